@@ -26,6 +26,7 @@ const statusNames: Readonly<Record<number, string>> = {
   429: 'TooManyRequests',
   431: 'RequestHeaderFieldsTooLarge',
   500: 'InternalServerError',
+  501: 'NotImplemented',
   502: 'BadGateway',
   503: 'ServiceUnavailable',
   504: 'GatewayTimeout',

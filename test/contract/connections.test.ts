@@ -91,6 +91,34 @@ test('400 when the request target has a fragment, signed or not', async () => {
   success(await client.send({ method: 'GET', target: '/v1/accounts' }))
 })
 
+test('501 when the request has a transfer coding besides chunked', async () => {
+  for (const fields of [
+    ['Transfer-Encoding: gzip, chunked'],
+    ['Transfer-Encoding: gzip', 'Transfer-Encoding: chunked'],
+  ]) {
+    const received = await exchangeRaw(`${head('POST /v1/payouts/fiat HTTP/1.1', ...fields)}0\r\n\r\n`)
+    assert.match(received, /^HTTP\/1\.1 501 .*"code":"transfer_coding_not_supported"/s)
+  }
+  const chunked = await exchangeRaw(`${head('POST /v1/payouts/fiat HTTP/1.1', 'Transfer-Encoding: Chunked')}0\r\n\r\n`)
+  assert.match(chunked, /^HTTP\/1\.1 401 /)
+})
+
+test('405 with the methods of the resource when a method is known to HTTP and not served, and 404 where nothing is', async () => {
+  const { client } = service
+  for (const method of ['PROPFIND', 'OPTIONS', 'LOCK']) {
+    const answer = await client.send({ method, target: '/v1/payouts' })
+    assertProblem(answer, { status: 405, code: 'method_not_allowed' })
+    assert.equal(answer.headers.allow, 'GET')
+    assertProblem(await client.send({ method, target: '/v1/nope' }), { status: 404, code: 'not_found' })
+    assertProblem(await client.send({ method, target: '/v1/customers/' }), { status: 404, code: 'not_found' })
+    assert.match(await exchangeRaw(head(`${method} /v1/payouts HTTP/1.1`)), /^HTTP\/1\.1 401 /)
+    for (const page of ['/docs', '/console/sign-in']) {
+      const refused = await exchangeRaw(head(`${method} ${page} HTTP/1.1`))
+      assert.match(refused, /^HTTP\/1\.1 405 .*^allow: GET, HEAD/ims, `${method} ${page}`)
+    }
+  }
+})
+
 test('401 when one of several Authorization headers has a bearer token, and 400 to an expectation that is unknown', async () => {
   const tokens = ['Authorization: Basic YTpi', 'Authorization: Bearer token']
   const twice = await exchangeRaw(head('GET /v1/customers HTTP/1.1', ...tokens))

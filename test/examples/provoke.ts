@@ -38,7 +38,6 @@ const payouts = '/v1/payouts/fiat'
 const ago = (ms: number) => new Date(Date.now() - ms)
 const post = (target: string, body: string) => ({ method: 'POST', target, body })
 const hookOf = ({ world }: Stage) => `/v1/webhooks/${world.subscription}`
-
 const payeeAt = (walletAddress: string) => ({ name: 'Grace Hopper', currency: 'USDC', walletAddress })
 
 async function pay({ client, world }: Stage, fields: JsonObject = {}, amount = '10.00'): Promise<Answer> {
@@ -76,6 +75,8 @@ const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
   body_too_large: ({ client }) => client.post(payouts, JSON.stringify({ reference: 'x'.repeat(300_000) })),
   unsupported_media_type: ({ client }) =>
     client.send({ ...post(payouts, '<payout/>'), headers: { 'Content-Type': 'application/xml' } }),
+  transfer_coding_not_supported: ({ service }) =>
+    sendRaw(service.baseUrl, 'POST /v1/accounts HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'),
   headers_too_large: ({ client }) =>
     client.send({ method: 'GET', target: '/v1/accounts', headers: { 'X-Large': 'x'.repeat(20_000) } }),
 }

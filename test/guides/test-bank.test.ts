@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { fileFaults, settingsDefault } from '../../examples/iso-bank/model.ts'
+import { present } from '../../service/src/kernel/index.ts'
 import { freePorts } from '../../scripts/ports.ts'
 import { inheritedEnvironment, shellPath } from '../support/program.ts'
 import { programOf } from './extract.ts'
@@ -38,19 +39,26 @@ test('the tables name every order, treatment, fault and setting', () => {
     )
 })
 
+/** Ends commands that hang. */
+const commandsMsMax = 300_000
+
 /** The output of the commands, with a test bank on a port of its own. */
 async function runCommands(commands: string): Promise<string> {
   const [port] = await freePorts(1)
   const child = spawn('bash', ['-s'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...inheritedEnvironment, PATH: shellPath, HOME: process.env.HOME ?? '' },
-    timeout: 60_000,
+    // A group of its own: the bank of the guide outlives bash, and would keep the output open.
+    detached: true,
   })
+  const kill = () => process.kill(-present(child.pid, 'bash has started'), 'SIGKILL')
+  const limit = setTimeout(kill, commandsMsMax)
   let out = ''
   child.stdout.setEncoding('utf8').on('data', (part: string) => (out += part))
   child.stderr.setEncoding('utf8').on('data', (part: string) => (out += part))
   child.stdin.end(`set -e\n${commands.replaceAll('7070', String(port))}wait\nrm -r "$folder"\n`)
   const [code] = (await once(child, 'close')) as [number | null]
+  clearTimeout(limit)
   assert.equal(code, 0, out)
   return out
 }

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { type BodyOf, rawNumber } from '@partner-payments/wire'
 import { Refusal } from '../../service/src/api/index.ts'
+import { compareRows } from '../../service/src/integrity/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import type { Session } from '../../service/src/modules/checkout/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
+import { checkLedger } from '../model/ledger-audit.ts'
 import { processBankNotifications } from '../../service/src/settlement/index.ts'
-import { addPartner, type Service, stepMsDefault, type TestPartner } from './composition.ts'
+import { addPartner, ip, type Service, stepMsDefault, type TestPartner } from './composition.ts'
 
 type SessionCreate = BodyOf<'createCheckoutSession'>
 
@@ -66,3 +68,59 @@ export function createSessions(service: () => Service) {
   }
   return { open, settle, statusOf, eventsOf, namesOf, casesOf, goToBank, pay }
 }
+
+/** Sessions that are paid in parts, and where their money is. */
+export function createSessionsInParts(service: () => Service) {
+  const sessions = createSessions(service)
+  const { open, settle, casesOf } = sessions
+  const inParts = (partner?: Opened['partner']) => open({ partialPayments: true }, partner)
+
+  /** The payer sends a part, which the bank reports with `settle`. */
+  const send = ({ partner, session }: Opened, amount: string, debtorName = 'Grace Hopper', currency = 'EUR') =>
+    service().checkout.simulate(
+      partner.partnerId,
+      session.id,
+      { step: 'credit', amount: rawNumber(amount), currency, debtorName },
+      ip,
+    )
+  async function sendAll(opened: Opened, ...amounts: readonly string[]): Promise<void> {
+    for (const amount of amounts) {
+      await send(opened, amount)
+      await settle()
+    }
+  }
+
+  /** Money of the session by where it is, and the sessions as the partner reads it. Nothing in the ledger disagrees. */
+  async function stateOf({ partner: { partnerId }, session }: Opened) {
+    await checkLedger(service().db, partnerId)
+    for await (const findings of compareRows(service().db, partnerId)) assert.deepEqual(findings, [])
+    const accounts = await service().db.rows<{ name: string; posted: bigint }>(sql`
+      select name, posted from ledger.accounts where partner_id = ${partnerId} and posted <> 0`)
+    const open = await service().db.row<{ sum: bigint }>(sql`
+      select coalesce(sum(booked), 0)::bigint as sum from cases.cases where partner_id = ${partnerId} and resolved_at is null`)
+    const posted = Object.fromEntries(accounts.map(({ name, posted: sum }) => [name, sum]))
+    assert.equal(posted['suspense'] ?? 0n, open?.sum, 'suspense is the sum of the open cases')
+    const { status, paidAmount, remainingAmount, parts } = await service().checkout.get(partnerId, session.id)
+    return {
+      status,
+      paid: paidAmount,
+      remaining: remainingAmount,
+      parts: parts.map(({ amount, status: each }) => `${amount} ${each}`),
+      waits: posted['parts'] ?? 0n,
+      balance: posted['balance'] ?? 0n,
+      suspense: posted['suspense'] ?? 0n,
+    }
+  }
+  const kindsOf = async ({ partner }: Opened) =>
+    (await casesOf(partner.partnerId)).map(({ kind, amount }) => [kind, amount])
+  return { ...sessions, inParts, send, sendAll, stateOf, kindsOf }
+}
+
+export const paidInParts = {
+  status: 'Completed',
+  paid: 4990n,
+  remaining: 0n,
+  waits: 0n,
+  balance: 4990n,
+  suspense: 0n,
+} as const

@@ -134,6 +134,12 @@ export const BeneficiaryQuery = closed({
   customerId: described(optional(CustomerRef), 'Only beneficiaries of this customer: its `guid` or its `serviceId`.'),
   currency: described(optional(Currency), 'Only beneficiaries with this currency.'),
   iban: described(optional(text(42)), 'Only beneficiaries with this IBAN. Spaces and case do not count.'),
+  namePrefix: described(
+    optional(text(140)),
+    'Only beneficiaries of whose name a word begins with this text, which may continue with the following words. Ignores ' +
+      'case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count.',
+    { examples: ['Hopp'] },
+  ),
 })
 
 const verificationResults = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const

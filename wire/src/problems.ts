@@ -266,6 +266,11 @@ export const problems = {
     title: 'Internal server error',
     detail: 'The service failed unexpectedly. Quote `requestId` when you contact support.',
   },
+  transfer_coding_not_supported: {
+    status: 501,
+    title: 'Transfer coding not supported',
+    detail: 'The only transfer coding is `chunked`. Send the body with it, or with `Content-Length`.',
+  },
   downstream_unreachable: {
     status: 502,
     title: 'Downstream service unreachable',

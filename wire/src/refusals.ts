@@ -19,6 +19,7 @@ export const sharedCodes = [
   'request_timeout',
   'body_too_large',
   'unsupported_media_type',
+  'transfer_coding_not_supported',
   'rate_limited',
   'headers_too_large',
   'internal_error',

@@ -9,7 +9,7 @@ import { createCheckpoints } from '../ledger/index.ts'
 import { mailJob } from '../mail/index.ts'
 import { mailParts, mailTemplates } from './mail.ts'
 import { accountJobs } from '../modules/accounts/index.ts'
-import { renewalJob } from '../modules/beneficiaries/index.ts'
+import { beneficiaryJobs } from '../modules/beneficiaries/index.ts'
 import { customerJobs } from '../modules/customers/index.ts'
 import { identityJobs } from '../modules/identity-checks/index.ts'
 import { bulksJob } from '../modules/bulk-payouts/index.ts'
@@ -94,7 +94,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
       clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
       observePools: observability?.metrics.ibanPools,
     }),
-    renewalJob(modules.renewals),
+    ...beneficiaryJobs(modules.beneficiaries, modules.renewals),
     ...customerJobs(modules.customers, modules.personalData),
     assignmentsJob(modules.staff.assignments),
     ...identityJobs(modules.identityChecks),

@@ -116,7 +116,6 @@ const keepAliveTimeoutMs = 72_000
 /** Status in logs and metrics only: the client closed the connection before the response. */
 const clientClosedStatus = 499
 const paramCharsMax = 2048
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const
 
 export type Server = {
   readonly app: FastifyInstance
@@ -132,7 +131,8 @@ const noCompiler = () => () => {
 export function createServer(options: ServerOptions): Server {
   const { log, headerBytesMax, headersTimeoutMs, bodyTimeoutMs, targetOf } = options
   const { pipeline } = options
-  const notFound = answering(options, 'unknown', 'pass' in pipeline ? pipeline.pass : refuseUnknown(pipeline))
+  const served: Served[] = []
+  const notFound = answering(options, 'unknown', 'pass' in pipeline ? pipeline.pass : refuseUnknown(pipeline, served))
   const app = Fastify({
     logger: false,
     // Node refuses a request without Host by itself, without a problem body. The service does not need Host.
@@ -167,7 +167,9 @@ export function createServer(options: ServerOptions): Server {
   // Node answers an `Expect` that it does not know with a 417 without a problem. RFC 9110, section 10.1.1, permits to ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   takeTurns(app.server)
+  app.addHook('onRoute', ({ url, method }) => void served.push(servedBy(url, [method].flat())))
   refuseFragments(app, options)
+  refuseTransferCodings(app, options)
   leaveBodyUnread(app)
   app.setErrorHandler((error, request, reply) => {
     const failure =
@@ -184,14 +186,37 @@ export function createServer(options: ServerOptions): Server {
 /** A server accepts a target with scheme and host (RFC 9112, section 3.2.2). The signature covers path and query. */
 const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
 
+/** The methods of a route. `pattern`: of the paths that it serves. */
+type Served = { readonly pattern: RegExp; readonly methods: readonly string[] }
+
+const servedBy = (url: string, methods: readonly string[]): Served => ({
+  pattern: new RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
+  methods,
+})
+
+/** RFC 9110, section 15.5.6: a 405 lists the methods of the resource. A path that no route has is 404. */
 const refuseUnknown =
-  ({ authenticateOnly }: Authenticating): Handle =>
+  ({ authenticateOnly }: Authenticating, served: readonly Served[]): Handle =>
   async (request) => {
     const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
     const refused = isApi ? await authenticateOnly(request) : undefined
     if (refused) return refused
-    throw new Refusal('not_found')
+    const methods = served.filter(({ pattern }) => pattern.test(request.path)).flatMap((route) => route.methods)
+    if (methods.length === 0) throw new Refusal('not_found')
+    const allow = [...new Set(methods)].join(', ')
+    throw new Refusal('method_not_allowed', `The resource allows ${allow}.`, { headers: { allow } })
   }
+
+/** Node removes the framing of chunks and no other coding: the signature would cover other bytes than the client has signed. */
+function refuseTransferCodings(app: FastifyInstance, options: ServerOptions): void {
+  const refuse = answering(options, 'unknown', () => {
+    throw new Refusal('transfer_coding_not_supported', undefined, { headers: { connection: 'close' } })
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    const coding = request.headers['transfer-encoding'] ?? 'chunked'
+    if (coding.trim().toLowerCase() !== 'chunked') await refuse(request, reply)
+  })
+}
 
 /** Fastify ignores a fragment. A request target has none (RFC 9112, section 3.2), so that it is refused: 400. */
 function refuseFragments(app: FastifyInstance, options: ServerOptions): void {
@@ -252,29 +277,11 @@ const toUrl = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 function mountOperations(app: FastifyInstance, options: ServerOptions): void {
   const { pipeline } = options
-  const allowed = new Map<string, string[]>()
   for (const id of operationIds) {
     const operation: Operation = operations[id]
     const { method, path } = operation
-    const url = toUrl(path)
-    allowed.set(url, [...(allowed.get(url) ?? []), method])
-    app.route({ method, url, handler: answering(options, id, handleOf(pipeline, id, operation)) })
+    app.route({ method, url: toUrl(path), handler: answering(options, id, handleOf(pipeline, id, operation)) })
   }
-  if ('pass' in pipeline) return
-  for (const [url, known] of allowed)
-    app.route({
-      method: methods.filter((method) => !known.includes(method)),
-      url,
-      handler: answering(options, 'unknown', async (request) => {
-        const refused = await pipeline.authenticateOnly(request)
-        if (refused) return refused
-        // `/v1/customers/` names no customer, so that 404 comes before 405.
-        if (Object.values(request.params).includes('')) throw new Refusal('not_found')
-        throw new Refusal('method_not_allowed', `The resource allows ${known.join(', ')}.`, {
-          headers: { allow: known.join(', ') },
-        })
-      }),
-    })
 }
 
 function handleOf(pipeline: Pipeline, id: OperationId, operation: Operation): Handle {

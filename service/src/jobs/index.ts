@@ -4,3 +4,4 @@
 export { type Age, defineJob, type Job } from './job.ts'
 export { type JobsOptions, type RunningJobs, startJobs, tablesOfJob } from './runtime.ts'
 export { announceWrites, listenForWrites } from './signals.ts'
+export { createTurns } from './turns.ts'

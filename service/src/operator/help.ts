@@ -33,7 +33,7 @@ export const operatorUsage = `operator commands (those that change something tak
   operator payment find --id ID | --reference TEXT [--day DATE] | --amount 100.00 --currency EUR [--day DATE]
     [--partner ID]
     (ID: of the payout or of its instruction, or the end-to-end id)
-  operator deposit undo --partner ID --reference TEXT --note TEXT
+  operator deposit undo --partner ID --reference TEXT [--part ID] --note TEXT
   operator payment retry --partner ID --payout ID [--staff NAME]
   operator payment undo --partner ID --payout ID --note TEXT
   operator payment recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --note TEXT

@@ -29,6 +29,7 @@ const names = [
   'note',
   'to-partner',
   'payout',
+  'part',
   'customer',
   'proposal',
   'connector',
@@ -126,7 +127,7 @@ export function required(options: Options, name: Name): string {
 }
 
 /** Undefined: the option is not given. */
-export function readId(options: Options, name: 'to-partner' | 'payout' | 'proposal'): string | undefined {
+export function readId(options: Options, name: 'to-partner' | 'payout' | 'part' | 'proposal'): string | undefined {
   const text = options[name]
   if (text !== undefined && !uuid.test(text)) throw new ConfigError(`operator: --${name} must be a UUID`)
   return text?.toLowerCase()

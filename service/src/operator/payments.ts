@@ -6,7 +6,7 @@ import { operatorOf } from '../modules/recalls/index.ts'
 import { recallReasons } from '../connectors/iso20022/index.ts'
 import type { Context } from './context.ts'
 import { decided } from './limits.ts'
-import { type Options, readChoice, readCurrencyOption, readDay, readMoney, required } from './options.ts'
+import { type Options, readChoice, readCurrencyOption, readDay, readId, readMoney, required } from './options.ts'
 
 /** More than a person reads: the search is too wide. */
 const paymentsMax = 50
@@ -14,12 +14,15 @@ const paymentsMax = 50
 const runbook = 'docs/runbooks/stuck-payout.md'
 
 export const paymentCommands = {
-  /** Takes a credit out of the balance that it was matched with by mistake. A case in suspense waits for its owner. */
+  /** Takes a credit, or a part of a session, from what it was matched with by mistake. A case in suspense waits for its owner. */
   'deposit undo': (context: Context, options: Options) => {
     required(options, 'note')
     const undone = { partnerId: required(options, 'partner'), reference: required(options, 'reference') }
     return decided(context, { command: 'deposit undo', options }, async (tx) => {
-      const { caseId, reference } = await context.service.deposits.undoCredit(tx, undone)
+      const { caseId, reference } = await context.service.deposits.undoCredit(tx, {
+        ...undone,
+        partId: readId(options, 'part'),
+      })
       return { id: caseId, ...undone, correction: reference }
     })
   },

@@ -50,7 +50,8 @@ export const beneficiariesOperations = {
     permission: 'beneficiaries:read',
     source: 'extension',
     summary: 'List beneficiaries',
-    description: "Returns the partner's beneficiaries, newest first. Filter by `customerId` or `currency`.",
+    description:
+      "Returns the partner's beneficiaries, newest first. Filters combine. `namePrefix` finds them by the beginning of a word of the name.",
     refusals: [],
     example: {},
   },

@@ -111,6 +111,10 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cause: 'The `Content-Type` is not `application/json`, the charset is not UTF-8, or the body is compressed.',
     cure: 'Send uncompressed JSON in UTF-8 with `Content-Type: application/json`.',
   },
+  transfer_coding_not_supported: {
+    cause: 'The request has a `Transfer-Encoding` besides `chunked`, such as `gzip, chunked`.',
+    cure: 'Send the body uncompressed, with `Content-Length` or as `chunked`.',
+  },
   idempotency_key_reused: {
     cause: 'An earlier, different request used the same idempotency key. Keys do not expire.',
     cure: 'Use a new key for a new request. To retry a request, repeat its body unchanged.',

@@ -1,7 +1,7 @@
 /**
  * Beneficiaries: the payees of payouts. A beneficiary belongs to a customer or to the partner itself.
  *
- * Tables: beneficiaries.beneficiaries, beneficiaries.verifications, beneficiaries.renewals, and of no partner beneficiaries.bic_directories, beneficiaries.bics,
+ * Tables: beneficiaries.beneficiaries, beneficiaries.verifications, beneficiaries.renewals, beneficiaries.name_prefixes, the index of names, and of no partner beneficiaries.bic_directories, beneficiaries.bics,
  * beneficiaries.modulus_tables, beneficiaries.modulus_weights, beneficiaries.modulus_substitutes.
  * Invariants: a beneficiary has one account: for fiat money an IBAN or a domestic account of its currency, for a token a wallet. `customer_id` is the customer's guid. Only name and alias can change: another account is another
  * beneficiary. A BIC that the partner did not give is that of the directory. Removal hides the row and keeps it, because payouts refer to it. A verification never changes; it belongs to a
@@ -11,7 +11,7 @@
  */
 export { BicFileProblem } from './bic-file.ts'
 export { ModulusFileProblem } from './modulus-file.ts'
-export { renewalJob } from './jobs.ts'
+export { beneficiaryJobs } from './jobs.ts'
 export { beneficiariesRoutes, toBeneficiary } from './routes.ts'
 export type { BeneficiaryCreate, BeneficiaryUpdate } from './rules.ts'
 export {

@@ -1,10 +1,15 @@
-/** The job that renews verifications of payees. */
+/** The jobs of beneficiaries: renewals of verifications, and names from before their index. */
 import { defineJob, type Job } from '../../jobs/index.ts'
 import { minuteMs } from '../../kernel/index.ts'
 import type { Renewals } from './renewals.ts'
+import type { Beneficiaries } from './service.ts'
 import { renewalsDue } from './store-renewals.ts'
 
-export const renewalJob = ({ renewStep, releaseRenewals, oldestRenewal }: Renewals): Job =>
+export const beneficiaryJobs = (
+  { indexNamesStep }: Pick<Beneficiaries, 'indexNamesStep'>,
+  { renewStep, releaseRenewals, oldestRenewal }: Renewals,
+): readonly Job[] => [
+  defineJob({ name: 'beneficiaries.names', everyMs: minuteMs, run: indexNamesStep }),
   defineJob({
     name: 'beneficiaries.renewals',
     due: renewalsDue,
@@ -13,4 +18,5 @@ export const renewalJob = ({ renewStep, releaseRenewals, oldestRenewal }: Renewa
     run: renewStep,
     releaseLeases: (partnerId) => releaseRenewals(partnerId),
     age: { queue: 'renewals', since: oldestRenewal },
-  })
+  }),
+]

@@ -1,11 +1,13 @@
 /** The verbs of beneficiaries. */
+import type { QueryOf } from '@partner-payments/wire'
 import { notFound, type Page } from '../../api/index.ts'
 import { newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import { countriesOfAccount, type Screening, type Subject } from '../../screening/index.ts'
-import type { Customers } from '../customers/index.ts'
+import { type Customers, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
 import { createModulusTables, type ModulusTables, refuseWrongModulus } from './modulus.ts'
+import { createNameIndexing, indexNames } from './names.ts'
 import {
   type BeneficiaryCreate,
   type BeneficiaryUpdate,
@@ -16,6 +18,7 @@ import {
   refuseEmptyUpdate,
 } from './rules.ts'
 import * as store from './store.ts'
+import { deletePrefixes } from './store-names.ts'
 import {
   adoptAnswer,
   createVerifications,
@@ -27,7 +30,7 @@ import {
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
 export type PayeeCheck = store.PayeeCheck
-export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: string; readonly cursor?: string }
+export type BeneficiaryList = QueryOf<'listBeneficiaries'>
 
 export type Beneficiaries = Verifications & {
   readonly bicDirectory: BicDirectory
@@ -39,8 +42,12 @@ export type Beneficiaries = Verifications & {
    * wallet_address_not_payable, recipient_blocked, country_not_supported.
    */
   readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
-  /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
+  /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor, namePrefix). */
   readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
+  /** Live beneficiaries by the beginning of a word of the name, newest first. A text of too few letters finds none. */
+  readonly named: (partnerId: string, text: string, rowsMax: number) => Promise<readonly Beneficiary[]>
+  /** Indexes names that processes of an earlier version wrote. Returns how many. */
+  readonly indexNamesStep: () => Promise<number>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
   /** Sets the alias, the name, or both. Refuses: validation_failed (neither), not_found. */
@@ -98,8 +105,6 @@ type BeneficiariesDeps = VerificationsDeps & {
 
 export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
   const { db, clock, cursors, customers, refusedAddress, screening } = deps
-  const listName = (partnerId: string) => `beneficiaries:${partnerId}`
-
   const find = async (partnerId: string, id: string) => {
     const beneficiary = await store.byId(db, partnerId, id)
     if (beneficiary === undefined) throw notFound('beneficiary')
@@ -122,23 +127,21 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
         const row: Beneficiary = { ...destination, ...named, bic }
         refuseCountry(row, input, await screening.countries.recent(tx))
         await store.insert(tx, partnerId, { ...row, bicCompletedAt })
+        await indexNames(tx, partnerId, [{ id: row.id, name, isIndexed: false }])
         await adoptAnswer(tx, partnerId, row)
         await screening.request(tx, { partnerId, kind: 'beneficiary', id: row.id })
         return row
       })
     },
-    list: async (partnerId, { customerId: ref, iban, ...given }) => {
-      const query = iban === undefined ? given : { ...given, iban: iban.replaceAll(/\s/g, '').toUpperCase() }
-      const request = cursors.read(listName(partnerId), query)
-      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
-      if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
-      const filter = customerId === undefined ? query : { ...query, customerId }
-      return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
-    },
+    ...createLists(deps),
+    indexNamesStep: createNameIndexing(deps),
     get: find,
     update: createUpdate(deps),
     remove: async (partnerId, id) => {
-      if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
+      await db.transaction(async (tx) => {
+        if ((await store.remove(tx, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
+        await deletePrefixes(tx, partnerId, [id])
+      })
     },
     ...createVerifications(deps),
     bicDirectory: createBicDirectory(deps),
@@ -165,6 +168,29 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
   }
 }
 
+function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Beneficiaries, 'list' | 'named'> {
+  const listName = (partnerId: string) => `beneficiaries:${partnerId}`
+  return {
+    list: async (partnerId, { customerId: ref, iban, namePrefix, ...given }) => {
+      const query = iban === undefined ? given : { ...given, iban: iban.replaceAll(/\s/g, '').toUpperCase() }
+      const request = cursors.read(listName(partnerId), query)
+      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
+      if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
+      const prefix = namePrefix === undefined ? undefined : readNamePrefix(namePrefix)
+      const filter = {
+        ...query,
+        ...(customerId === undefined ? {} : { customerId }),
+        ...(prefix === undefined ? {} : { prefix }),
+      }
+      return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
+    },
+    named: async (partnerId, text, rowsMax) => {
+      const prefix = searchedPrefix(text)
+      return prefix === undefined ? [] : store.list(db, partnerId, { prefix }, { limit: rowsMax - 1, afterId: null })
+    },
+  }
+}
+
 const namesOf = ({ name }: Pick<Beneficiary, 'name'>) => [{ role: 'name', name }]
 
 /** The row is locked, so that a new name and what was known about the earlier one change together. */
@@ -179,6 +205,7 @@ function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiarie
       const namedAt = name === null || name === before.name ? null : now
       const row = await store.update(tx, partnerId, id, { alias, name, namedAt }, now)
       const beneficiary = present(row, 'the lock keeps the beneficiary')
+      if (namedAt !== null) await indexNames(tx, partnerId, [{ id, name, isIndexed: before.isIndexed }])
       if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
       if (namedAt !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id }, namesOf(before))
       return beneficiary

@@ -33,7 +33,12 @@ export type Payee = Omit<Beneficiary, 'updatedAt'> & {
   readonly unchangedSince: Date
   readonly payeeCheck: PayeeCheck | null
 }
-export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string; readonly iban?: string }
+export type BeneficiaryFilter = {
+  readonly customerId?: string
+  readonly currency?: string
+  readonly iban?: string
+  readonly prefix?: string
+}
 
 const columns = sql`id, customer_id, alias, name, iban, domestic_account, account_type, bic, wallet_address, vasp, country, currency,
   created_at, updated_at`
@@ -44,10 +49,10 @@ type NewBeneficiary = Beneficiary & { readonly bicCompletedAt: Date | null }
 export async function insert(tx: Tx, partnerId: string, row: NewBeneficiary): Promise<void> {
   await tx.run(sql`/* beneficiaries.insert */
     insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, domestic_account, account_type, bic,
-      wallet_address, vasp, country, currency, created_at, updated_at, bic_completed_at)
+      wallet_address, vasp, country, currency, created_at, updated_at, bic_completed_at, indexed_name)
     values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.domesticAccount}, ${row.accountType}, ${row.bic},
       ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt},
-      ${row.bicCompletedAt})`)
+      ${row.bicCompletedAt}, ${row.name})`)
 }
 
 export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
@@ -87,16 +92,20 @@ export function byAccounts(
 export function list(
   tx: Tx,
   partnerId: string,
-  { customerId, currency, iban }: BeneficiaryFilter,
+  { customerId, currency, iban, prefix }: BeneficiaryFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Beneficiary[]> {
   return tx.rows<Beneficiary>(sql`/* beneficiaries.list */
-    select ${columns} from beneficiaries.beneficiaries where partner_id = ${partnerId} and removed_at is null
+    select ${columns} from beneficiaries.beneficiaries
+    ${prefix === undefined ? noSql : sql`join beneficiaries.name_prefixes named on named.partner_id = beneficiaries.partner_id and named.beneficiary_id = beneficiaries.id`}
+    where beneficiaries.partner_id = ${partnerId} and removed_at is null
+      ${prefix === undefined ? noSql : sql`and named.partner_id = ${partnerId} and named.prefix = ${prefix}`}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
+      ${prefix === undefined || afterId === null ? noSql : sql`and named.beneficiary_id < ${afterId}`}
       ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
       ${currency === undefined ? noSql : sql`and currency = ${currency}`}
       ${iban === undefined ? noSql : sql`and iban = ${iban}`}
-    order by id desc limit ${limit + 1}`)
+    order by ${prefix === undefined ? sql`id` : sql`named.beneficiary_id`} desc limit ${limit + 1}`)
 }
 
 export type HeldBeneficiary = Beneficiary & { readonly removedAt: Date | null }
@@ -115,9 +124,13 @@ export function ofCustomer(
 }
 
 /** Reads the name under the lock of the row, which serialises updates. */
-export function lockName(tx: Tx, partnerId: string, id: string): Promise<Pick<Beneficiary, 'name'> | undefined> {
+export function lockName(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+): Promise<(Pick<Beneficiary, 'name'> & { readonly isIndexed: boolean }) | undefined> {
   return tx.row(sql`/* beneficiaries.lockName */
-    select name from beneficiaries.beneficiaries
+    select name, indexed_name is not null as is_indexed from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and id = ${id} and removed_at is null for update`)
 }
 
@@ -154,7 +167,7 @@ export async function noteCheck(
       and payee_check is distinct from ${check}`)
 }
 
-/** Null leaves the column as it is. `namedAt`: null if the name stays. A new name was never compared. */
+/** Null leaves the column as it is. `namedAt`: null if the name stays. A new name was never compared, and is indexed by the caller. */
 export function update(
   tx: Tx,
   partnerId: string,
@@ -169,16 +182,17 @@ export function update(
   return tx.row<Beneficiary>(sql`/* beneficiaries.update */
     update beneficiaries.beneficiaries set alias = coalesce(${alias}, alias), name = coalesce(${name}, name),
       named_at = greatest(named_at, ${namedAt}::timestamptz),
+      indexed_name = case when ${namedAt}::timestamptz is null then indexed_name else ${name} end,
       payee_check = case when ${namedAt}::timestamptz is null then payee_check end,
       updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id} and removed_at is null
     returning ${columns}`)
 }
 
-/** Returns the number of removed rows: 1 or 0. */
+/** Returns the number of removed rows: 1 or 0. The caller deletes the prefixes of the name. */
 export function remove(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* beneficiaries.remove */
-    update beneficiaries.beneficiaries set removed_at = ${now}
+    update beneficiaries.beneficiaries set removed_at = ${now}, indexed_name = null
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
 

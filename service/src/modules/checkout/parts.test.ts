@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { checkLedger } from '../../../../test/model/ledger-audit.ts'
-import { code, createSessions, type Opened } from '../../../../test/support/checkout.ts'
+import { code, createSessionsInParts, paidInParts as done, type Opened } from '../../../../test/support/checkout.ts'
 import { addPartner, createTestService, ip, type Service } from '../../../../test/support/composition.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../../test/support/screening/held.ts'
 import { hourMs, newId, present, secondMs } from '../../kernel/index.ts'
-import { compareRows } from '../../integrity/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { sessionOf } from './routes.ts'
 
@@ -17,52 +15,12 @@ before(async () => {
 })
 after(() => service.close())
 
-const { open, settle, statusOf, namesOf, eventsOf, casesOf, pay } = createSessions(() => service)
-const inParts = (partner?: Opened['partner']) => open({ partialPayments: true }, partner)
-
-/** The payer sends a part, which the bank reports with `settle`. */
-const send = ({ partner, session }: Opened, amount: string, debtorName = 'Grace Hopper', currency = 'EUR') =>
-  service.checkout.simulate(
-    partner.partnerId,
-    session.id,
-    { step: 'credit', amount: rawNumber(amount), currency, debtorName },
-    ip,
-  )
-async function sendAll(opened: Opened, ...amounts: readonly string[]): Promise<void> {
-  for (const amount of amounts) {
-    await send(opened, amount)
-    await settle()
-  }
-}
-
-/** Money of the session by where it is, and the sessions as the partner reads it. Nothing in the ledger disagrees. */
-async function stateOf({ partner: { partnerId }, session }: Opened) {
-  await checkLedger(service.db, partnerId)
-  for await (const findings of compareRows(service.db, partnerId)) assert.deepEqual(findings, [])
-  const accounts = await service.db.rows<{ name: string; posted: bigint }>(sql`
-    select name, posted from ledger.accounts where partner_id = ${partnerId} and posted <> 0`)
-  const open = await service.db.row<{ sum: bigint }>(sql`
-    select coalesce(sum(booked), 0)::bigint as sum from cases.cases where partner_id = ${partnerId} and resolved_at is null`)
-  const posted = Object.fromEntries(accounts.map(({ name, posted: sum }) => [name, sum]))
-  assert.equal(posted['suspense'] ?? 0n, open?.sum, 'suspense is the sum of the open cases')
-  const { status, paidAmount, remainingAmount, parts } = await service.checkout.get(partnerId, session.id)
-  return {
-    status,
-    paid: paidAmount,
-    remaining: remainingAmount,
-    parts: parts.map(({ amount, status: each }) => `${amount} ${each}`),
-    waits: posted['parts'] ?? 0n,
-    balance: posted['balance'] ?? 0n,
-    suspense: posted['suspense'] ?? 0n,
-  }
-}
+const { open, settle, statusOf, namesOf, eventsOf, casesOf, pay, inParts, send, sendAll, stateOf, kindsOf } =
+  createSessionsInParts(() => service)
 const reverseLast = async ({ partner, session }: Opened) => {
   await service.checkout.simulate(partner.partnerId, session.id, { step: 'reverse' }, ip)
   await settle()
 }
-const kindsOf = async ({ partner }: Opened) =>
-  (await casesOf(partner.partnerId)).map(({ kind, amount }) => [kind, amount])
-const done = { status: 'Completed', paid: 4990n, remaining: 0n, waits: 0n, balance: 4990n, suspense: 0n }
 
 test('parts wait apart from the balance, and the one that completes the sum releases all', async () => {
   const opened = await inParts()

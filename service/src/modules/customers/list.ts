@@ -1,9 +1,9 @@
 /** The list of customers: its filters and the positions in its cursors. */
 import { listLimitDefault, type QueryOf } from '@partner-payments/wire'
-import { type Cursors, type Page, readTime, refuseField } from '../../api/index.ts'
+import { type Cursors, type Page, readTime } from '../../api/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { NameIndex } from './name-index.ts'
-import { prefixCharsMin, searchedPrefix } from './names.ts'
+import { readNamePrefix } from './names.ts'
 import * as store from './store.ts'
 
 /** `id`: of the only customer that may be found. */
@@ -47,17 +47,7 @@ function readFilter(query: CustomerList) {
     createdTo: timeOf(query.createdTo),
     updatedSince: timeOf(query.updatedSince),
   }
-  return { columns, prefix: query.namePrefix === undefined ? undefined : readPrefix(query.namePrefix) }
-}
-
-function readPrefix(text: string): string {
-  const prefix = searchedPrefix(text)
-  if (prefix !== undefined) return prefix
-  throw refuseField({
-    pointer: '/query/namePrefix',
-    code: 'out_of_range',
-    message: `must have at least ${prefixCharsMin} letters or digits`,
-  })
+  return { columns, prefix: query.namePrefix === undefined ? undefined : readNamePrefix(query.namePrefix) }
 }
 
 /**

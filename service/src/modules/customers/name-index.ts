@@ -1,5 +1,6 @@
 /** Keeps and reads the blind index of names (docs/decisions/0050-names-by-keyed-prefixes.md). */
-import { type Clock, nilId, present, randomBytes, type Sealer } from '../../kernel/index.ts'
+import { createTurns } from '../../jobs/index.ts'
+import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { nameToken, prefixesOf } from './names.ts'
 import type { KycFields } from './rules.ts'
@@ -71,7 +72,6 @@ export function createNameIndexing(deps: {
   readonly kycOf: (partnerId: string, row: store.UnindexedRow) => KycFields
 }): () => Promise<number> {
   const { db, index, kycOf } = deps
-  let indexedUpTo = nilId
 
   const indexSome = (partnerId: string) =>
     db.transaction(async (tx) => {
@@ -84,12 +84,5 @@ export function createNameIndexing(deps: {
       return rows.length
     })
 
-  return async () => {
-    // Each step takes the next partner: otherwise the first busy partner would take every step.
-    const partnerId =
-      (await store.partnerWithNamesDue(db, indexedUpTo)) ??
-      (indexedUpTo === nilId ? undefined : await store.partnerWithNamesDue(db, nilId))
-    indexedUpTo = partnerId ?? nilId
-    return partnerId === undefined ? 0 : indexSome(partnerId)
-  }
+  return createTurns((afterId) => store.partnerWithNamesDue(db, afterId), indexSome)
 }

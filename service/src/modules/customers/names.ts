@@ -1,12 +1,13 @@
-/** The names of customers as lists search them: normalised, by prefix, and hashed under the partner's key. Pure. */
+/** Names as lists search them: normalised, by prefix, and for customers hashed under the partner's key. Pure. */
 import { createHmac } from 'node:crypto'
 import anyAscii from 'any-ascii'
+import { refuseField } from '../../api/index.ts'
 import type { KycFields } from './rules.ts'
 
 const indexedNames = ['fullName', 'legalName', 'tradingName'] as const satisfies readonly (keyof KycFields)[]
 
 /** A search by one letter would return a large part of all customers. */
-export const prefixCharsMin = 2
+const prefixCharsMin = 2
 /** A longer search compares this many characters: each further one would be one more row for each word of each name. */
 const prefixCharsMax = 12
 /** Limit of the indexed words of one name. Bounds the rows of a customer. */
@@ -21,14 +22,14 @@ export const normaliseName = (name: string): string =>
 
 /** Every text by which a search finds a customer: the beginnings of its names, from each word on. */
 export function prefixesOf(kyc: KycFields): readonly string[] {
-  const names = indexedNames.flatMap((field) => kyc[field] ?? []).map(normaliseName)
-  return [...new Set(names.flatMap(prefixesOfName))]
+  return [...new Set(indexedNames.flatMap((field) => prefixesOfName(kyc[field] ?? '')))]
 }
 
-function prefixesOfName(name: string): readonly string[] {
-  const words = name.split(' ').slice(0, wordsMax)
-  return words.flatMap((_, at) => {
-    const from = name.split(' ').slice(at).join(' ')
+/** The beginnings of a name, from each word on. */
+export function prefixesOfName(given: string): readonly string[] {
+  const words = normaliseName(given).split(' ')
+  const prefixes = words.slice(0, wordsMax).flatMap((_, at) => {
+    const from = words.slice(at).join(' ')
     const lengths = Math.min(prefixCharsMax, from.length) - prefixCharsMin + 1
     return (
       Array.from({ length: Math.max(lengths, 0) }, (_length, more) => from.slice(0, prefixCharsMin + more))
@@ -36,12 +37,24 @@ function prefixesOfName(name: string): readonly string[] {
         .filter((prefix) => !prefix.endsWith(' '))
     )
   })
+  return [...new Set(prefixes)]
 }
 
 /** Index key of a search for `text`. Undefined: fewer than two letters or digits. */
 export function searchedPrefix(text: string): string | undefined {
   const prefix = normaliseName(text).slice(0, prefixCharsMax).trimEnd()
   return prefix.length < prefixCharsMin ? undefined : prefix
+}
+
+/** Index key of the query parameter `namePrefix`. Refuses: validation_failed. */
+export function readNamePrefix(text: string): string {
+  const prefix = searchedPrefix(text)
+  if (prefix !== undefined) return prefix
+  throw refuseField({
+    pointer: '/query/namePrefix',
+    code: 'out_of_range',
+    message: `must have at least ${prefixCharsMin} letters or digits`,
+  })
 }
 
 /** The first 64 bits of HMAC-SHA-256, as a signed decimal number. Of 100 million prefixes, two are equal with 1 in 4,000. */

@@ -1,6 +1,7 @@
 /** Keeps the state of each customer's verification beside its sealed KYC, so that the list can be filtered by it. */
 import type { VerificationState } from '@partner-payments/wire'
-import { after, type Clock, dayMs, nilId } from '../../kernel/index.ts'
+import { createTurns } from '../../jobs/index.ts'
+import { after, type Clock, dayMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { IdentityRecord, Proofs } from './identity.ts'
 import type { CustomerType, KycFields } from './rules.ts'
@@ -85,7 +86,6 @@ export function createVerificationStep(deps: {
   readonly proofsOf: ProofsOf
 }): () => Promise<number> {
   const { db, clock, kycOf, proofsOf } = deps
-  let verifiedUpTo = nilId
 
   const judge = (partnerId: string, claim: (tx: Tx, now: Date) => Promise<readonly store.UnverifiedRow[]>) =>
     db.transaction(async (tx) => {
@@ -101,18 +101,17 @@ export function createVerificationStep(deps: {
       return kept.length
     })
 
+  const judgeUnverified = createTurns(
+    (afterId) => store.partnerWithUnverified(db, afterId),
+    (partnerId) => judge(partnerId, (tx) => store.claimUnverified(tx, partnerId, customersPerStepMax)),
+  )
+
   return async () => {
     const due = await store.partnerWithVerificationDue(db, clock.now())
     const judged =
       due === undefined
         ? 0
         : await judge(due, (tx, now) => store.claimVerificationDue(tx, due, now, customersPerStepMax))
-    // Each step takes the next partner: otherwise the first busy partner would take every step.
-    const partnerId =
-      (await store.partnerWithUnverified(db, verifiedUpTo)) ??
-      (verifiedUpTo === nilId ? undefined : await store.partnerWithUnverified(db, nilId))
-    verifiedUpTo = partnerId ?? nilId
-    if (partnerId === undefined) return judged
-    return judged + (await judge(partnerId, (tx) => store.claimUnverified(tx, partnerId, customersPerStepMax)))
+    return judged + (await judgeUnverified())
   }
 }

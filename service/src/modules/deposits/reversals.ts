@@ -101,8 +101,8 @@ async function markReversed(
 type Reversing = { readonly notificationId: string; readonly isWithdrawn: boolean; readonly isCredited: boolean }
 
 /** Takes a part out of a deposit, which waits for its money again, and returns the entries of a part that waited. */
-async function reversePart(
-  { cases, clock, customers, eventOutbox }: ReverseDeps,
+export async function reversePart(
+  { cases, clock, customers, eventOutbox }: DepositsDeps,
   tx: Tx,
   deposit: InParts,
   part: Part,

@@ -20,6 +20,7 @@ import { createScreened, type Screened } from './screened.ts'
 import { hashFingerprint } from './fingerprint.ts'
 import { withParts } from './parts.ts'
 import * as store from './store.ts'
+import { createUndoCredit, type UndoCredit } from './undo.ts'
 import { createWaiting, type WaitingDeposit } from './waiting.ts'
 import { eraseFields } from './store-personal.ts'
 
@@ -60,6 +61,8 @@ export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
 export type Deposits = Credits &
   Debits &
   Screened & {
+    /** Takes a credit away from the deposit that it was matched with by mistake. */
+    readonly undoCredit: UndoCredit
     /**
      * Reports which customers must not be asked for money, in their order. Gives no reason: it may be a sanctions list.
      */
@@ -184,6 +187,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     ...createWaiting(deps),
     creditPartner: createCreditPartner(deps),
     ...createDebits(deps),
+    undoCredit: createUndoCredit(deps),
   }
 }
 

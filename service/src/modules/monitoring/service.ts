@@ -106,7 +106,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
     hits: store.hitsOf,
-    standingOf: standingOfAlert,
+    standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),
     holding: store.holding,
     holdsOf: createHoldsOf(deps, rulesEverOn),
     step: async () => {
@@ -244,38 +244,6 @@ async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Activ
     store.setProgress(tx, partnerId, { changedAt: last.changedAt, transactionId: last.id })
     return page.length === pageRows
   })
-}
-
-const noPayouts: Standing = { waiting: 0n, left: 0n, ended: 0n }
-const hitsPerPage = 1000
-
-const standingOfHits = (tx: Tx, partnerId: string, hits: readonly store.HitRow[]): Promise<Standing> => {
-  const ids = hits.map(({ transactionId }) => transactionId)
-  return ids.length === 0 ? Promise.resolve(noPayouts) : patterns.standingOf(tx, partnerId, ids)
-}
-
-async function standingOfAlert(tx: Tx, partnerId: string, alertId: string): Promise<Standing> {
-  let sum = noPayouts
-  for (let position: string | undefined = nilId; position !== undefined;) {
-    const page: readonly store.HitRow[] = await store.hitsOf(tx, partnerId, alertId, position, hitsPerPage)
-    const held = await standingOfHits(
-      tx,
-      partnerId,
-      page.filter(({ holds }) => holds),
-    )
-    const others = await standingOfHits(
-      tx,
-      partnerId,
-      page.filter(({ holds }) => !holds),
-    )
-    sum = {
-      waiting: sum.waiting + held.waiting,
-      left: sum.left + held.left + others.waiting + others.left,
-      ended: sum.ended + held.ended + others.ended,
-    }
-    position = page.length < hitsPerPage ? undefined : page.at(-1)?.transactionId
-  }
-  return sum
 }
 
 async function backtest(

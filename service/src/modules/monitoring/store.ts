@@ -1,5 +1,5 @@
 /** All SQL of monitoring. Rules and backtests belong to the operator, the rest to a partner. */
-import { insertBy, sql, type Tx } from '../../postgres/index.ts'
+import { insertBy, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { Place } from '../transactions/index.ts'
 
 export type RuleRow = {
@@ -203,6 +203,10 @@ export function alertsAfter(
       where partner_id = ${partnerId} and alert_id = alerts.id) as transactions
     from monitoring.alerts where partner_id = ${partnerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
+
+/** The query of the transactions of an alert, and which of them it holds. */
+export const holdsOf = (partnerId: string, alertId: string): Sql => sql`/* monitoring.holdsOf */
+  select transaction_id, holds from monitoring.hits where partner_id = ${partnerId} and alert_id = ${alertId}`
 
 /** The transactions of an alert after one, oldest first. */
 export function hitsOf(

@@ -98,6 +98,7 @@ export type StaffSearch = {
   /** Ids with their partners. */
   readonly payouts: readonly string[]
   readonly customers: readonly string[]
+  readonly payees: readonly string[]
   readonly deposits: readonly string[]
 }
 

@@ -134,7 +134,7 @@ test('a password signs in at the desk, and a session of staff is none of a team'
 
 test('a search is recorded in the log of the operator by whom it was, without its text, and not for a removed account', async () => {
   const [person] = [await join('support'), await join('admin')]
-  const found = { by: 'text', payouts: [`${newId()}/${newId()}`], customers: [], deposits: [] } as const
+  const found = { by: 'text', payouts: [`${newId()}/${newId()}`], customers: [], payees: [], deposits: [] } as const
   await service.staff.recordSearch(person, found)
   const records = async () =>
     (await service.audit.list(operatorPartnerId, {})).data.filter(

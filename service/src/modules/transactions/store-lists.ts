@@ -133,6 +133,8 @@ export type WithdrawalSearch = {
   readonly reference: string | null
   /** The partner's end-to-end id. Without one: ours. Absent: any. */
   readonly endToEndId?: string
+  /** The payee. Absent: any. */
+  readonly beneficiaryId?: string
   /** Money that left the balance. */
   readonly money: { readonly currency: Currency; readonly amount: Minor } | null
   readonly from: Date | null
@@ -143,7 +145,7 @@ export type WithdrawalSearch = {
 export function withdrawalsLike(
   tx: Tx,
   partnerId: string,
-  { reference, endToEndId, money, from, before }: WithdrawalSearch,
+  { reference, endToEndId, beneficiaryId, money, from, before }: WithdrawalSearch,
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
   return tx.rows<TransactionRow>(
@@ -151,6 +153,7 @@ export function withdrawalsLike(
       select ${columns} from transactions.transactions where partner_id = ${partnerId} and category = 'Withdrawal'
       ${reference === null ? noSql : sql`and (reference = ${reference} or user_reference = ${reference})`}
       ${endToEndId === undefined ? noSql : sql`and end_to_end_id = ${endToEndId}`}
+      ${beneficiaryId === undefined ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
       ${money === null ? noSql : sql`and currency = ${money.currency} and amount = ${money.amount}`}
       ${from === null ? noSql : sql`and created_at >= ${from}`}
       ${before === null ? noSql : sql`and created_at < ${before}`}

@@ -73,16 +73,18 @@ export function byIds(tx: Tx, partnerId: string, ids: readonly string[]): Promis
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) order by id`)
 }
 
-/** Payouts of a page: how many no worker has begun, how many a bank may have or has paid, how many have ended with the money back. */
+/** Payouts of an alert: how many wait for its decision, how many a bank may have or has paid, how many have ended with the money back. */
 export type Standing = { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint }
 
-export async function standingOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<Standing> {
+/** `hits`: a query of `transaction_id` and `holds`. A payout that nothing holds does not wait: it leaves. */
+export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<Standing> {
   const hasLeft = sql`(status in ('Pending', 'Completed') and not ${waits} and not timeline @> '[{"step": "Returned"}]')`
   const row = await tx.row<Standing>(sql`/* transactions.standingOf */
-    select count(*) filter (where ${waits}) as waiting, count(*) filter (where ${hasLeft}) as left,
+    select count(*) filter (where ${waits} and holds) as waiting,
+      count(*) filter (where ${hasLeft} or (${waits} and not holds)) as left,
       count(*) filter (where not ${waits} and not ${hasLeft}) as ended
-    from transactions.transactions
-    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and direction = 'Outward'`)
+    from transactions.transactions join (${hits}) as hit on hit.transaction_id = id
+    where partner_id = ${partnerId} and direction = 'Outward'`)
   return row ?? { waiting: 0n, left: 0n, ended: 0n }
 }
 

@@ -1,4 +1,4 @@
-/** Finds a payment, a payout, a customer or a request by what a person has at hand, by the filters that the lists of the API have indexes for. */
+/** Finds a payment, a payout, a customer, a payee or a request by what a person has at hand, by the filters that the lists of the API have indexes for. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { findPage, type Found } from './find-page.ts'
@@ -38,6 +38,7 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         payments({ userReference: text }),
         payments({ idempotencyKey: text }),
         customers({ namePrefix: text }),
+        payees({ namePrefix: text }),
         ...(ibanForm.test(text) ? [payees({ iban: text }), customers({ iban: text })] : []),
         customers({ email: text }),
         customers({ partnerCustomerIdentifier: text }),

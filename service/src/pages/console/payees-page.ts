@@ -30,7 +30,7 @@ type Payees = Listed<PayeeRow> & {
   readonly done?: 'deleted' | undefined
 }
 
-export const payeeFilters: readonly string[] = ['currency', 'customerId']
+export const payeeFilters: readonly string[] = ['namePrefix', 'currency', 'customerId']
 
 const payeeCall = `POST /v1/beneficiaries
 { "name": "Grace Hopper", "iban": "NL91ABNA0417164300", "currency": "EUR" }`
@@ -44,6 +44,7 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
     done: done === 'deleted' && p.payeeDeleted,
     create: may.write && { text: p.newPayee, href: `${view.root}payees/new` },
     filters: [
+      { name: 'namePrefix', label: p.payeeName, help: p.namePrefixHelp },
       { name: 'currency', label: p.currency },
       { name: 'customerId', label: p.customerId },
     ],

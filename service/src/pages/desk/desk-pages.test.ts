@@ -71,7 +71,7 @@ test('every part of a record has a text at the desk', () => {
     assert.ok(kind === 'unexplained' || kind in safeguardingTexts.en, kind)
 })
 
-const none = { partners: [], payouts: [], deposits: [], files: [], cases: [], customers: [] }
+const none = { partners: [], payouts: [], deposits: [], files: [], cases: [], customers: [], payees: [] }
 
 function foundOf(text: string): Found {
   const owner = { partnerId: text, partnerName: text }
@@ -82,6 +82,7 @@ function foundOf(text: string): Found {
     payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
     deposits: [null, text].map((customerId) => ({ ...payout, customerId })),
     cases: [{ ...owner, id: text, kind: text, openedAt: at }],
+    payees: [null, text].map((customerId) => ({ ...owner, id: text, customerId, createdAt: at })),
     files: [null, text].map((messageId) => ({
       ...{ direction: 'received', id: text, connector: text, name: text, kind: text, messageId },
       ...{ state: 'Taken', problem: null, at },
@@ -160,13 +161,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
     ['find', findPage(view, { typed: text })],
     ['find refused', findPage(view, { typed: text, isRefused: true })],
     ['found', findPage(view, { typed: text, found: foundOf(text) })],
-    [
-      'found nothing',
-      findPage(view, {
-        typed: text,
-        found: { ...none, hasMore: false, searched: null },
-      }),
-    ],
+    ['found nothing', findPage(view, { typed: text, found: { ...none, hasMore: false, searched: null } })],
     ...payoutPages(view, text, mayDecide),
     ['no reviews', reviewsPage(view, { reviews: [] })],
     ...staffPages(view, text, mayDecide),

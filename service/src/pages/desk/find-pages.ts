@@ -1,6 +1,6 @@
 /** The page of the search: the field, and what was found. */
 import { amountText } from '../../kernel/index.ts'
-import { empty, field, message, table, time } from '../console/components.ts'
+import { empty, field, hiddenField, message, table, time } from '../console/components.ts'
 import { account, freeText, identifier, money } from '../console/lists.ts'
 import { payoutBadge } from '../console/payment-words.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -34,14 +34,14 @@ export function findPage(view: ConsoleView, { typed, isRefused = false, found }:
 
 function results(view: ConsoleView, found: Found): Html {
   const d = findTexts[view.language]
-  const { payouts, customers, partners, deposits, cases, files, hasMore, searched } = found
+  const { payouts, customers, payees, partners, deposits, cases, files, hasMore, searched } = found
   const partly = searched !== null && message('warning', fill(d.partly, { count: String(searched) }))
-  if ([payouts, customers, partners, deposits, cases, files].every(({ length }) => length === 0))
+  if ([payouts, customers, payees, partners, deposits, cases, files].every(({ length }) => length === 0))
     return html`${partly} ${empty({ title: d.none, text: d.noneText })}`
   return html`${partly} ${hasMore && message('warning', d.more)} ${payouts.length > 0 && payoutsTable(view, payouts)}
   ${deposits.length > 0 && depositsTable(view, deposits)} ${files.length > 0 && filesTable(view, files)}
   ${cases.length > 0 && casesTable(view, cases)} ${customers.length > 0 && customersTable(view, customers)}
-  ${partners.length > 0 && partnersTable(view, partners)}`
+  ${payees.length > 0 && payeesTable(view, payees)} ${partners.length > 0 && partnersTable(view, partners)}`
 }
 
 function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
@@ -135,6 +135,24 @@ function customersTable(view: ConsoleView, customers: Found['customers']): Html 
         iban === null
           ? ''
           : html`${account(view, iban)} ${closedAt !== null && html`${d.closed} ${time(view, closedAt)}`}`,
+      ]),
+    })}`
+}
+
+function payeesTable(view: ConsoleView, payees: Found['payees']): Html {
+  const d = findTexts[view.language]
+  return html`<h2>${d.payees}</h2>
+    ${table({
+      caption: d.payees,
+      columns: [[d.payee, 'head'], d.partner, d.customer, d.created, [d.payouts, 'actions']],
+      rows: payees.map(({ id, partnerName, customerId, createdAt }) => [
+        identifier(view, id, d.payee),
+        freeText(partnerName),
+        customerId === null ? '–' : identifier(view, customerId, d.customer),
+        time(view, createdAt),
+        html`<form method="post" action="${view.root}find" class="actions">
+          ${hiddenField('q', id)}<button type="submit" class="small">${d.payeePayouts}</button>
+        </form>`,
       ]),
     })}`
 }

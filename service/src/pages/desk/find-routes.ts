@@ -19,6 +19,7 @@ export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {
         by: question.by,
         payouts: found.payouts.map(idOf),
         customers: found.customers.map(idOf),
+        payees: found.payees.map(idOf),
         deposits: found.deposits.map(idOf),
       })
       return page(request, 200, findPage(view, { typed, found }))

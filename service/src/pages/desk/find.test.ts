@@ -141,6 +141,35 @@ test('a customer is found by the whole email address, and by the beginning of wo
     assert.deepEqual(customersOf(await ask(text)), [], text)
 })
 
+test('a payee is found by the beginning of words of the name, removed and renamed ones no longer', async () => {
+  const { id } = await service.beneficiaries.create(two.partnerId, {
+    name: 'Katherine Coleman Gøble',
+    iban: 'DE89370400440532013000',
+    currency: 'EUR',
+    customerId: two.customer.id,
+  })
+  const payeesOf = async (text: string) => (await ask(text)).payees
+  const shown = { partnerId: two.partnerId, id, customerId: two.customer.id }
+  for (const text of ['Goble', 'katherine col', 'GØB'])
+    assert.deepEqual(
+      (await payeesOf(text)).map(({ partnerName: _name, createdAt: _at, ...payee }) => payee),
+      [shown],
+      text,
+    )
+  for (const text of ['oble', 'Go', 'Goble 7']) assert.deepEqual(await payeesOf(text), [], text)
+  await service.beneficiaries.update(two.partnerId, { id, name: 'Katherine Johnson' })
+  assert.deepEqual([(await payeesOf('Goble')).length, (await payeesOf('Johnson')).length], [0, 1])
+  await service.beneficiaries.remove(two.partnerId, id)
+  assert.deepEqual(await payeesOf('Johnson'), [])
+})
+
+test('the ID of a payee finds the payouts to it', async () => {
+  const { id } = one.beneficiary
+  const before = payoutsOf(await ask(id))
+  const { payout } = await pay(service, one, '10.09')
+  assert.deepEqual(payoutsOf(await ask(id.toUpperCase())), [`${one.partnerId}/${payout.id}`, ...before])
+})
+
 test('every text is searched or finds nothing, whatever signs it has', async () => {
   const texts = [
     '---',

@@ -1,10 +1,11 @@
-/** Finds payouts, deposits, customers, IBANs, cases, files of banks and partners by one text, across partners. Each read is by an index and bounded. */
+/** Finds payouts, deposits, customers, payees, IBANs, cases, files of banks and partners by one text, across partners. Each read is by an index and bounded. */
 import { type Currency, currencies, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
 import type { Payouts } from '../../modules/payouts/index.ts'
 import { instructionIdOf } from '../../modules/payouts/index.ts'
 import { isDay } from '../../modules/safeguarding/index.ts'
 import { isIban } from '../../rails/index.ts'
 import type { CaseRow } from '../../cases/index.ts'
+import type { Beneficiary } from '../../modules/beneficiaries/index.ts'
 import type { Deposit } from '../../modules/deposits/index.ts'
 import type { BankFile } from '../../rails/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -13,7 +14,7 @@ import type { DeskDeps } from './request.ts'
 /** The parts that the search reads. */
 export type FindDeps = Pick<
   DeskDeps,
-  'db' | 'access' | 'accounts' | 'bankFiles' | 'customers' | 'deposits' | 'payouts' | 'cases'
+  'db' | 'access' | 'accounts' | 'bankFiles' | 'beneficiaries' | 'customers' | 'deposits' | 'payouts' | 'cases'
 >
 
 /** Longer than an IBAN, a reference or a name of a partner. */
@@ -72,6 +73,12 @@ export type FoundCustomer = Owner & {
   /** When the IBAN was closed. Null: it is open, or the customer was found by an id. */
   readonly closedAt: Date | null
 }
+export type FoundPayee = Owner & {
+  readonly id: string
+  /** The customer who owns the payee. Null: the partner. */
+  readonly customerId: string | null
+  readonly createdAt: Date
+}
 export type FoundDeposit = Owner & {
   readonly id: string
   readonly reference: string
@@ -89,6 +96,7 @@ export type Found = {
   readonly partners: readonly Owner[]
   readonly payouts: readonly FoundPayout[]
   readonly customers: readonly FoundCustomer[]
+  readonly payees: readonly FoundPayee[]
   /** True if there may be more than is shown. */
   readonly hasMore: boolean
   /** How many partners were searched for payouts and ids of customers, if they were not all. */
@@ -99,6 +107,7 @@ type Hit = Awaited<ReturnType<Payouts['find']>>[number]
 type OfPartner = {
   readonly payouts: readonly Hit[]
   readonly customerIds: readonly string[]
+  readonly payees: readonly Beneficiary[]
   readonly deposits: readonly Deposit[]
   readonly case?: CaseRow | undefined
 }
@@ -113,19 +122,21 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
   const partners = question.by === 'text' ? partnersLike(all, question.text) : []
   const payouts: (Owner & { readonly hit: Hit })[] = []
   const customers: FoundCustomer[] = question.by === 'text' ? await ownersOf(deps, all, question.text) : []
+  const payees: FoundPayee[] = []
   const deposits: FoundDeposit[] = []
   const cases: FoundCase[] = []
   const files = question.by === 'text' ? await deps.bankFiles.named(db, question.text, rowsMax + 1) : []
-  const isFull = () => payouts.length > rowsMax || customers.length > rowsMax
+  const isFull = () => [payouts, customers, payees].some(({ length }) => length > rowsMax)
   const searched = all.slice(0, searchedMax)
   for (let at = 0; at < searched.length && !isFull(); at += partnersAtOnce) {
     const some = searched.slice(at, at + partnersAtOnce)
     const found = await Promise.all(some.map(({ partnerId }) => ofPartner(deps, partnerId, question)))
-    found.forEach(({ payouts: hits, customerIds, deposits: paid, case: found }, index) => {
+    found.forEach(({ payouts: hits, customerIds, payees: named, deposits: paid, case: found }, index) => {
       const owner = some[index]
       if (owner === undefined) return
       payouts.push(...hits.map((hit) => ({ ...owner, hit })))
       customers.push(...customerIds.map((id) => ({ ...owner, id, iban: null, closedAt: null })))
+      payees.push(...named.map((payee) => toPayee(owner, payee)))
       deposits.push(...paid.map((deposit) => toDeposit(owner, deposit)))
       if (found !== undefined) cases.push({ ...owner, id: found.id, kind: found.kind, openedAt: found.openedAt })
     })
@@ -136,6 +147,7 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
     partners: partners.slice(0, rowsMax),
     payouts: shown,
     customers: customers.slice(0, rowsMax),
+    payees: payees.slice(0, rowsMax),
     deposits: deposits.slice(0, rowsMax),
     files: files.slice(0, rowsMax),
     cases,
@@ -158,24 +170,30 @@ async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text:
   })
 }
 
+const anyWithdrawal = { reference: null, money: null, from: null, before: null }
+
 async function ofPartner(
-  { db, payouts, customers, deposits, cases }: FindDeps,
+  { db, beneficiaries, payouts, customers, deposits, cases }: FindDeps,
   partnerId: string,
   question: Question,
 ): Promise<OfPartner> {
   const rows = rowsMax + 1
   if (question.by === 'money') {
     const { money, from, before } = question
-    const found = await payouts.find(partnerId, { reference: null, money, from, before }, rows)
-    return { payouts: found, customerIds: [], deposits: [] }
+    const found = await payouts.find(partnerId, { ...anyWithdrawal, money, from, before }, rows)
+    return { payouts: found, customerIds: [], payees: [], deposits: [] }
   }
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
-  const byReference = await payouts.find(partnerId, { reference: text, money: null, from: null, before: null }, rows)
-  const ids = new Set(byId.map(({ payout }) => payout.id))
+  const byReference = await payouts.find(partnerId, { ...anyWithdrawal, reference: text }, rows)
+  const byPayee = isUuid(text)
+    ? await payouts.find(partnerId, { ...anyWithdrawal, beneficiaryId: text.toLowerCase() }, rows)
+    : []
+  const found = new Map([...byId, ...byReference, ...byPayee].map((hit) => [hit.payout.id, hit]))
   return {
-    payouts: [...byId, ...byReference.filter(({ payout }) => !ids.has(payout.id))],
+    payouts: [...found.values()],
     customerIds: await customersBy(customers, db, partnerId, text),
+    payees: nameForm.test(text) ? await beneficiaries.named(partnerId, text, rows) : [],
     deposits: await deposits.byReferences(db, partnerId, [text]),
     case: isUuid(text) ? await cases.byId(db, partnerId, text.toLowerCase()) : undefined,
   }
@@ -185,6 +203,13 @@ const toDeposit = (
   owner: Owner,
   { id, reference, status, currency, amount, createdAt, customerId }: Deposit,
 ): FoundDeposit => ({ ...owner, id, reference, status, money: { currency, amount }, createdAt, customerId })
+
+const toPayee = (owner: Owner, { id, customerId, createdAt }: Beneficiary): FoundPayee => ({
+  ...owner,
+  id,
+  customerId,
+  createdAt,
+})
 
 /** Customers by id, by the whole email address, or by the beginning of words of the name. */
 async function customersBy(

@@ -11,6 +11,7 @@ import {
 import type { Cases, Decisions } from '../../cases/index.ts'
 import type { Access } from '../../access/index.ts'
 import type { Accounts } from '../../modules/accounts/index.ts'
+import type { Beneficiaries } from '../../modules/beneficiaries/index.ts'
 import type { Customers } from '../../modules/customers/index.ts'
 import type { Deposits } from '../../modules/deposits/index.ts'
 import type { Monitoring } from '../../modules/monitoring/index.ts'
@@ -85,6 +86,7 @@ export type DeskDeps = {
   }
   readonly access: Pick<Access, 'namesOf' | 'partnerNames'>
   readonly accounts: Pick<Accounts, 'holdersOf'>
+  readonly beneficiaries: Pick<Beneficiaries, 'named'>
   readonly deposits: Pick<Deposits, 'byReferences'>
   /** Reads what waits for a person besides cases, and how the connectors are. */
   readonly waiting: {

@@ -8,7 +8,7 @@ const en = {
   amount: 'Amount',
   nothing: 'Nothing was found for “{text}”.',
   nothingTyped: 'Type what you look for.',
-  what: 'You can search by the beginning of a reference, by an end-to-end id, an idempotency key, the id of a payout, payee, customer or request, the IBAN of a payee, and by the name, email or identifier of a customer.',
+  what: 'You can search by the beginning of a reference, by an end-to-end id, an idempotency key, the id of a payout, payee, customer or request, the IBAN or name of a payee, and by the name, email or identifier of a customer.',
   kinds: { transaction: 'Transaction', payout: 'Payout', payee: 'Payee', customer: 'Customer', request: 'Request' },
 } as const
 
@@ -25,7 +25,7 @@ const de: {
   amount: 'Betrag',
   nothing: 'Für „{text}“ wurde nichts gefunden.',
   nothingTyped: 'Geben Sie ein, was Sie suchen.',
-  what: 'Sie können nach dem Anfang einer Referenz suchen, nach einer End-to-End-Id, einem Idempotenzschlüssel, der Id einer Auszahlung, eines Empfängers, Kunden oder einer Anfrage, der IBAN eines Empfängers und nach Name, E-Mail oder Kennung eines Kunden.',
+  what: 'Sie können nach dem Anfang einer Referenz suchen, nach einer End-to-End-Id, einem Idempotenzschlüssel, der Id einer Auszahlung, eines Empfängers, Kunden oder einer Anfrage, IBAN oder Name eines Empfängers und nach Name, E-Mail oder Kennung eines Kunden.',
   kinds: {
     transaction: 'Transaktion',
     payout: 'Auszahlung',

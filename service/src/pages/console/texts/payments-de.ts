@@ -187,6 +187,7 @@ export const paymentsDe: PaymentTexts = {
   payeesCall: 'API-Aufruf, der einen Empfänger speichert',
   newPayee: 'Neuer Empfänger',
   payeeName: 'Name des Kontoinhabers',
+  namePrefixHelp: 'Mindestens 2 Buchstaben eines Wortes des Namens.',
   payeeNameHelp: 'So, wie die Bank ihn kennt. 1 bis 140 Zeichen.',
   payeeAccountHelp:
     'Eine IBAN. Für Pfund auch Sort Code und Kontonummer, 20-00-00 55779911; für Dollar Routing Number und Kontonummer; für Token die Adresse einer Wallet.',

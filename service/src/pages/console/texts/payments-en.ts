@@ -182,6 +182,7 @@ export const paymentsEn = {
   payeesCall: 'API call that saves a payee',
   newPayee: 'New payee',
   payeeName: 'Name of the account holder',
+  namePrefixHelp: 'At least 2 letters of a word of the name.',
   payeeNameHelp: 'As the bank knows it. 1 to 140 characters.',
   payeeAccountHelp:
     'An IBAN. For pounds also sort code and account number, 20-00-00 55779911; for dollars routing number and account number; for tokens the address of a wallet.',
