@@ -36,24 +36,26 @@ export type AccountEntryPage = {
   readonly hasMore: boolean
 }
 
+export type AccountStateChange = {
+  /** Identifies the change. */
+  readonly id: string
+  /** When the state was changed. */
+  readonly at: string
+  /** Currency of the balance. Absent if it is the account of a customer. */
+  readonly currency?: string
+  /** The `guid` of the customer. Absent if it is a balance. */
+  readonly customerId?: string
+  /** The state before. */
+  readonly from: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
+  /** The state from then on. `BlockedInbound` takes no money, `BlockedOutbound` pays none, `Blocked` does neither. `Closed` does neither for good. */
+  readonly state: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
+  /** Reason for the operator's change. */
+  readonly reason: 'Compliance' | 'CourtOrder' | 'CustomerRequest' | 'Fraud' | 'PartnerRequest' | 'Other'
+}
+
 export type AccountStateChangePage = {
   /** The items of the page, newest first. */
-  readonly data: readonly ({
-    /** Identifies the change. */
-    readonly id: string
-    /** When the state was changed. */
-    readonly at: string
-    /** Currency of the balance. Absent if it is the account of a customer. */
-    readonly currency?: string
-    /** The `guid` of the customer. Absent if it is a balance. */
-    readonly customerId?: string
-    /** The state before. */
-    readonly from: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
-    /** The state from then on. `BlockedInbound` takes no money, `BlockedOutbound` pays none, `Blocked` does neither. `Closed` does neither for good. */
-    readonly state: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
-    /** Reason for the operator's change. */
-    readonly reason: 'Compliance' | 'CourtOrder' | 'CustomerRequest' | 'Fraud' | 'PartnerRequest' | 'Other'
-  })[]
+  readonly data: readonly AccountStateChange[]
   /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
   /** True if there is another page. */
