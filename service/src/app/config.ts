@@ -12,7 +12,6 @@ import { sandboxSettings } from '../connectors/sandbox/settings.ts'
 import { deliverySettings } from '../delivery/settings.ts'
 import { gatewaySettings } from '../gateway/settings.ts'
 import {
-  dayMs,
   coresMax,
   integer,
   masterKeyBytes,

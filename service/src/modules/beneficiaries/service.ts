@@ -104,7 +104,7 @@ type BeneficiariesDeps = VerificationsDeps & {
 }
 
 export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
-  const { db, clock, cursors, customers, refusedAddress, screening } = deps
+  const { db, clock, customers, refusedAddress, screening } = deps
   const find = async (partnerId: string, id: string) => {
     const beneficiary = await store.byId(db, partnerId, id)
     if (beneficiary === undefined) throw notFound('beneficiary')
