@@ -10,6 +10,8 @@ import { endOfCall, inTime, late } from './calls.ts'
 import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
 import { withCode } from './reasons.ts'
 
+/** How many sets a worker claims after it has lost payouts to another one. */
+const setsAfterLoss = 50
 /** Gives each partner of a claim a share. */
 const partnersPerClaimMax = 50
 /** A payout with this many failures is sent in a call of its own: it may be what breaks the calls of the others. */
@@ -18,25 +20,29 @@ const attemptsTogetherMax = 5
 /** The context in which a set of payouts is submitted. */
 type Bank = { readonly deps: SettlementDeps; readonly connector: Connector; readonly breaker?: Breaker | undefined }
 
-/** Payouts that a worker has: `begun` may be sent, `claims` are screened first. */
-type Taken = { readonly begun: readonly PayoutClaim[]; readonly claims: readonly PayoutClaim[] }
-const none: Taken = { begun: [], claims: [] }
+/** Payouts that a worker has: `begun` may be sent, `claims` are screened first. `lost`: how many of the due ones another worker has. */
+type Taken = { readonly begun: readonly PayoutClaim[]; readonly claims: readonly PayoutClaim[]; readonly lost: number }
+const none: Taken = { begun: [], claims: [], lost: 0 }
 
 /**
  * Takes at most `payoutsMax` due payouts of some partners, in equal shares. What nothing holds begins at once, with one write; the
- * rest is claimed, also what could not begin, so that it waits for the end of its lease.
+ * rest is claimed, also what could not begin, so that it waits for the end of its lease. `isShared`: other workers take payouts of the
+ * connector, and all are claimed, because a claim skips what another one locks.
  */
-async function takeDuePayouts(bank: Bank, payoutsMax: number): Promise<Taken> {
+async function takeDuePayouts(bank: Bank, payoutsMax: number, isShared = false): Promise<Taken> {
   const { payouts } = bank.deps
   const { id: connector } = bank.connector
   const partnerIds = await payouts.partnersWithDue(connector, Math.min(partnersPerClaimMax, payoutsMax))
   if (partnerIds.length === 0) return none
-  const due = await payouts.due(connector, partnerIds, Math.floor(payoutsMax / partnerIds.length))
+  const share = Math.floor(payoutsMax / partnerIds.length)
+  if (isShared) return { ...none, claims: await payouts.claim(connector, partnerIds, share) }
+  const due = await payouts.due(connector, partnerIds, share)
   const leaseId = newId()
   const begun = await eachOrLog(bank, await freeOf(bank, due), (payout) => payouts.beginDue(payout, leaseId))
   const begunIds = new Set(begun.map(({ id }) => id))
   const rest = due.filter(({ id }) => !begunIds.has(id))
-  return { begun, claims: rest.length > 0 ? await payouts.claimAgain(connector, rest) : [] }
+  const claims = rest.length > 0 ? await payouts.claimAgain(connector, rest) : []
+  return { begun, claims, lost: rest.length - claims.length }
 }
 
 type DuePayouts = Awaited<ReturnType<SettlementDeps['payouts']['due']>>
@@ -67,7 +73,7 @@ export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
 }
 
 /**
- * Submits due payouts of a connector while earlier sets still wait for its bank. `step` returns how many it claimed, and waits
+ * Submits due payouts of a connector while earlier sets still wait for its bank. `step` returns how many it found due, and waits
  * for a free call if there is none; `drain` waits for the sets that are under way.
  */
 export function createSubmitter(deps: SettlementDeps, connector: Connector) {
@@ -76,6 +82,7 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
   const bank = { deps, connector, breaker }
   const sets = new Set<Promise<void>>()
   let inFlight = 0
+  let setsToClaim = 0
   const report = () => deps.observe?.connector(connector.id, { inFlight, isOpen: breaker.state() !== 'closed' })
   const start = (taken: Taken) => {
     const count = countOf(taken)
@@ -94,9 +101,10 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
       const state = breaker.state()
       if (state === 'open' || (state === 'half-open' && sets.size > 0))
         return deps.payouts.screenHeld(connector.id, instructionsPerCallMax)
-      const taken = await takeDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax)
+      const taken = await takeDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax, setsToClaim > 0)
+      setsToClaim = taken.lost > 0 ? setsAfterLoss : Math.max(0, setsToClaim - 1)
       if (countOf(taken) > 0) start(taken)
-      return countOf(taken)
+      return countOf(taken) + taken.lost
     },
     drain: async (): Promise<void> => void (await Promise.all(sets)),
   }

@@ -13,8 +13,9 @@ import {
   stepMsDefault,
 } from '../../../test/support/composition.ts'
 import { startSettlement } from '../../../test/support/jobs.ts'
-import { dayMs, newId } from '../kernel/index.ts'
+import { dayMs, newId, present } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
+import { createSubmitter } from './instructions.ts'
 import { createNotificationStep } from './notifications.ts'
 import { processBankNotifications, type RetryPauses, submitDuePayouts } from './index.ts'
 
@@ -65,6 +66,36 @@ test('a payout whose last attempt arrived without an answer stays open until the
   await processBankNotifications(service.settlement)
   assert.deepEqual(await balanceOf(service, partnerId), { posted: 9000n, reserved: 0n, available: 9000n })
   await checkPayments(service.db, partnerId, new Map())
+})
+
+test('a worker that loses due payouts to another one goes on, and claims the next ones', async () => {
+  const partner = await addPartner(service, 10_000n)
+  const make = async (count: number) => {
+    for (let made = 0; made < count; made += 1) await pay(service, partner, '1.00')
+  }
+  const { payouts } = service.settlement
+  const connector = present(service.settlement.connectors.at(0), 'the sandbox bank')
+  let reads = 0
+  const due: typeof payouts.due = async (...given) => {
+    reads += 1
+    const read = await payouts.due(...given)
+    // Another worker is faster.
+    await payouts.claimAgain(connector.id, read.slice(0, 2))
+    return read
+  }
+  const worker = createSubmitter({ ...service.settlement, payouts: { ...payouts, due } }, connector)
+  await make(3)
+  assert.equal(await worker.step(), 3, 'the worker looks again at once, because there was work')
+  await make(2)
+  assert.equal(await worker.step(), 2)
+  assert.equal(reads, 1, 'the second set was claimed')
+  await worker.drain()
+  const rows = await service.db.rows<{ readonly status: string }>(sql`
+    select status from payouts.payouts where partner_id = ${partner.partnerId} order by id`)
+  assert.deepEqual(
+    rows.map(({ status }) => status),
+    ['Pending', 'Pending', 'Sent', 'Sent', 'Sent'],
+  )
 })
 
 test('a failing notification holds up later notifications of its own payment only', async () => {
