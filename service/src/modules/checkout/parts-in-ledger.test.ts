@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { code, createSessionsInParts, paidInParts as done, type Opened } from '../../../../test/support/checkout.ts'
-import { createTestService, ip, type Service } from '../../../../test/support/composition.ts'
+import { createTestService, ip, pay, type Service } from '../../../../test/support/composition.ts'
 import { entryOf, reportXml } from '../../../../test/support/iso-incoming.ts'
 import { createSafeguarded } from '../../../../test/support/safeguarding.ts'
 import { newId } from '../../kernel/index.ts'
 import { readAtOneMoment } from '../../postgres/index.ts'
 import type { Line } from '../../reconciliation/index.ts'
+import { submitDuePayouts } from '../../settlement/index.ts'
 
 let service: Service
 before(async () => {
@@ -53,12 +54,27 @@ test('a part of a completed session is taken from the balance by a transaction, 
   assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   const state = { ...done, paid: 2990n, balance: 2990n, suspense: 2000n, parts: ['2000 Reversed', '2990 Credited'] }
   assert.deepEqual(await stateOf(opened), state)
-  const refund = { amount: rawNumber('1.00'), idempotencyKey: newId(), partId: second ?? '' }
-  await service.checkout.refund(caller, opened.session.id, refund, ip)
+  await pay(service, opened.partner, '1.00')
   await assert.rejects(undo(opened, second), code('validation_failed'))
+  const refund = { amount: rawNumber('1.00'), idempotencyKey: newId(), partId: second ?? '' }
+  const sent = await service.checkout.refund(caller, opened.session.id, refund, ip)
+  await submitDuePayouts(service.settlement)
+  await assert.rejects(undo(opened, second), new RegExp(`is refunded by ${sent.payout.reference}`))
   const exact = await open()
   await sendAll(exact, '49.90')
   await assert.rejects(undo(exact, newId()), /leave --part out/)
+})
+
+test('a refund that no worker has begun is cancelled when its payment is taken back', async () => {
+  const opened = await inParts()
+  await sendAll(opened, '49.90')
+  const { partnerId, caller } = opened.partner
+  const refund = { amount: rawNumber('1.00'), idempotencyKey: newId() }
+  const { reference } = (await service.checkout.refund(caller, opened.session.id, refund, ip)).payout
+  await undo(opened)
+  assert.equal((await service.transactions.get(partnerId, reference)).row.status, 'Cancelled')
+  const state = await stateOf(opened)
+  assert.deepEqual([state.balance, state.suspense], [0n, 4990n])
 })
 
 test('a day with parts in hand agrees: they are money of customers, in the ledger as at the bank, also after one was taken away', async () => {

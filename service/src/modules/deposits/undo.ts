@@ -26,8 +26,9 @@ export type UndoCredit = (
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 /**
- * The deposit stays as it ended, and the session of a part that is not complete waits for its money again. Refuses: not_found, validation_failed (it was
- * not credited, is reversed already, the balance does not cover it, or it has parts and none is named).
+ * The deposit stays as it ended, and the session of a part that is not complete waits for its money again. Refunds that no worker has begun are
+ * cancelled. Refuses: not_found, validation_failed (it was not credited, is reversed already or has been refunded, the balance does not cover it, or it
+ * has parts and none is named).
  */
 export const createUndoCredit =
   (deps: DepositsDeps): UndoCredit =>
@@ -39,6 +40,7 @@ export const createUndoCredit =
     const [locked] = await withParts(tx, await store.lockDeposits(tx, [found]))
     const deposit = present(locked, 'a deposit is not deleted')
     const part = partToUndo(deposit, partId)
+    await stopRefunds(deps, tx, { partnerId, id: deposit.id, partId: part?.id })
     const taken = part ? await takePart(deps, tx, deposit, part) : await takeWhole(deps, tx, deposit)
     const creditor = JSON.parse(row.creditor ?? '{}') as { readonly iban?: string; readonly walletAddress?: string }
     const { connector, money, notificationId } = taken
@@ -53,6 +55,17 @@ export const createUndoCredit =
     await ledger.settleMany(tx, [], [...taken.entries, ...suspended])
     return { caseId: opened.id, reference: taken.reference }
   }
+
+/** The money of a refund that goes on leaves by it, and would leave again by the decision of the case. */
+async function stopRefunds(
+  { refunds }: DepositsDeps,
+  tx: Tx,
+  credited: Parameters<DepositsDeps['refunds']['stop']>[1],
+): Promise<void> {
+  const going = (await refunds.stop(tx, credited)).filter(({ status }) => status !== 'Cancelled')
+  if (going.length > 0)
+    throw refuse(`The payment is refunded by ${going.map(({ reference }) => reference).join(', ')}: recall that first.`)
+}
 
 async function takeWhole(deps: DepositsDeps, tx: Tx, deposit: store.Deposit) {
   const { status, connector } = deposit
