@@ -20,6 +20,7 @@ const classes = [
   [429, sdk.RateLimitError],
   [431, sdk.ApiProblem],
   [500, sdk.ServerError],
+  [501, sdk.ServerError],
   [502, sdk.ServerError],
   [503, sdk.ServerError],
   [504, sdk.ServerError],

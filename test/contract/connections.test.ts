@@ -112,7 +112,7 @@ test('405 with the methods of the resource when a method is known to HTTP and no
     assertProblem(await client.send({ method, target: '/v1/nope' }), { status: 404, code: 'not_found' })
     assertProblem(await client.send({ method, target: '/v1/customers/' }), { status: 404, code: 'not_found' })
     assert.match(await exchangeRaw(head(`${method} /v1/payouts HTTP/1.1`)), /^HTTP\/1\.1 401 /)
-    for (const page of ['/docs', '/console/sign-in']) {
+    for (const page of ['/', '/docs', '/console/sign-in']) {
       const refused = await exchangeRaw(head(`${method} ${page} HTTP/1.1`))
       assert.match(refused, /^HTTP\/1\.1 405 .*^allow: GET, HEAD/ims, `${method} ${page}`)
     }

@@ -72,7 +72,7 @@ test('wrong input is named', async () => {
   await refused(['run', '--day', today], /No account is designated/)
   await refused(
     ['accounts', 'set', '--account', 'DE00', '--currency', 'EUR', '--staff', 'Sam'],
-    /no account of a configured bank/,
+    /is not an account of a configured bank/,
   )
   await refused(['accounts', 'set', '--account', ownIban, '--currency', 'EUR'], /--staff is required/)
   await refused(['show', '--day', today], /No safeguarding record/)
@@ -117,7 +117,7 @@ test('a day is computed once, exported, and its files prove themselves without a
   await refused(['verify', '--from', file('json'), '--key', 'another'], /signed by another key/, offline)
   for (const [format, from, to, line] of [
     ['json', '12.34', '12.33', /the signature is wrong/],
-    ['csv', '12.34', '12.33', /no unchanged JSON or CSV export/],
+    ['csv', '12.34', '12.33', /is not an unchanged JSON or CSV export/],
   ] as const) {
     await writeFile(file('changed'), (await readFile(file(format), 'utf8')).replaceAll(from, to))
     await refused(['verify', '--from', file('changed')], line, offline)

@@ -202,7 +202,8 @@ const refuseUnknown =
     const refused = isApi ? await authenticateOnly(request) : undefined
     if (refused) return refused
     const methods = served.filter(({ pattern }) => pattern.test(request.path)).flatMap((route) => route.methods)
-    if (methods.length === 0) throw new Refusal('not_found')
+    // A served method is here because of a parameter that no resource has: it is too long.
+    if (methods.length === 0 || methods.includes(request.method)) throw new Refusal('not_found')
     const allow = [...new Set(methods)].join(', ')
     throw new Refusal('method_not_allowed', `The resource allows ${allow}.`, { headers: { allow } })
   }

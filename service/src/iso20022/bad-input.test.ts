@@ -219,7 +219,7 @@ suite('what is no statement', () => {
     'a day that is none': [
       whole.replace('<BkTxCd/>', '<BookgDt><Dt>2026-02-30</Dt></BookgDt>'),
       'Document/BkToCstmrStmt/Stmt/Ntry/BookgDt/Dt',
-      /no date/,
+      /is not a date/,
     ],
     'no head': [whole.replace(head, ''), 'Document/BkToCstmrStmt/Stmt', /GrpHdr is missing/],
   }

@@ -256,7 +256,7 @@ test('a designation that ended, an unknown account and a day to come are refused
   const given: Given = { ...designated, from: today, until: null, staff: 'Ada' }
   const set = (more: Partial<Given>) => db.transaction((tx) => safeguarding.designate(tx, { ...given, ...more }))
   await assert.rejects(safeguarding.compute(today), /No account is designated/)
-  await assert.rejects(set({ account: 'DE00' }), /no account of a configured bank/)
+  await assert.rejects(set({ account: 'DE00' }), /is not an account of a configured bank/)
   await assert.rejects(set({ from: '2026-02-30' }), /from must be a day/)
   await assert.rejects(set({ until: today }), /until must be a day after/)
   await set({ from: '2026-01-01', until: today })
