@@ -26,7 +26,8 @@ const db = createDatabase({ url: database.url, connectionsMax: 1, log: createLog
 const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
 const [oldKey, newKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
 // An unreachable mail server keeps the sealed token of an invitation in the queue.
-const env = { DATA_DIR: folder, DATABASE_URL: database.url, SMTP_URL: 'smtp://127.0.0.1:1', PORT, OPS_PORT }
+const shared = { DATA_DIR: folder, DATABASE_URL: database.url, SMTP_URL: 'smtp://127.0.0.1:1' }
+const env = { ...shared, PORT, OPS_PORT }
 let service: Program
 let partnerId: string
 let account: JsonObject
@@ -44,7 +45,8 @@ after(async () => {
 })
 
 async function operatorRun(words: string, masterKey = oldKey) {
-  const ending = await runOperator([...words.split(' ')], { ...env, MASTER_KEY: masterKey })
+  // Without the port: what a command prints names the one at which the service listens.
+  const ending = await runOperator([...words.split(' ')], { ...shared, MASTER_KEY: masterKey })
   assert.equal(ending.code, 0, `${words}: ${ending.stderr}`)
   assert.deepEqual({ stderr: ending.stderr, lines: linesOf(ending.stdout).length }, { stderr: '', lines: 1 }, words)
   return JSON.parse(ending.stdout) as unknown

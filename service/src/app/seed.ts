@@ -1,4 +1,5 @@
 /** The content of a fresh sandbox: a partner with money in three currencies and the credentials of a service account. */
+import { readFileSync } from 'node:fs'
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { permissions } from '@partner-payments/wire'
@@ -46,6 +47,16 @@ export async function seedSandbox(service: Service, db: Database, dataDir: strin
     throw new ConfigError(`DATA_DIR ${dataDir} cannot be used: ${error.message}`)
   })
   return partnerId
+}
+
+/** The address at which the sandbox listens, or listened last: that of its credentials file. */
+export function sandboxAddress(dataDir: string): string | undefined {
+  try {
+    const { baseUrl } = JSON.parse(readFileSync(credentialsFile(dataDir), 'utf8')) as { readonly baseUrl?: unknown }
+    return typeof baseUrl === 'string' ? baseUrl : undefined
+  } catch {
+    return undefined
+  }
 }
 
 async function writeCredentials(path: string, text: string): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Service } from '../app/compose.ts'
 import type { Config } from '../app/config.ts'
 import { publicUrlOf } from '../app/derived-settings.ts'
+import { sandboxAddress } from '../app/seed.ts'
 import type { Database } from '../postgres/index.ts'
 
 export type Context = {
@@ -46,7 +47,8 @@ export type Context = {
 
 /** A credential as it is printed once: with the address of the API, so that a client needs nothing else. */
 export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'>, credential: T) => ({
-  baseUrl: publicUrlOf(config),
+  // A sandbox may listen on a port that the environment of the command does not have.
+  baseUrl: (config.MODE === 'sandbox' && !config.PUBLIC_URL && sandboxAddress(config.DATA_DIR)) || publicUrlOf(config),
   ...credential,
 })
 
