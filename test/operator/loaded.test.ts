@@ -42,7 +42,7 @@ const unused = [
   /^service\/src\/(?:gateway|pages|observability)\/(?!(?:index|settings|queue-ages)\.ts$)/,
   /^service\/src\/app\/(?:desk|gateway|router|signals)\.ts$/,
   /^service\/src\/(?:roles|service|child)\.ts$/,
-  /^node_modules\/(?:@opentelemetry|@simplewebauthn|fastify|libphonenumber-js|pino|prom-client|typebox|undici|viem)\//,
+  /^node_modules\/(?:@opentelemetry|@simplewebauthn|fastify|libphonenumber-js|pino|prom-client|typebox|viem)\//,
 ]
 
 test('a command of the operator loads no gateway, no page, no metrics and no package of theirs', async () => {
