@@ -197,7 +197,7 @@ test('a stuck payout is looked into, and two persons end it by a document of the
   await takeFile(one.page, two.page)
   await one.page.goto(`${site}/desk/find`)
   await one.page.locator('#q').fill(reference)
-  await one.page.getByRole('button', { name: 'Find' }).click()
+  await one.page.getByRole('button', { name: 'Find', exact: true }).click()
   await one.page.getByRole('link', { name: reference }).click()
   await one.page.getByRole('heading', { name: `Payout ${reference}` }).waitFor()
   const text = await textOf(one.page)
@@ -262,7 +262,7 @@ test(
     ] as const) {
       await page.goto(`${site}/desk/find`)
       await page.getByLabel('What do you look for?').fill(text)
-      await page.getByRole('button', { name: 'Find' }).click()
+      await page.getByRole('button', { name: 'Find', exact: true }).click()
       const files = page.getByRole('table', { name: 'Bank files' })
       await files.waitFor()
       assert.equal(await files.locator('tbody tr').count(), rows)

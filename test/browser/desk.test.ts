@@ -219,7 +219,7 @@ test(
     await check(fay.page)
     const find = async (text: string) => {
       await fay.page.locator('#q').fill(text)
-      await fay.page.getByRole('button', { name: 'Find' }).click()
+      await fay.page.getByRole('button', { name: 'Find', exact: true }).click()
     }
     await find('   ')
     await fay.page.getByRole('alert').getByText('Type 1 to 140 characters.').waitFor()

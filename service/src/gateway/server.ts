@@ -20,6 +20,7 @@ import { overloaded, type ProblemAnswer, toProblem } from './problems.ts'
 import type { Refusals } from './refusals.ts'
 import { requestIdOf } from './request-id.ts'
 import { logged } from './request-log.ts'
+import { methodsAt, type Served, servedBy } from './served.ts'
 import { refuseOnSocket } from './socket-refusal.ts'
 import { takeTurns } from './turns.ts'
 
@@ -186,14 +187,6 @@ export function createServer(options: ServerOptions): Server {
 /** A server accepts a target with scheme and host (RFC 9112, section 3.2.2). The signature covers path and query. */
 const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
 
-/** The methods of a route. `pattern`: of the paths that it serves. */
-type Served = { readonly pattern: RegExp; readonly methods: readonly string[] }
-
-const servedBy = (url: string, methods: readonly string[]): Served => ({
-  pattern: new RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
-  methods,
-})
-
 /** RFC 9110, section 15.5.6: a 405 lists the methods of the resource. A path that no route has is 404. */
 const refuseUnknown =
   ({ authenticateOnly }: Authenticating, served: readonly Served[]): Handle =>
@@ -201,10 +194,10 @@ const refuseUnknown =
     const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
     const refused = isApi ? await authenticateOnly(request) : undefined
     if (refused) return refused
-    const methods = served.filter(({ pattern }) => pattern.test(request.path)).flatMap((route) => route.methods)
+    const methods = methodsAt(served, request.path)
     // A served method is here because of a parameter that no resource has: it is too long.
     if (methods.length === 0 || methods.includes(request.method)) throw new Refusal('not_found')
-    const allow = [...new Set(methods)].join(', ')
+    const allow = methods.join(', ')
     throw new Refusal('method_not_allowed', `The resource allows ${allow}.`, { headers: { allow } })
   }
 

@@ -7,6 +7,9 @@
  * and keeps the name that it replaces. What was screened against an older list is due again. One hit per name and entry stands at a time.
  * An open or a confirmed hit ends only by a decision of persons. Decisions are added and never changed.
  */
+import type { Source } from '../iso20022/index.ts'
+import type { PepSource, SanctionsList } from './lists/entry.ts'
+
 export {
   type Countries,
   countriesOfAccount,
@@ -18,9 +21,7 @@ export {
 } from './countries.ts'
 export { type Hold, type ScreenedCredit, worst } from './holds.ts'
 export type { ScreenedPayment } from './payments.ts'
-export { pepSource, readPepList } from './lists/peps.ts'
-export { readSanctionsList } from './lists/read.ts'
-export type { SanctionsList } from './lists/entry.ts'
+export { pepSource, type SanctionsList } from './lists/entry.ts'
 export {
   accountKey,
   type HeldParty,
@@ -38,3 +39,9 @@ export { screeningJobs } from './jobs.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Hit, type Screening } from './service.ts'
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
+
+// The first call loads the readers of files: only the command that loads a list reads one.
+export const readPepList = async (source: Source, list: PepSource): Promise<SanctionsList> =>
+  (await import('./lists/peps.ts')).readPepList(source, list)
+export const readSanctionsList = async (source: Source): Promise<SanctionsList> =>
+  (await import('./lists/read.ts')).readSanctionsList(source)

@@ -6,6 +6,9 @@ import { readImoNumber } from './imo.ts'
 export type PepSource = `pep:${string}`
 /** `countries`: the rules for countries, which persons write. */
 export type ListSource = 'un' | 'eu' | 'ofac' | 'countries' | PepSource
+const nameForm = /^[a-z0-9][a-z0-9_-]{0,39}$/
+/** Returns undefined if the text is not a name of such a list. */
+export const pepSource = (name: string): PepSource | undefined => (nameForm.test(name) ? `pep:${name}` : undefined)
 export const isPepSource = (source: string): boolean => source.startsWith('pep:')
 
 /** `other`: vessels and aircraft, which texts of payments are compared with (vessels.ts). No name is compared with them, nor with a `country`. */

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { MessageProblem } from '../../iso20022/index.ts'
-import { pepSource, readPepList } from './peps.ts'
+import { pepSource } from './entry.ts'
+import { readPepList } from './peps.ts'
 
 const sample = await readFile(new URL('../samples/peps.csv', import.meta.url), 'utf8')
 

@@ -25,10 +25,6 @@ const kinds: Readonly<Record<string, EntryKind>> = {
   PublicBody: 'organisation',
 }
 
-const nameForm = /^[a-z0-9][a-z0-9_-]{0,39}$/
-/** Undefined: the text is no name of a list. */
-export const pepSource = (name: string): PepSource | undefined => (nameForm.test(name) ? `pep:${name}` : undefined)
-
 const valuesIn = (text: string): readonly string[] => text.split(';').map((part) => joined(part))
 
 /** A single word names no person, as `Saud`. Chinese, Japanese and Korean names have no space. */
