@@ -249,8 +249,8 @@ test(
     const { data } = await inside.audit.list(operatorPartnerId, {})
     await inside.close()
     const searches = data.filter(({ action, actor }) => action === 'staff find' && actor.name === 'Fay')
-    const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [], deposits: [] }
-    const withNothing = { by: 'text', payouts: [], customers: [], deposits: [] }
+    const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [], deposits: [], payees: [] }
+    const withNothing = { by: 'text', payouts: [], customers: [], deposits: [], payees: [] }
     assert.deepEqual(
       searches.map(({ details }) => details),
       [withPayout, withPayout, withNothing],
