@@ -357,7 +357,7 @@ const ofFailures: Partial<Record<ProblemCode, Provocation>> = {
     return client.get('/v1/beneficiaries')
   },
   downstream_unreachable: () => behindGateway('hangUp'),
-  downstream_timeout: () => behindGateway('silence'),
+  downstream_timeout: () => behindGateway('silence', '300'),
 }
 
 /** Also ends the connections of the service: new ones are read only. */
@@ -373,11 +373,11 @@ async function makeReadOnly(url: string): Promise<void> {
   }
 }
 
-async function behindGateway(manner: 'hangUp' | 'silence'): Promise<Answer> {
+async function behindGateway(manner: 'hangUp' | 'silence', REQUEST_TIMEOUT_MS = '20000'): Promise<Answer> {
   const [service, upstream] = await Promise.all([createTestService(), startUpstream()])
   try {
     upstream.behave(manner)
-    const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS: '300' })
+    const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS })
     const credentials = await service.operator('partner', 'create', '--name', 'Example')
     return await service.client(gateway.url, credentials).get('/v1/accounts')
   } finally {

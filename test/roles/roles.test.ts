@@ -164,7 +164,7 @@ test('401 from the api process without an internal token, and with a tampered, m
 })
 
 test('502 when the api process is down, hangs up, refuses the token or responds with nonsense; 504 when it is silent', async () => {
-  const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS: '300' })
+  const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS: '5000' })
   const outer = service.client(gateway.url, credentials)
   const expected: Readonly<Record<Manner, readonly [number, string]>> = {
     garbage: [502, 'downstream_unreachable'],

@@ -179,7 +179,7 @@ test('504 to the partners of a cell that hangs, 200 to the others', async () => 
   const frozen = await createCell('three', { IBAN_ISSUERS: '' })
   await frozen.start()
   const credentials = await frozen.createPartner('Third')
-  const small = await startRouter([...cells, frozen], { REQUEST_TIMEOUT_MS: '500' })
+  const small = await startRouter([...cells, frozen], { REQUEST_TIMEOUT_MS: '3000' })
   const client = createClient(small.url, credentials)
   success(await client.get('/v1/accounts'))
   frozen.signal('SIGSTOP')
