@@ -1,4 +1,4 @@
-/** What a start loads, which every command pays, and where its compiled code is kept (docs/decisions/0119). */
+/** Holds the files that each start loads, because every command pays for them, and the folder of its compiled code (docs/decisions/0119). */
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

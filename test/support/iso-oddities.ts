@@ -1,4 +1,4 @@
-/** What a file-based bank does wrong on order, and how each of it has to be found: which case, with how much money, and how it is resolved. */
+/** Faults that a test bank makes on order, and how each has to be found: which case, with how much money, and how it is resolved. */
 import type { FileFault, Order, Treatment } from '../../examples/iso-bank/model.ts'
 import type { CaseAction } from '../../service/src/cases/index.ts'
 
