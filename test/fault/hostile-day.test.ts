@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
-import { compareRows } from '../../service/src/integrity/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { drawSeed } from '../support/drawing.ts'
@@ -14,6 +13,7 @@ import { checkRefunds } from '../support/hostile-checkout.ts'
 import { drain, liveThrough, startHostileDay } from '../support/hostile-day.ts'
 import { checkPayees, finishPayees } from '../support/hostile-payees.ts'
 import { checkHolds, decideAll } from '../support/hostile-rules.ts'
+import { findingsOf } from '../support/integrity.ts'
 
 const operations = scaled(400, 5_000)
 const partners = scaled(2, 6)
@@ -33,7 +33,7 @@ test(`${operations} hostile operations: no fault, and every amount is where the 
   const held = { open: 0, refused: 0, noted: 0 }
   const names = { held: 0, left: 0 }
   for (const partnerId of [operatorPartnerId, ...day.actors.map(({ partner }) => partner.partnerId)]) {
-    for await (const findings of compareRows(db, partnerId)) assert.deepEqual(findings, [])
+    assert.deepEqual(await findingsOf(db, partnerId), [])
     await checkLedger(db, partnerId)
     refunds += await checkRefunds(db, partnerId)
     const ended = await checkHolds(db, partnerId, day.held)

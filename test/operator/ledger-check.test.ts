@@ -9,15 +9,16 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
-import { compareRows, type Finding } from '../../service/src/integrity/index.ts'
+import { comparisons, type Finding, findingsMax } from '../../service/src/integrity/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { createCheckpoints } from '../../service/src/ledger/index.ts'
-import { sql, type Tx } from '../../service/src/postgres/index.ts'
+import { createDatabase, sql, type Sql, toStatement, type Tx } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
 import { createTestService, ip, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
 import { auditLogs } from '../support/audit-logs.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { runOperator } from '../support/operator.ts'
+import { findingsOf } from '../support/integrity.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { linesOf } from '../support/program.ts'
 import { copies, deletable, elsewhere, tables } from './ledger-check-columns.ts'
@@ -108,12 +109,6 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
-async function findingsIn(tx: Tx): Promise<readonly Finding[]> {
-  const findings: Finding[] = []
-  for await (const found of compareRows(tx, partnerId)) findings.push(...found)
-  return findings
-}
-
 /** What the check finds after a change, which is undone. */
 async function afterChange(change: (tx: Tx) => Promise<unknown>): Promise<readonly Finding[]> {
   let found: readonly Finding[] = []
@@ -121,7 +116,7 @@ async function afterChange(change: (tx: Tx) => Promise<unknown>): Promise<readon
   await assert.rejects(
     service.db.transaction(async (tx) => {
       await change(tx)
-      found = await findingsIn(tx)
+      found = await findingsOf(tx, partnerId)
       throw undone
     }),
     undone,
@@ -135,7 +130,7 @@ const raw = (text: string) => ({ parts: [text], values: [] }) as unknown as Retu
 const rowsTriedMax = 6
 
 test('an untouched partner has no finding, while its payments go on', async () => {
-  assert.deepEqual(await findingsIn(service.db), [])
+  assert.deepEqual(await findingsOf(service.db, partnerId), [])
   let isPaying = true
   const paying = (async () => {
     while (isPaying) {
@@ -143,7 +138,7 @@ test('an untouched partner has no finding, while its payments go on', async () =
       await work(1)
     }
   })()
-  for (let round = 0; round < 10; round += 1) assert.deepEqual(await findingsIn(service.db), [])
+  for (let round = 0; round < 10; round += 1) assert.deepEqual(await findingsOf(service.db, partnerId), [])
   isPaying = false
   await paying
 })
@@ -220,7 +215,8 @@ const check = (words: string) =>
 test('the command prints a line for each finding, and its exit status tells them', async () => {
   const clean = await check(`--partner ${partnerId}`)
   assert.deepEqual([clean.code, clean.stderr], [0, ''], clean.stdout)
-  assert.deepEqual(linesOf(clean.stdout), [`position ${partnerId}`, '0 findings'])
+  const positions = [...Object.keys(comparisons), 'auditLog'].map((step) => `position ${partnerId}/${step}`)
+  assert.deepEqual(linesOf(clean.stdout), [...positions, '0 findings'])
   await service.db.run(sql`
     update ledger.accounts set posted = posted + 5000 where partner_id = ${partnerId} and name = 'balance' and currency = 'EUR'`)
   const { code, stdout, stderr } = await check('')
@@ -229,5 +225,72 @@ test('the command prints a line for each finding, and its exit status tells them
   assert.match(stderr, /1 rows do not agree/)
   assert.match(lines.join('\n'), /^ledger\.accounts \S+ \(posted, reserved\): expected \d+, \d+, found \d+, \d+$/m)
   const behind = await check(`--from ${partnerId}`)
-  assert.equal(linesOf(behind.stdout)[0], `position ${partnerId}`)
+  assert.equal(linesOf(behind.stdout)[0], positions[0])
+})
+
+test('an interrupted command continues inside a partner, at the position that it printed', async () => {
+  const rest = await check(`--partner ${partnerId} --from ${partnerId}/statusEvents`)
+  const steps = ['statusEvents', 'eventAmounts', 'auditLog'].map((step) => `position ${partnerId}/${step}`)
+  assert.deepEqual([rest.code, ...linesOf(rest.stdout)], [0, ...steps, '0 findings'])
+  for (const from of [`${partnerId}/nothing`, `${partnerId}/booked/more`]) {
+    const { code, stdout, stderr } = await check(`--from ${from}`)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /--from is a position that `ledger check` has printed/)
+  }
+})
+
+type Plan = {
+  readonly 'Node Type': string
+  readonly 'Parent Relationship'?: string
+  readonly 'Relation Name'?: string
+  readonly 'CTE Name'?: string
+  readonly Plans?: readonly Plan[]
+}
+
+/** The tables and expressions that a plan reads again for each row of another. */
+function readForEachRow(plan: Plan, again = false): readonly string[] {
+  const read = plan['Relation Name'] ?? plan['CTE Name']
+  const isLoop = plan['Node Type'] === 'Nested Loop'
+  return [
+    ...(again && read !== undefined ? [`${plan['Node Type']} of ${read}`] : []),
+    ...(plan.Plans ?? []).flatMap((inner) => {
+      const relationship = inner['Parent Relationship']
+      return readForEachRow(inner, again || relationship === 'SubPlan' || (isLoop && relationship === 'Inner'))
+    }),
+  ]
+}
+
+test('no comparison reads a table again for each row of another', async () => {
+  const reader = createDatabase({ url: database.url, connectionsMax: 1, log: service.log, readsWholeTables: true })
+  const readAgain = async (statement: Sql): Promise<readonly string[]> => {
+    const { text, values } = toStatement(statement)
+    const explained = await reader.pool.query<Record<'QUERY PLAN', readonly [{ Plan: Plan }]>>(
+      `explain (format json) ${text}`,
+      [...values],
+    )
+    const [row] = explained.rows
+    assert.ok(row)
+    return readForEachRow(row['QUERY PLAN'][0].Plan)
+  }
+  try {
+    const statements: Sql[] = []
+    const rows = async (statement: Sql) => {
+      statements.push(statement)
+      return []
+    }
+    for (const compare of Object.values(comparisons)) await compare({ ...reader, rows }, partnerId, findingsMax)
+    assert.equal(statements.length, Object.keys(comparisons).length)
+    for (const statement of statements) assert.deepEqual(await readAgain(statement), [], toStatement(statement).text)
+    const correlated = sql`/* test.correlated */
+      with event as (select reference from events.events where partner_id = ${partnerId})
+      select (select count(*) from event where event.reference = told.reference)
+      from transactions.transactions as told where partner_id = ${partnerId}`
+    const range = sql`/* test.range */
+      select transfer.id from ledger.transfers as transfer join ledger.checkpoints as made
+        on made.partner_id = ${partnerId} and transfer.id > made.stretch_after and transfer.id <= made.position
+      where transfer.partner_id = ${partnerId}`
+    for (const statement of [correlated, range]) assert.notDeepEqual(await readAgain(statement), [])
+  } finally {
+    await reader.close()
+  }
 })

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { type BodyOf, rawNumber } from '@partner-payments/wire'
 import { Refusal } from '../../service/src/api/index.ts'
-import { compareRows } from '../../service/src/integrity/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import type { Session } from '../../service/src/modules/checkout/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { processBankNotifications } from '../../service/src/settlement/index.ts'
 import { addPartner, ip, type Service, stepMsDefault, type TestPartner } from './composition.ts'
+import { findingsOf } from './integrity.ts'
 
 type SessionCreate = BodyOf<'createCheckoutSession'>
 
@@ -93,7 +93,7 @@ export function createSessionsInParts(service: () => Service) {
   /** Money of the session by where it is, and the sessions as the partner reads it. Nothing in the ledger disagrees. */
   async function stateOf({ partner: { partnerId }, session }: Opened) {
     await checkLedger(service().db, partnerId)
-    for await (const findings of compareRows(service().db, partnerId)) assert.deepEqual(findings, [])
+    assert.deepEqual(await findingsOf(service().db, partnerId), [])
     const accounts = await service().db.rows<{ name: string; posted: bigint }>(sql`
       select name, posted from ledger.accounts where partner_id = ${partnerId} and posted <> 0`)
     const open = await service().db.row<{ sum: bigint }>(sql`

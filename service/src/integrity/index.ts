@@ -7,7 +7,7 @@
  * payments in progress cause no finding.
  */
 import type { Tx } from '../postgres/index.ts'
-import { type Finding, findingsMax } from './finding.ts'
+import type { Finding } from './finding.ts'
 import * as ledger from './store-ledger.ts'
 import * as payments from './store-payments.ts'
 
@@ -16,30 +16,26 @@ export { findingsMax } from './finding.ts'
 
 type Comparison = (tx: Tx, partnerId: string, rowsMax: number) => Promise<readonly Finding[]>
 
-const comparisons: readonly Comparison[] = [
-  ledger.accounts,
-  ledger.transfers,
-  ledger.ends,
-  ledger.entries,
-  ledger.checkpoints,
-  ledger.checkpointsMissing,
-  ledger.partyCheckpoints,
-  ledger.partyAccounts,
-  payments.booked,
-  payments.timelines,
-  payments.records,
-  payments.payouts,
-  payments.reserves,
-  payments.transfersInside,
-  payments.deposits,
-  payments.conversions,
-  payments.cases,
-  payments.parts,
-  payments.statusEvents,
-  payments.eventAmounts,
-]
-
-/** The findings of a partner, comparison by comparison: at most `findingsMax` of each. */
-export async function* compareRows(tx: Tx, partnerId: string): AsyncGenerator<readonly Finding[]> {
-  for (const compare of comparisons) yield await compare(tx, partnerId, findingsMax)
+/** Each comparison by its name, in the order in which a check runs them. Its last argument: `findingsMax`. */
+export const comparisons: Readonly<Record<string, Comparison>> = {
+  accounts: ledger.accounts,
+  transfers: ledger.transfers,
+  ends: ledger.ends,
+  entries: ledger.entries,
+  checkpoints: ledger.checkpoints,
+  checkpointsMissing: ledger.checkpointsMissing,
+  partyCheckpoints: ledger.partyCheckpoints,
+  partyAccounts: ledger.partyAccounts,
+  booked: payments.booked,
+  timelines: payments.timelines,
+  records: payments.records,
+  payouts: payments.payouts,
+  reserves: payments.reserves,
+  transfersInside: payments.transfersInside,
+  deposits: payments.deposits,
+  conversions: payments.conversions,
+  cases: payments.cases,
+  parts: payments.parts,
+  statusEvents: payments.statusEvents,
+  eventAmounts: payments.eventAmounts,
 }

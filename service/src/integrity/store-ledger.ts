@@ -4,7 +4,7 @@ import { sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { Finding } from './finding.ts'
 
 /** The change that each transfer makes to each of its two accounts. */
-const legsOf = (partnerId: string): Sql => sql`
+export const legsOf = (partnerId: string): Sql => sql`/* integrity.legsOf */
   select id, party_id, reference, currency, credit_account_id as account_id, 0::bigint as reserved,
     case when kind in ('direct', 'post') then amount else 0 end as posted,
     case when kind in ('direct', 'post') then 1 else 0 end as lines
@@ -111,46 +111,55 @@ export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise
 /** The progress is at the last checkpoint, the parties are at one of them, and no account has transfers up to there without one. */
 export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.checkpointsMissing */
-    select 'ledger.checkpoint_progress' as table, ${partnerId}::text as key, 'position' as column, last.position as expected,
-      progress.position::text as found
-    from (select coalesce(max(position::text), ${nilId}) as position from ledger.checkpoints where partner_id = ${partnerId}) as last
-      left join ledger.checkpoint_progress as progress on progress.partner_id = ${partnerId}
-    where coalesce(progress.position::text, ${nilId}) <> last.position
+    select 'ledger.checkpoint_progress' as table, ${partnerId}::text as key, 'position' as column, expected, found
+    from (
+      select (select coalesce(max(position::text), ${nilId}) from ledger.checkpoints where partner_id = ${partnerId}) as expected,
+        (select position::text from ledger.checkpoint_progress where partner_id = ${partnerId}) as found) as ends
+    where coalesce(found, ${nilId}) <> expected
     union all
     select 'ledger.checkpoint_progress', ${partnerId}::text, 'party_position', 'a checkpoint', party_position::text
-    from ledger.checkpoint_progress where partner_id = ${partnerId} and party_position not in (
-      select position from ledger.checkpoints where partner_id = ${partnerId} union all select ${nilId}::uuid)
+    from (select party_position from ledger.checkpoint_progress where partner_id = ${partnerId}) as progress
+      left join (select distinct position from ledger.checkpoints where partner_id = ${partnerId}) as made
+        on made.position = progress.party_position
+    where made.position is null and progress.party_position <> ${nilId}::uuid
     union all
     select 'ledger.checkpoints', leg.account_id::text, 'position', max(leg.id::text), max(last.position::text)
     from (${legsOf(partnerId)}) as leg
-      join ledger.checkpoint_progress as progress on progress.partner_id = ${partnerId}
       left join (
         select account_id, max(position::text)::uuid as position from ledger.checkpoints
         where partner_id = ${partnerId} group by account_id) as last on last.account_id = leg.account_id
-    where leg.id <= progress.position and leg.id > coalesce(last.position, ${nilId}::uuid)
+    where leg.id <= (select position from ledger.checkpoint_progress where partner_id = ${partnerId}) and leg.id > coalesce(last.position, ${nilId}::uuid)
       and (leg.lines > 0 or leg.reserved <> 0)
     group by leg.account_id
     order by 2 limit ${rowsMax}`)
 }
 
-/** The same for the parts of a balance that belong to a party. */
+/** The same for the parts of a balance that belong to a party. A transfer belongs to the next position after it. */
 export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.partyCheckpoints */
-    with leg as (
-      select leg.* from (${legsOf(partnerId)}) as leg join ledger.accounts as account
+    with step as (
+      select leg.id, leg.party_id, leg.account_id, leg.posted, leg.reserved, leg.lines, false as is_position, null::uuid as stretch_after
+      from (${legsOf(partnerId)}) as leg join ledger.accounts as account
         on account.partner_id = ${partnerId} and account.id = leg.account_id and account.name = 'balance'
       where (leg.lines > 0 or leg.reserved <> 0) and leg.id <= (
         select party_position from ledger.checkpoint_progress where partner_id = ${partnerId})
+      union all
+      select distinct position, null::uuid, null::uuid, 0, 0, 0, true, stretch_after
+      from ledger.checkpoints where partner_id = ${partnerId}
+    ), numbered as (
+      select *, count(*) filter (where is_position) over (order by id desc, is_position desc rows unbounded preceding) as number
+      from step
     ), stretch as (
-      select distinct position, stretch_after from ledger.checkpoints where partner_id = ${partnerId}
+      select number, id as position, stretch_after from numbered where is_position
     ), expected as (
       select position, stretch_after, party_id, account_id, lines,
         sum(posted) over so_far as posted, sum(reserved) over so_far as reserved
       from (
-        select stretch.position, stretch.stretch_after, party_id, account_id, sum(posted) as posted,
-          sum(reserved) as reserved, sum(lines) as lines
-        from leg join stretch on leg.id > stretch.stretch_after and leg.id <= stretch.position
-        group by stretch.position, stretch.stretch_after, party_id, account_id) as moved
+        select stretch.position, stretch.stretch_after, leg.party_id, leg.account_id, sum(leg.posted) as posted,
+          sum(leg.reserved) as reserved, sum(leg.lines) as lines
+        from numbered as leg join stretch using (number)
+        where not leg.is_position and leg.id > stretch.stretch_after
+        group by stretch.position, stretch.stretch_after, leg.party_id, leg.account_id) as moved
       window so_far as (partition by party_id, account_id order by position)
     )
     select 'ledger.party_checkpoints' as table, concat_ws(' ', position, party_id, account_id) as key,

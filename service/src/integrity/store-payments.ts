@@ -2,17 +2,14 @@
 import { currencies } from '../kernel/index.ts'
 import { sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { Finding } from './finding.ts'
+import { legsOf } from './store-ledger.ts'
 
 /** Sums that the references of a partner have moved and reserved on its accounts of one name. */
 const movedOn = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): Sql => sql`
-  select transfer.reference, account.currency,
-    sum(case when kind not in ('direct', 'post') then 0 when credit_account_id = account.id then amount else -amount end) as posted,
-    sum(case when debit_account_id <> account.id or kind = 'direct' then 0 when kind = 'reserve' then amount else -amount end)
-      as reserved
-  from ledger.accounts as account join ledger.transfers as transfer on transfer.partner_id = ${partnerId}
-    and account.id in (transfer.debit_account_id, transfer.credit_account_id)
-  where account.partner_id = ${partnerId} and account.name = ${name}
-  group by transfer.reference, account.currency`
+  select leg.reference, account.currency, sum(leg.posted) as posted, sum(leg.reserved) as reserved
+  from (${legsOf(partnerId)}) as leg
+    join ledger.accounts as account on account.partner_id = ${partnerId} and account.id = leg.account_id and account.name = ${name}
+  group by leg.reference, account.currency`
 
 /** Each transaction has moved the balance by its amount and status, and nothing else has moved it. */
 export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
@@ -54,19 +51,23 @@ export function timelines(tx: Tx, partnerId: string, rowsMax: number): Promise<r
 
 /** Each step has its record in the audit log, which names the reference; that of the opening has the money. */
 export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  const details = sql`(record.content::jsonb -> 'details')`
   return tx.rows(sql`/* integrity.records */
     select 'audit.records' as table, step.id as key, 'content' as column,
       concat_ws(', ', step.reference, step.amount, step.currency) as expected,
-      coalesce(concat_ws(', ', record.content::jsonb -> 'subject' ->> 'reference', ${details} ->> 'amount',
-        ${details} ->> 'currency'), 'missing') as found
+      coalesce(concat_ws(', ', record.reference, record.amount, record.currency), 'missing') as found
     from (
       select distinct transaction.reference, transaction.amount, transaction.currency, entry ->> 'record' as id
       from transactions.transactions as transaction, jsonb_array_elements(transaction.timeline) as entry
       where transaction.partner_id = ${partnerId} and entry ->> 'record' is not null) as step
-      left join audit.records as record on record.partner_id = ${partnerId} and record.id = step.id::uuid
-    where (record.content::jsonb -> 'subject' ->> 'reference') is distinct from step.reference
-      or ${minorOf(details)} <> step.amount or ${details} ->> 'currency' <> step.currency
+      left join (
+        select record.id::text as id, content.subject ->> 'reference' as reference, details.amount, details.currency
+        from audit.records as record
+          cross join lateral jsonb_to_record(record.content::jsonb) as content(subject jsonb, details jsonb)
+          cross join lateral jsonb_to_record(coalesce(content.details, '{}')) as details(amount text, currency text)
+        where record.partner_id = ${partnerId}) as record on record.id = step.id
+    where record.reference is distinct from step.reference
+      or (record.amount is not null and (${minorOf(sql`record.amount`, sql`record.currency`)}) is distinct from step.amount)
+      or record.currency <> step.currency
     order by key limit ${rowsMax}`)
 }
 
@@ -206,29 +207,40 @@ export function parts(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
     order by key limit ${rowsMax}`)
 }
 
-/** The amount of a JSON object, in minor units of its currency. */
-const minorOf = (of: Sql = sql`data`): Sql =>
-  sql`(${of} ->> 'amount')::numeric * power(10::numeric, (${digits}::jsonb ->> (${of} ->> 'currency'))::integer)`
-const digits = JSON.stringify(Object.fromEntries(Object.entries(currencies).map(([code, each]) => [code, each.digits])))
+/** An amount as text in minor units of its currency; null if the text is no amount. */
+const minorOf = (amount: Sql, currency: Sql): Sql => sql`
+  case when ${amount} ~ '^[0-9]+([.][0-9]+)?$' then ${amount}::numeric * (${minorPerUnit}::jsonb ->> ${currency})::numeric end`
+const minorPerUnit = JSON.stringify(
+  Object.fromEntries(Object.entries(currencies).map(([code, { digits }]) => [code, 10 ** digits])),
+)
 
-/** A transaction that has ended has an event. Events from before the oldest kept one are gone. */
+/** The events of the partner with the fields of their data. The data of each is read once. */
+const eventsOf = (partnerId: string): Sql => sql`
+  select id, event.type, event.reference, data.status, data.amount, data.currency, data.reference as told_reference,
+    data."transactionType" as transaction_type, data."originatingTransactionReference" as originating_reference
+  from events.events as event cross join lateral jsonb_to_record(event.data::jsonb) as data(status text, amount text, currency text,
+    reference text, "transactionType" text, "originatingTransactionReference" text)
+  where partner_id = ${partnerId}`
+
+/** A transaction that has ended has one event. Events from before the oldest kept one are gone. */
 export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.statusEvents */
-    with event as (
-      select reference, occurred_at, type, data::jsonb as data from events.events where partner_id = ${partnerId}
-    )
-    select 'events.events' as table, told.reference as key, 'type, reference, data' as column,
-      concat_ws(', ', told.status, told.amount, told.currency, told.type) as expected,
-      coalesce((select string_agg(concat_ws(', ', data ->> 'status', ${minorOf()}::bigint, data ->> 'currency'), '; ') from event
-        where event.reference = told.reference and type = 'transaction.status.changed'), 'no event') as found
-    from transactions.transactions as told
-    where told.partner_id = ${partnerId} and told.status <> 'Pending'
-      and told.created_at >= (select min(occurred_at) from event)
-      and 1 <> (select case when count(*) = 1 and bool_and(data ->> 'status' = told.status
-          and data ->> 'reference' = told.reference and data ->> 'currency' = told.currency and ${minorOf()} = told.amount
-          and data ->> 'transactionType' = told.type
-          and (data ->> 'originatingTransactionReference') is not distinct from told.originating_reference) then 1 else 0 end
-        from event where event.reference = told.reference and type = 'transaction.status.changed')
+    select 'events.events' as table, told.reference as key, 'type, reference, data' as column, told.facts as expected,
+      case when event.count is null then 'no event' when event.count = 1 then event.first
+        else concat(event.count, ' events: ', event.first, '; ', event.last) end as found
+    from (
+      select reference, created_at,
+        concat_ws(', ', status, reference, amount, currency, type, coalesce(originating_reference, '-')) as facts
+      from transactions.transactions where partner_id = ${partnerId} and status <> 'Pending') as told
+    left join (
+      select reference, count(*) as count, min(facts) as first, max(facts) as last
+      from (
+        select reference, concat_ws(', ', status, told_reference, trim_scale(${minorOf(sql`amount`, sql`currency`)}), currency,
+          transaction_type, coalesce(originating_reference, '-')) as facts
+        from (${eventsOf(partnerId)}) as event where type = 'transaction.status.changed') as read
+      group by reference) as event on event.reference = told.reference
+    where told.created_at >= (select min(occurred_at) from events.events where partner_id = ${partnerId})
+      and (event.count, event.first) is distinct from (1, told.facts)
     order by key limit ${rowsMax}`)
 }
 
@@ -237,11 +249,13 @@ export function eventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promis
   return tx.rows(sql`/* integrity.eventAmounts */
     select 'events.events' as table, event.id::text as key, 'data' as column,
       concat_ws(', ', told.amount, told.currency, told.user_amount, told.user_currency) as expected,
-      concat_ws(', ', ${minorOf()}::bigint, data ->> 'currency') as found
-    from (select id, reference, data::jsonb as data from events.events where partner_id = ${partnerId}) as event
+      concat_ws(', ', event.minor::bigint, event.currency) as found
+    from (
+      select id, reference, told_reference, currency, ${minorOf(sql`amount`, sql`currency`)} as minor
+      from (${eventsOf(partnerId)}) as read where amount is not null) as event
       join transactions.transactions as told on told.partner_id = ${partnerId} and told.reference = event.reference
-    where data ? 'amount' and (data ->> 'reference' <> event.reference or not (
-      (${minorOf()} = told.amount and data ->> 'currency' = told.currency)
-      or coalesce(${minorOf()} = told.user_amount and data ->> 'currency' = told.user_currency, false)))
+    where event.told_reference is distinct from event.reference or not coalesce(
+      (event.minor = told.amount and event.currency = told.currency)
+      or coalesce(event.minor = told.user_amount and event.currency = told.user_currency, false), false)
     order by key limit ${rowsMax}`)
 }

@@ -9,7 +9,7 @@ import {
   type StatementRequest,
 } from '../ledger/index.ts'
 import { verifyLog } from '../audit/index.ts'
-import { compareRows, type Finding, findingsMax } from '../integrity/index.ts'
+import { comparisons, type Finding, findingsMax } from '../integrity/index.ts'
 import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
 import type { Context, Write } from './context.ts'
 import { quoted } from './csv.ts'
@@ -53,30 +53,46 @@ export const ledgerCommands = {
 }
 
 /**
- * Prints a line for each finding. The position says where an interrupted command continues. A finding is an error at
- * the end.
+ * Prints a line for each finding. A position says where an interrupted command continues: at a comparison of a partner.
+ * A finding is an error at the end.
  */
 async function check(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
+  const first = readPosition(from)
   let findings = 0
-  await onConnection(context, async (db) => {
+  const work = async (db: Database) => {
     const partnerIds = only === undefined ? (await context.service.access.partnerIds(db)).toSorted() : [only]
-    for (const partnerId of partnerIds.filter((id) => id >= from)) {
-      await write(`position ${partnerId}\n`)
-      for await (const found of findingsOf(db, partnerId)) {
+    for (const partnerId of partnerIds.filter((id) => id >= first.partnerId))
+      for (const step of partnerId === first.partnerId ? steps.slice(first.step) : steps) {
+        await write(`position ${partnerId}/${step}\n`)
+        const found = await findingsOf(db, partnerId, step)
         findings += found.length
         await write(found.map((finding) => `${lineOfFinding(finding)}\n`).join(''))
         if (found.length >= findingsMax) await write(`the first ${findingsMax} of these\n`)
       }
-    }
-  })
+  }
+  await onConnection(context, work, { readsWholeTables: true })
   await write(`${findings} findings\n`)
   if (findings > 0) throw new ConfigError(`operator: ${findings} rows do not agree: docs/operations.md says what to do`)
 }
 
-async function* findingsOf(db: Database, partnerId: string): AsyncGenerator<readonly Finding[]> {
-  yield* compareRows(db, partnerId)
+const auditLog = 'auditLog'
+/** The steps of a check of one partner. */
+const steps: readonly string[] = [...Object.keys(comparisons), auditLog]
+
+/** A position that the command has printed, or the id of a partner. */
+function readPosition(text: string): { readonly partnerId: string; readonly step: number } {
+  const [partnerId = '', step, ...rest] = text.split('/')
+  const at = step === undefined ? 0 : steps.indexOf(step)
+  if (at === -1 || rest.length > 0)
+    throw new ConfigError('operator: --from is a position that `ledger check` has printed, or the id of a partner')
+  return { partnerId, step: at }
+}
+
+async function findingsOf(db: Database, partnerId: string, step: string): Promise<readonly Finding[]> {
+  const compare = comparisons[step]
+  if (compare !== undefined) return compare(db, partnerId, findingsMax)
   const { faults } = await verifyLog(db, partnerId)
-  yield faults.map((found) => ({ table: 'audit', key: partnerId, column: 'chain', expected: 'unchanged', found }))
+  return faults.map((found) => ({ table: 'audit', key: partnerId, column: 'chain', expected: 'unchanged', found }))
 }
 
 const lineOfFinding = ({ table, key, column, expected, found }: Finding): string =>
@@ -86,8 +102,9 @@ const lineOfFinding = ({ table, key, column, expected, found }: Finding): string
 export async function onConnection<T>(
   { config, databaseUrl }: Context,
   work: (db: Database) => Promise<T>,
+  options: { readonly readsWholeTables?: boolean } = {},
 ): Promise<T> {
-  const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, sharded: config.DATABASE_SHARDED }
+  const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, sharded: config.DATABASE_SHARDED, ...options }
   const db = createDatabase({ url: databaseUrl, connectionsMax: 1, log: createLog('silent'), ...limits })
   try {
     return await work(db)

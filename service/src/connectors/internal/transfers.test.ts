@@ -13,10 +13,10 @@ import {
   type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
+import { findingsOf } from '../../../../test/support/integrity.ts'
 import { Refusal } from '../../api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { type Currency, newId } from '../../kernel/index.ts'
-import { compareRows } from '../../integrity/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
 
@@ -208,7 +208,7 @@ test('the integrity check finds a payout that is completed before its payee has 
   const [payer, payee] = [await addPartner(service, floatMinor), await addPartner(service)]
   const { id: beneficiaryId } = await payable(payer, payee)
   const { payout } = await pay(service, payer, '2.00', { beneficiaryId })
-  const findings = async () => (await Array.fromAsync(compareRows(service.db, payer.partnerId))).flat()
+  const findings = () => findingsOf(service.db, payer.partnerId)
   await processed()
   assert.deepEqual(await findings(), [])
   await service.db.run(sql`update rails.internal_transfers set next_step = 'credit', due_at = received_at

@@ -10,8 +10,8 @@ import {
   type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
+import { findingsOf } from '../../../../test/support/integrity.ts'
 import { Refusal } from '../../api/index.ts'
-import { compareRows } from '../../integrity/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { accountsRoutes } from './index.ts'
 
@@ -54,7 +54,7 @@ const segregate = (partnerId: string) =>
 /** Runs both audits: of the ledger, and of everything that knows of money. */
 async function checkAll({ partnerId }: TestPartner): Promise<void> {
   await checkLedger(service.db, partnerId)
-  for await (const found of compareRows(service.db, partnerId)) assert.deepEqual(found, [])
+  assert.deepEqual(await findingsOf(service.db, partnerId), [])
 }
 
 test('money moves between the partner and its customers, as two linked transactions', async () => {
