@@ -233,6 +233,34 @@ export function checkSharded(
     )
 }
 
+/** Casts of a date or a time to text depend on a setting. The driver reads a date as text without one. */
+const castOfDate = /\b(?:\w*_)?(?:day|on|at)::text\b/i
+
+/** The text up to a bracket that closes one before it: the rest is not in the same statement. */
+function upToClosing(text: string): string {
+  let depth = 0
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '(') depth += 1
+    if (text[at] === ')') depth -= 1
+    if (depth < 0) return text.slice(0, at)
+  }
+  return text
+}
+
+/** Citus refuses functions and casts that depend on settings in `returning`, replicated tables included. */
+export function checkReturning(sources: readonly Source[]): readonly Finding[] {
+  return sources.filter(isService).flatMap((source) =>
+    [...source.text.matchAll(/\breturning\b([^`]*)`/g)].flatMap((match) => {
+      const columns = upToClosing(match[1] ?? '').replaceAll(
+        /\$\{(\w+)\}/g,
+        (_hole, name: string) => new RegExp(`\\bconst ${name}\\b[^\`]*\`([^\`]*)\``).exec(source.text)?.[1] ?? '',
+      )
+      const found = castOfDate.exec(columns) ?? stable.exec(columns)
+      return found === null ? [] : [finding(source, match.index, `Citus refuses in returning: ${found[0]}`)]
+    }),
+  )
+}
+
 /**
  * A statement begins with the name of its place and function, so that pg_stat_activity, pg_stat_statements and the logs of
  * PostgreSQL name the code that sent it.

@@ -9,6 +9,7 @@ import {
   checkMigrations,
   checkOwnership,
   checkPartner,
+  checkReturning,
   checkSharded,
   checkStatementNames,
   checkTablesExist,
@@ -42,6 +43,8 @@ suite('sql', () => {
   test('a statement names its partner, or says why it reads the rows of all partners', () =>
     assert.deepEqual(checkPartner(sources, schemas, shared), none))
   test('a sharded database runs every statement', () => assert.deepEqual(checkSharded(sources, schemas, shared), none))
+  test('a write returns columns, not values that depend on settings', () =>
+    assert.deepEqual(checkReturning(sources), none))
   test('scans over all partners are found', () => assert.ok(readPartnerScans(sources).length >= 10))
   test('a statement begins with the name of its function', () => assert.deepEqual(checkStatementNames(sources), none))
   test('statements name existing tables', () => assert.deepEqual(checkTablesExist(sources, tables), none))
@@ -153,6 +156,16 @@ suite('the rules of statements find violations', () => {
     assert.equal(checkPartner(marked('', all), schemas, shared).length, 1)
     assert.equal(checkPartner(marked(reason, `${all} where partner_id = \${id}`), schemas, shared).length, 1)
     assert.equal(checkPartner(marked(reason, 'select 1'), schemas, shared).length, 1)
+  })
+
+  test('returning', () => {
+    const faults = (text: string) => checkReturning([scan({ path: store, text })]).length
+    assert.equal(faults('const columns = sql`id, from_day`\nsql`update a.b set n = 1 returning ${columns}`'), 0)
+    assert.equal(
+      faults('const columns = sql`id, from_day::text as d`\nsql`update a.b set n = 1 returning ${columns}`'),
+      1,
+    )
+    assert.equal(faults("sql`insert into a.b (n) values (1) returning to_char(made_at, 'YYYY')`"), 1)
   })
 
   test('sharded', () => {

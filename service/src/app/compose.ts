@@ -138,8 +138,9 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   const modules = composeModules(deps)
   const { access, isoBanks, webhooks } = modules
-  const observe = given.observability?.metrics.queueAge
-  const start = (jobs: readonly Job[]) => startJobs({ db, clock: given.clock, log, jobs, observe })
+  const metrics = given.observability?.metrics
+  const observing = { observe: metrics?.queueAge, observeFailures: metrics?.jobFailures }
+  const start = (jobs: readonly Job[]) => startJobs({ db, clock: given.clock, log, jobs, ...observing })
   return {
     ...modules,
     sealedColumns,

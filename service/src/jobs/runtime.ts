@@ -5,6 +5,7 @@
 import { type Clock, type Log, minuteMs, randomFraction, secondMs } from '../kernel/index.ts'
 import { type Database, tablesIn, toStatement } from '../postgres/index.ts'
 import { dueTimeOf, dueTimesOf, isDueJob } from './due-times.ts'
+import { createFailureLog } from './failure-log.ts'
 import type { Job } from './job.ts'
 import { startWorker, type Worker } from './worker.ts'
 
@@ -19,6 +20,8 @@ export type JobsOptions = {
   readonly quietEveryMs?: number
   /** How long the oldest due work of a queue waits. */
   readonly observe?: ((queue: string, connector: string, ageMs: number) => void) | undefined
+  /** How often a job has failed in a row in the same way; 0 after a success. */
+  readonly observeFailures?: ((job: string, inARow: number) => void) | undefined
 }
 
 export type RunningJobs = {
@@ -58,9 +61,11 @@ export function startJobs(options: JobsOptions): RunningJobs {
   }
   const running = jobs.map((job): Running => ({ job, workers: [] }))
   for (const each of running) each.job.connect?.(() => wake(each))
-  for (const { job, workers } of running)
+  for (const { job, workers } of running) {
+    const failures = failureLogOf(options, job.name)
     for (let count = 0; count < (job.workers ?? 1); count += 1)
-      workers.push(startWorker({ job, clock, log, look: look(job), random: randomFraction, quietEveryMs }))
+      workers.push(startWorker({ job, clock, failures, look: look(job), random: randomFraction, quietEveryMs }))
+  }
   const readers = readersOf(running)
   const wakeReaders = (tables: Iterable<string>) => {
     const woken = new Set([...tables].flatMap((table) => readers.get(table) ?? []))
@@ -82,6 +87,9 @@ export function startJobs(options: JobsOptions): RunningJobs {
   }
 }
 
+const failureLogOf = ({ log, observeFailures }: JobsOptions, job: string) =>
+  createFailureLog(job, log, observeFailures && ((inARow) => observeFailures(job, inARow)))
+
 const wake = ({ workers }: Running): void => {
   for (const worker of workers) worker.wake()
 }
@@ -99,10 +107,8 @@ function readersOf(running: readonly Running[]): ReadonlyMap<string, readonly Ru
 }
 
 /** Looks for work whose wake-up was lost. The poll is a job that rests longer while nothing happens. */
-function startPoll(
-  { db, clock, log, pollMs = pollMsDefault, observe }: JobsOptions,
-  running: readonly Running[],
-): Worker {
+function startPoll(options: JobsOptions, running: readonly Running[]): Worker {
+  const { db, clock, pollMs = pollMsDefault, observe } = options
   const known = running.flatMap(({ job, workers }) => (isDueJob(job) ? [{ job, workers }] : []))
   const run = async (): Promise<number> => {
     const dueTimes = await dueTimesOf(
@@ -123,6 +129,14 @@ function startPoll(
   }
   const job = { name: 'jobs.poll', run, everyMs: pollMs, restMs: pollMs, quietAfterMs: minuteMs }
   const quietEveryMs = pollMs * pollsPerQuiet
-  const poll: Worker = startWorker({ job, clock, log, look: () => undefined, random: randomFraction, quietEveryMs })
+  const failures = failureLogOf(options, job.name)
+  const poll: Worker = startWorker({
+    job,
+    clock,
+    failures,
+    look: () => undefined,
+    random: randomFraction,
+    quietEveryMs,
+  })
   return poll
 }

@@ -1,6 +1,6 @@
 /** One worker of a job: runs it until nothing is left, rests until work is due or a commit wakes it, and runs it again. */
-import { type Clock, type Log, minuteMs } from '../kernel/index.ts'
-import { createFailureLog } from './failure-log.ts'
+import { type Clock, minuteMs } from '../kernel/index.ts'
+import type { FailureLog } from './failure-log.ts'
 import type { Job } from './job.ts'
 import { createRest } from './rest.ts'
 
@@ -16,7 +16,8 @@ export type Worker = {
 type WorkerOptions = {
   readonly job: Pick<Job, 'name' | 'run' | 'everyMs' | 'quietAfterMs' | 'restMs'>
   readonly clock: Clock
-  readonly log: Log
+  /** Shared by the workers of the job. */
+  readonly failures: FailureLog
   /**
    * Called after a run that took nothing. Reports by `dueIn` when work becomes due after `began`, the time at which the
    * run began: work that was due before is left to the poll, because this run could not take it.
@@ -56,20 +57,19 @@ function intervalOf(
   return sinceWokenMs < quietAfterMs ? ms : Math.max(ms, quietEveryMs)
 }
 
-export function startWorker({ job, clock, log, look, random, quietEveryMs = minuteMs }: WorkerOptions): Worker {
-  const failureLog = createFailureLog(job.name, log)
+export function startWorker({ job, clock, failures, look, random, quietEveryMs = minuteMs }: WorkerOptions): Worker {
   const rest = createRest()
   let stopping = false
   let vain = 0
   let echoes = 0
-  let failures = 0
+  let failed = 0
   let lastVainAt = -Infinity
   let lastWokenAt = performance.now()
 
   const restAfterFailure = (error: unknown): Promise<void> => {
-    failureLog.failed(error)
-    const ms = doubled(firstFailureRestMs, failures, failureRestMsMax) * (1 - jitter * random())
-    failures += 1
+    failures.failed(error)
+    const ms = doubled(firstFailureRestMs, failed, failureRestMsMax) * (1 - jitter * random())
+    failed += 1
     return rest.begin({ minMs: ms, maxMs: ms })
   }
 
@@ -96,8 +96,8 @@ export function startWorker({ job, clock, log, look, random, quietEveryMs = minu
     if (woken) lastWokenAt = performance.now()
     try {
       const taken = await job.run()
-      failureLog.succeeded()
-      failures = 0
+      failures.succeeded()
+      failed = 0
       if (taken === 0 && !stopping) return await restAfterNothing(began, woken)
       vain = 0
       echoes = 0

@@ -30,6 +30,8 @@ export type Metrics = {
   /** The number of free IBANs in the pools. */
   readonly ibanPools: IbanPoolMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
+  /** How often a job has failed in a row in the same way; 0 after a success. */
+  readonly jobFailures: (job: string, inARow: number) => void
   /** Results of reconciliation, and the open cases. */
   readonly reconciliation: ReconciliationMetrics
 }
@@ -123,6 +125,12 @@ function createPaymentMetrics(registry: Registry): PaymentMetrics {
     labelNames: ['queue', 'connector'],
     registers,
   })
+  const jobFailures = new Gauge({
+    name: 'payments_job_failures_in_a_row',
+    help: 'How often a background job has failed in a row in the same way; 0 after a success',
+    labelNames: ['job'],
+    registers,
+  })
   return {
     ...createConnectorMetrics(registers),
     age: createAgeMetrics(registers),
@@ -132,6 +140,7 @@ function createPaymentMetrics(registry: Registry): PaymentMetrics {
     bankNotification: (connector, outcome) => notifications.inc({ connector, outcome }),
     mail: (outcome) => mails.inc({ outcome }),
     queueAge: (queue, connector, ageMs) => ages.set({ queue, connector }, ageMs / 1000),
+    jobFailures: (job, inARow) => jobFailures.set({ job }, inARow),
   }
 }
 

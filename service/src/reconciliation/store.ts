@@ -71,7 +71,7 @@ export async function touchRun(tx: Tx, id: string, lastAt: Date): Promise<void> 
 
 export function runById(tx: Tx, id: string): Promise<RunRow | undefined> {
   return tx.row<RunRow>(sql`/* reconciliation.runById */
-    select ${runColumns}, statement_on::text as statement_on from reconciliation.runs where id = ${id}`)
+    select ${runColumns}, statement_on from reconciliation.runs where id = ${id}`)
 }
 
 /** The run at a time, or the last one before it. */
@@ -81,7 +81,7 @@ export function runAt(
   moment: Date,
 ): Promise<RunRow | undefined> {
   return tx.row<RunRow>(sql`/* reconciliation.runAt */
-    select ${runColumns}, statement_on::text as statement_on from reconciliation.runs
+    select ${runColumns}, statement_on from reconciliation.runs
     where connector = ${connector} and account = ${account} and currency = ${currency} and first_at <= ${moment}
     order by first_at desc limit 1`)
 }
@@ -94,7 +94,7 @@ export function runsOfStatements(
   rowsMax: number,
 ): Promise<readonly RunRow[]> {
   return tx.rows<RunRow>(sql`/* reconciliation.runsOfStatements */
-    select ${runColumns}, statement_on::text as statement_on from reconciliation.runs
+    select ${runColumns}, statement_on from reconciliation.runs
     where connector = ${connector} and account = ${account} and currency = ${currency} and is_of_statement
       and first_at < ${before ?? new Date('9999-12-31T00:00:00Z')}
     order by first_at desc limit ${rowsMax}`)

@@ -178,7 +178,7 @@ export type OperationSum = {
 export function operationSums(tx: Tx, partnerId: string, { from, to }: Days): Promise<readonly OperationSum[]> {
   return tx.rows(
     unprepared(sql`/* requests.operationSums */
-      select day::text as day, operation, sum(count)::bigint as count,
+      select day, operation, sum(count)::bigint as count,
         coalesce(sum(count) filter (where status between 400 and 499), 0)::bigint as errors4xx,
         coalesce(sum(count) filter (where status >= 500), 0)::bigint as errors5xx,
         sum(duration_ms_sum)::bigint as duration_ms_sum, max(duration_ms_max) as duration_ms_max

@@ -37,7 +37,7 @@ export async function makeReviewDue(tx: Tx, partnerId: string, customerId: strin
     where partner_id = ${partnerId} and customer_id = ${customerId} and due_on > ${dueOn}`)
 }
 
-const columns = sql`r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on::text as due_on`
+const columns = sql`r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on`
 
 /** The reviews of a partner, the next one first. `dueBy`: only those that are due on this day. */
 export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Promise<readonly Review[]> {

@@ -20,7 +20,7 @@ export type RunRow = {
 }
 type Key = { readonly id: string; readonly leaseId: string }
 
-const columns = sql`id, rule_id, version, from_day::text as from_day, until_day::text as until_day, asked_by, asked_at, transactions,
+const columns = sql`id, rule_id, version, from_day, until_day, asked_by, asked_at, transactions,
   attempts, due_at, lease_id, problem, ended_at`
 const runsShown = 20
 

@@ -75,7 +75,7 @@ export type BacktestRow = {
 /** Backtests of a rule, the last first. */
 export function backtestsOf(tx: Tx, ruleId: string): Promise<readonly BacktestRow[]> {
   return tx.rows<BacktestRow>(sql`/* monitoring.backtestsOf */
-    select rule_id, version, id, from_day::text as from_day, until_day::text as until_day, transactions, hits, subjects, ran_by, ran_at
+    select rule_id, version, id, from_day, until_day, transactions, hits, subjects, ran_by, ran_at
     from monitoring.backtests where rule_id = ${ruleId} order by id desc`)
 }
 

@@ -14,7 +14,7 @@ export type DesignatedAccount = {
   readonly setAt: Date
 }
 
-const accountColumns = sql`account, currency, connector, from_day::text as from_day, until_day::text as until_day, set_by, set_at`
+const accountColumns = sql`account, currency, connector, from_day, until_day, set_by, set_at`
 
 export function accounts(tx: Tx): Promise<readonly DesignatedAccount[]> {
   return tx.rows<DesignatedAccount>(sql`/* safeguarding.accounts */
@@ -48,7 +48,7 @@ export type RecordRow = {
   readonly computedAt: Date
 }
 
-const recordColumns = sql`day::text as day, currency, version, status, content, digest, signature, public_key, computed_at`
+const recordColumns = sql`day, currency, version, status, content, digest, signature, public_key, computed_at`
 
 export async function insertRecord(tx: Tx, row: RecordRow): Promise<void> {
   await tx.run(sql`/* safeguarding.insertRecord */
