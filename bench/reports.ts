@@ -121,7 +121,7 @@ try {
   const { checkpointStep } = createCheckpoints({ db, log, partnerIds: async () => [filled.partnerId] })
   while ((await checkpointStep()) > 0);
   say(`${amount(rows)} lines filled after ${amount((performance.now() - begun) / 1000)} s`)
-  const ledger = createLedger({ clock: systemClock, segregates: false })
+  const ledger = createLedger({ clock: systemClock, segregates: false, holds: async () => [] })
   const none = () => Promise.reject(new Error('not used'))
   const work = createReportWork({
     db,

@@ -43,7 +43,7 @@ async function begin(partnerId: string, kind: 'in' | 'out' | 'reserve', amount: 
     partyId: partnerId,
     reference: newId(),
   } as const
-  const entry = entryOf(kind === 'reserve' ? 'reserve' : 'direct', transfer)
+  const entry = entryOf(kind === 'reserve' ? 'waits' : 'bank', transfer)
   await db.transaction((tx) => ledger.enter(tx, entry))
   return entry.id
 }
@@ -140,7 +140,7 @@ test('concurrent first movements in every currency create each account once', as
   const currencies = ['EUR', 'GBP', 'USD', 'USDC'] as const
   const common = { partnerId, debit: settlement, credit: 'balance', amount: 5n, partyId: partnerId } as const
   const credit = (currency: (typeof currencies)[number]) =>
-    service.db.transaction((tx) => service.ledger.enter(tx, entryOf('direct', { ...common, currency, reference: 'R' })))
+    service.db.transaction((tx) => service.ledger.enter(tx, entryOf('bank', { ...common, currency, reference: 'R' })))
   await Promise.all(Array.from({ length: 24 }, (_, index) => credit(currencies[index % 4] ?? 'EUR')))
   const accounts = await checkLedger(service.db, partnerId)
   assert.equal(accounts.length, 8)

@@ -29,6 +29,7 @@ before(async () => {
   const entries = Array.from({ length: deposits }, (_, at) => ({
     // One a second.
     id: `${firstIdOf(new Date(startedMs + at * 1000)).slice(0, 14)}7${newId().slice(15)}`,
+    permit: 'bank' as const,
     transfers: [{ ...transfer, kind: 'direct', partnerId, partyId: partnerId, reference: `=ref "${at}", x` }] as const,
   }))
   await db.transaction((tx) => ledger.enterMany(tx, entries, new Map()))

@@ -90,7 +90,7 @@ test('what the partner itself does not have covers nothing', async () => {
   await service.db.transaction((tx) => service.ledger.settleMany(tx, [{ partnerId, entryId, kind: 'post' }], []))
   const { id } = await service.customers.create(partnerId, { email: 'joan@example.com' })
   const credit = { partnerId, partyId: id, debit: 'settlement.sandbox', credit: 'balance', currency: 'EUR' } as const
-  const saved = entryOf('direct', { ...credit, amount: 5_00n, reference: newId() })
+  const saved = entryOf('bank', { ...credit, amount: 5_00n, reference: newId() })
   await service.db.transaction((tx) => service.ledger.enter(tx, saved))
   // Own money: 100 - 65 = 35, of which 30 covers. A second customer without money makes it too little.
   assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), { own: '35.00', ownCovers: true })

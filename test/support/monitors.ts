@@ -42,7 +42,7 @@ export async function move(
   const sides = amount < 0n ? (['balance', settlement] as const) : ([settlement, 'balance'] as const)
   const common = { partnerId, currency: 'EUR' as const, partyId: partnerId, reference }
   const transfer = { ...common, debit: sides[0], credit: sides[1], amount: amount < 0n ? -amount : amount }
-  await db.transaction((tx) => ledger.enter(tx, entryOf('direct', transfer, id)))
+  await db.transaction((tx) => ledger.enter(tx, entryOf('bank', transfer, id)))
 }
 
 /** From now on all that is committed may be judged. */

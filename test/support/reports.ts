@@ -48,7 +48,7 @@ export async function book(service: Service, partnerId: string, movements: reado
     await service.db.transaction(async (tx) => {
       const { partyId = partnerId, reference = `r-${newId()}` } = rest
       const transfer = { partnerId, partyId, reference, currency, amount, debit: from, credit: to }
-      await service.ledger.enter(tx, entryOf('direct', transfer))
+      await service.ledger.enter(tx, entryOf('bank', transfer))
     })
 }
 

@@ -17,7 +17,7 @@ import { createCursors } from '../api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
 import { createCases, operatorPartnerId } from '../cases/index.ts'
-import { createLedger } from '../ledger/index.ts'
+import { createLedger, type MoneyHolds } from '../ledger/index.ts'
 import { createMailQueue } from '../mail/index.ts'
 import { type Observability } from '../observability/index.ts'
 import { createScreener, createScreening } from '../screening/index.ts'
@@ -118,7 +118,12 @@ function composeCore(deps: ModulesDeps) {
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
-  const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated' })
+  const holds: MoneyHolds = async (tx, parties) => {
+    const keys = parties.map(({ partnerId, partyId: id }) => ({ partnerId, kind: 'customer', id }) as const)
+    const holdOf = await screening.holdsOf(keys, tx)
+    return keys.map((key) => holdOf(key) !== undefined)
+  }
+  const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated', holds })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
     ...{ db, clock, sealer },

@@ -7,4 +7,4 @@ export const entryOfCase = (
   { partnerId, id }: { readonly partnerId: string; readonly id: string },
   currency: Currency,
   moved: ReturnType<typeof openingTransfer>,
-): Entry => entryOf('direct', { partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })
+): Entry => entryOf('decision', { partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })

@@ -3,6 +3,7 @@ import { type Clock, newId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type AccountSnapshots, mapKey } from './account-keys.ts'
 import type { AccountKey } from './account-kinds.ts'
+import type { MoneyHolds } from './permits.ts'
 import * as store from './store.ts'
 
 /** Reads accounts without a lock. An account that does not exist is absent. */
@@ -22,8 +23,8 @@ export async function readAccounts(tx: Tx, keys: readonly AccountKey[]): Promise
   )
 }
 
-/** `segregates`: whether a new balance is segregated. */
-export type Opening = { readonly clock: Clock; readonly segregates: boolean }
+/** `segregates`: whether a new balance is segregated. `holds`: reads which parties screening holds. */
+export type Opening = { readonly clock: Clock; readonly segregates: boolean; readonly holds: MoneyHolds }
 
 /** Creates an account without money if it is missing. Takes no lock if it exists. */
 export const ensureAccount = (tx: Tx, { partnerId, name, currency }: AccountKey, { clock, segregates }: Opening) =>

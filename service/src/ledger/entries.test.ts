@@ -18,6 +18,7 @@ after(() => service.close())
 type Part = Pick<EntryTransfer, 'kind' | 'debit' | 'credit' | 'currency' | 'amount'>
 const entryOfParts = (partnerId: string, parts: readonly Part[]): Entry => ({
   id: newId(),
+  permit: 'bank',
   transfers: parts.map((part) => ({ ...part, partnerId, partyId: partnerId, reference: 'r-1' })),
 })
 const settlement = 'settlement.sandbox'
@@ -82,7 +83,7 @@ test('a conversion moves two currencies at once; a direct transfer of an entry i
   await enter(mixed)
   await end({ partnerId, entryId: mixed.id, kind: 'post' })
   assert.deepEqual((await stored(partnerId)).slice(0, 3), ['balance EUR 699 0', 'balance USD 500 0', 'fees EUR 1 0'])
-  const direct = entryOf('direct', { ...mixed.transfers[0], kind: 'direct' } as EntryTransfer)
+  const direct = entryOf('bank', { ...mixed.transfers[0], kind: 'direct' } as EntryTransfer)
   await enter(direct)
   await assert.rejects(end({ partnerId, entryId: direct.id, kind: 'post' }), AssertionFailure)
   await checkLedger(service.db, partnerId)
@@ -150,7 +151,7 @@ test('an entry without a transfer, with too many, or of two partners is refused 
       partnerId,
       Array.from({ length: entryTransfersMax + 1 }, () => part),
     ),
-    { id: newId(), transfers: [...entryOfParts(partnerId, [part]).transfers, ...other] },
+    { ...entryOfParts(partnerId, []), transfers: [...entryOfParts(partnerId, [part]).transfers, ...other] },
   ]
   for (const entry of wrong)
     await assert.rejects(

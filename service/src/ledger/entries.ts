@@ -14,6 +14,7 @@ import type { AccountKey } from './account-kinds.ts'
 import { changeParties, readParties } from './parties.ts'
 import { type CreateAccounts, createAccountsBy, type Opening, readAccounts } from './accounts.ts'
 import { createJudge } from './judge.ts'
+import { requirePermit } from './permits.ts'
 import {
   type Change,
   effects,
@@ -79,6 +80,7 @@ export function createEntries(opening: Opening): Entries {
     movements.length === 0 ? new Map() : readAccounts(tx, accountsNamed(movements))
 
   const toTransfers = async (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots): Promise<Written> => {
+    for (const entry of entries) requirePermit(entry)
     const { transfers, segregated } = await withAccountIds(tx, entries.flatMap(transfersOf), accounts, createAccounts)
     return { transfers: transfers.map((transfer): store.NewTransfer => ({ ...transfer, reserveId: null })), segregated }
   }

@@ -54,7 +54,7 @@ function createProcess(db: Database, beforeWrite: (isAdmitted: boolean) => Promi
       const fits = await funds.check(tx, transfers.map(requestOf), balances, position)
       await beforeWrite(counts.locks === locksBefore)
       const fitting = transfers.filter((_transfer, index) => fits[index] === true)
-      const reserves = fitting.map((transfer) => entryOf('reserve', transfer))
+      const reserves = fitting.map((transfer) => entryOf('waits', transfer))
       await ledger.enterMany(tx, reserves, balances.accounts)
       return fits.map((fit) => (fit === true ? 'reserved' : insufficientFunds(fit, undefined)))
     },

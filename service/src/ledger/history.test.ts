@@ -186,7 +186,7 @@ function entryOfMove(
   const [debit, credit] = isIn ? [other, 'balance' as const] : ['balance' as const, other]
   const partyId = customerIds[party] ?? partnerId
   const transfer = { partnerId, kind, debit, credit, currency, amount, partyId, reference: 'r-1' }
-  return { id: idAt(at), transfers: Array.from({ length: transfers }, () => transfer) }
+  return { id: idAt(at), permit: 'bank', transfers: Array.from({ length: transfers }, () => transfer) }
 }
 
 async function enterAll(partnerId: string, moves: readonly Move[], startMs: number): Promise<readonly Entry[]> {
@@ -205,7 +205,7 @@ async function addFunded() {
     const id = idAt(0)
     const transfer = { partnerId, debit: settlement, credit: 'balance', currency, amount: 100_000n } as const
     const transfers = [{ ...transfer, kind: 'direct', partyId: partnerId, reference: 'float' } as const]
-    await service.db.transaction((tx) => service.ledger.enter(tx, { id, transfers }))
+    await service.db.transaction((tx) => service.ledger.enter(tx, { id, permit: 'bank', transfers }))
   }
   return partnerId
 }

@@ -26,4 +26,13 @@ export type { Position } from './positions.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'
-export { type Entry, entryOf, type EntryRequest, type Fit, insufficientFunds, type Shortage } from './rules.ts'
+export type { MoneyHolds } from './permits.ts'
+export {
+  type Entry,
+  entryOf,
+  type EntryRequest,
+  type Fit,
+  insufficientFunds,
+  type Permit,
+  type Shortage,
+} from './rules.ts'

@@ -20,8 +20,21 @@ export type Transfer = {
 /** A transfer of an entry: it moves money at once, or reserves it. */
 export type EntryTransfer = Transfer & { readonly kind: Extract<TransferKind, 'direct' | 'reserve'> }
 
+/** Asked for by `clear`: none of the parties is on hold. */
+type Cleared = { readonly parties: ReadonlySet<string> }
+/**
+ * `bank`: a bank has moved the money, or screening has let its credit pass. `decision`: staff decided about this money. `waits`: the
+ * entry reserves only, and the worker asks before the bank is told.
+ */
+export type Permit = 'bank' | 'decision' | 'waits' | Cleared
+
 /** Transfers of one partner that take effect together or not at all. The first one has the id of the entry. */
-export type Entry = { readonly id: string; readonly transfers: readonly EntryTransfer[] }
+export type Entry = {
+  readonly id: string
+  /** Why the entry may change the balances of its parties. */
+  readonly permit: Permit
+  readonly transfers: readonly EntryTransfer[]
+}
 
 /** Request by which the funds of an entry are judged. */
 export type EntryRequest = {
@@ -34,9 +47,11 @@ export type Change = { readonly posted: Minor; readonly reserved: Minor }
 /** More than a payout, its fees and a conversion need. Bounds the ids that an entry takes. */
 export const entryTransfersMax = 100
 
-export const entryOf = (kind: EntryTransfer['kind'], transfer: Transfer, id = newId()): Entry => ({
+/** An entry of one transfer: it reserves if it waits, and moves at once otherwise. */
+export const entryOf = (permit: Permit, transfer: Transfer, id = newId()): Entry => ({
   id,
-  transfers: [{ ...transfer, kind }],
+  permit,
+  transfers: [{ ...transfer, kind: permit === 'waits' ? 'reserve' : 'direct' }],
 })
 
 /** `entryId`: the entry, if it has several transfers. */

@@ -32,12 +32,12 @@ const movement = (partnerId: string, partyId: string, amount: bigint): Transfer 
   reference: newId(),
 })
 const credit = (partnerId: string, partyId: string, amount: bigint, by: Service = service) =>
-  by.db.transaction((tx) => by.ledger.enter(tx, entryOf('direct', movement(partnerId, partyId, amount))))
+  by.db.transaction((tx) => by.ledger.enter(tx, entryOf('bank', movement(partnerId, partyId, amount))))
 /** An entry that takes money without a check of the funds, as a payout of a time without parts did. */
 const takeUnchecked = (partnerId: string, partyId: string, amount: bigint) =>
   service.db.transaction(async (tx) => {
     const taken = { ...movement(partnerId, partyId, amount), debit: 'balance', credit: 'settlement.sandbox' } as const
-    await service.ledger.enterMany(tx, [entryOf('direct', taken)], await service.ledger.accountsOf(tx, [taken]))
+    await service.ledger.enterMany(tx, [entryOf('bank', taken)], await service.ledger.accountsOf(tx, [taken]))
   })
 const segregate = (partnerId: string, currency: Currency = 'EUR') =>
   service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, currency))
@@ -112,7 +112,7 @@ test('what is reserved, posted, released and returned moves the part of its part
       service.ledger.settleMany(
         tx,
         [{ partnerId, entryId, kind }],
-        entries.map((moved) => entryOf('direct', moved)),
+        entries.map((moved) => entryOf('bank', moved)),
       ),
     )
   await end(paid, 'post')
@@ -236,7 +236,7 @@ test('a transfer between parties that was judged before the balance was segregat
   const judged = await service.ledger.accountsOf(service.db, [out])
   assert.deepEqual(await segregate(partnerId), [])
   const write = service.db.transaction((tx) =>
-    service.ledger.enterMany(tx, [{ id: newId(), transfers: [out, back] }], judged),
+    service.ledger.enterMany(tx, [{ id: newId(), permit: 'bank', transfers: [out, back] }], judged),
   )
   await assert.rejects(write, (error) => {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
@@ -277,7 +277,7 @@ test('checkpoints are the base: transfers before and after them count once', asy
   await service.db.transaction(async (tx) =>
     service.ledger.enterMany(
       tx,
-      amounts.map((moved) => entryOf('direct', moved)),
+      amounts.map((moved) => entryOf('bank', moved)),
       await service.ledger.accountsOf(tx, amounts),
     ),
   )

@@ -5,6 +5,7 @@ import { ensureAccount, type Opening } from './accounts.ts'
 import { type ClosingBalances, closingBalances } from './closings.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
+import { type Clearing, createClearing } from './permits.ts'
 import { type Movements, movements } from './movements.ts'
 import { type PeriodReader, periodReader } from './period.ts'
 import { type Positions, positions } from './positions.ts'
@@ -20,7 +21,8 @@ export type Balance = {
   readonly available: Minor
 }
 
-export type Ledger = ClosingBalances &
+export type Ledger = Clearing &
+  ClosingBalances &
   Entries &
   History &
   Movements &
@@ -43,6 +45,7 @@ export type Ledger = ClosingBalances &
 export function createLedger(opening: Opening): Ledger {
   return {
     ...closingBalances,
+    ...createClearing(opening.holds),
     ...createEntries(opening),
     ...history,
     ...movements,

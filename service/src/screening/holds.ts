@@ -13,8 +13,11 @@ import { currentGeneration } from './store-lists.ts'
  */
 export type Hold = 'unscreened' | 'open' | 'confirmed'
 
-/** The holds by key; payments of a subject without one continue. Nothing is held while no list is loaded. */
-export type HoldsOf = (keys: readonly HeldParty[]) => Promise<(key: HeldParty) => Hold | undefined>
+/**
+ * The holds by key; payments of a subject without one continue. Nothing is held while no list is loaded. With `tx` it reads in that
+ * transaction.
+ */
+export type HoldsOf = (keys: readonly HeldParty[], tx?: Tx) => Promise<(key: HeldParty) => Hold | undefined>
 
 /** Money that has come in for a customer, or for the partner itself. */
 export type ScreenedCredit = {
@@ -42,12 +45,12 @@ const keyOf = ({ partnerId, kind, id }: HoldKey): string => partnerKey(partnerId
 
 export const createHoldsOf =
   (db: Database, countries: Pick<Countries, 'at'>, pepsHold: boolean): HoldsOf =>
-  async (keys) => {
-    const generation = keys.length === 0 ? 0 : await currentGeneration(db)
+  async (keys, tx = db) => {
+    const generation = keys.length === 0 ? 0 : await currentGeneration(tx)
     if (generation === 0) return () => undefined
-    const rules = await countries.at(db, generation)
-    const groups = db.sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [keys]
-    return holdsIn((await Promise.all(groups.map((group) => statesOf(db, group, pepsHold)))).flat(), rules)
+    const rules = await countries.at(tx, generation)
+    const groups = tx.sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [keys]
+    return holdsIn((await Promise.all(groups.map((group) => statesOf(tx, group, pepsHold)))).flat(), rules)
   }
 
 /** Creates the check of payers' names in memory: a list of 20,000 names takes less than a millisecond for each. */

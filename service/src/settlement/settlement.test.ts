@@ -41,7 +41,7 @@ after(async () => {
 const cursors = createCursors(randomBytes(32))
 const sealer = createSealer([randomBytes(32)])
 const access = createAccess({ db, clock, sealer })
-const ledger = createLedger({ clock, segregates: false })
+const ledger = createLedger({ clock, segregates: false, holds: async () => [] })
 const eventOutbox = createEventOutbox()
 const bank = createSandboxBank({ db, clock, stepMs })
 const verification = createVerification({ log, scheme: null, ownNames: async () => undefined })

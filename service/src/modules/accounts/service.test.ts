@@ -20,7 +20,7 @@ import { defaultIssuers } from './rules.ts'
 import { blockSize } from './rules.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
-const ledger = createLedger({ clock, segregates: false })
+const ledger = createLedger({ clock, segregates: false, holds: async () => [] })
 let database: TestDatabase
 let db: Database
 let customers: Customers
@@ -247,9 +247,9 @@ test('balances are exact, one per currency, and none before the first movement',
       { ...movement, debit: settlement, credit: 'balance' },
       { ...movement, debit: 'balance', credit: settlement },
     ] as const
-    await ledger.enter(tx, entryOf('direct', { ...incoming, currency: 'EUR', amount: 100_001n }))
-    await ledger.enter(tx, entryOf('direct', { ...incoming, currency: 'USDC', amount: 1n }))
-    await ledger.enter(tx, entryOf('reserve', { ...outgoing, currency: 'EUR', amount: 5n }))
+    await ledger.enter(tx, entryOf('bank', { ...incoming, currency: 'EUR', amount: 100_001n }))
+    await ledger.enter(tx, entryOf('bank', { ...incoming, currency: 'USDC', amount: 1n }))
+    await ledger.enter(tx, entryOf('waits', { ...outgoing, currency: 'EUR', amount: 5n }))
   })
   const { body } = await routes.listAccounts(call)
   const shown = body.data.map(({ currency, posted, reserved, available, asOf }) => [

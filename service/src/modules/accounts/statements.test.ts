@@ -33,7 +33,7 @@ const settlement = 'settlement.sandbox'
 /** One direct transfer; into the balance, unless it says otherwise. */
 async function move(partnerId: string, { amount, partyId, from = settlement, to = 'balance', currency = 'EUR' }: Move) {
   const transfer = { partnerId, debit: from, credit: to, currency, amount, partyId, reference: `r-${amount}` }
-  await service.db.transaction((tx) => service.ledger.enter(tx, entryOf('direct', transfer)))
+  await service.db.transaction((tx) => service.ledger.enter(tx, entryOf('bank', transfer)))
 }
 
 function callsOf({ caller }: Pick<TestPartner, 'caller'>) {
@@ -226,7 +226,7 @@ async function moveAt(partnerId: string, at: Date, amount: bigint, kind: 'direct
   const transfer = { partnerId, debit, credit, currency: 'EUR', amount: sum, kind, partyId: partnerId } as const
   const id = firstIdOf(at).slice(0, 14) + `7${newId().slice(15)}`
   await service.db.transaction((tx) =>
-    service.ledger.enter(tx, { id, transfers: [{ ...transfer, reference: `past-${id}` }] }),
+    service.ledger.enter(tx, { id, permit: 'bank', transfers: [{ ...transfer, reference: `past-${id}` }] }),
   )
 }
 

@@ -5,14 +5,7 @@
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, readAmount, readCurrency, refuseField, Refusal } from '../../api/index.ts'
 import { type Clock, type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
-import {
-  balanceStateIn,
-  blocksInbound,
-  blocksOutbound,
-  type Entry,
-  insufficientFunds,
-  type Ledger,
-} from '../../ledger/index.ts'
+import { balanceStateIn, blocksInbound, blocksOutbound, insufficientFunds, type Ledger } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { type Customers, hasLargestBalance } from '../customers/index.ts'
 import type { NewTransaction, Transactions } from '../transactions/index.ts'
@@ -48,7 +41,7 @@ export type TransfersDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly customers: Pick<Customers, 'hold' | 'lockHolders' | 'payersByIds' | 'refusalAbove' | 'requireCapability'>
-  readonly ledger: Pick<Ledger, 'accountsOf' | 'enter' | 'partySumsAt'>
+  readonly ledger: Pick<Ledger, 'accountsOf' | 'clear' | 'enter' | 'partySumsAt'>
   readonly transactions: Pick<Transactions, 'completeMany' | 'taken'>
 }
 
@@ -81,16 +74,20 @@ export function createTransfers(deps: TransfersDeps): Transfers {
         // What an operator moves to mend a balance is not stopped by a gate.
         if (maker !== undefined) await requireOpen(deps, tx, partnerId, { from, to, amount, currency })
         await requirePart(deps, tx, partnerId, currency, amount, from, maker?.caller)
-        const [outward, inward] = await complete(deps, tx, partnerId, { amount, currency, from, to, maker, body })
         const moved = { partnerId, currency, amount, kind: 'direct' } as const
-        const entry: Entry = {
+        const given = { ...moved, debit: 'balance', credit: transfersAccount, partyId: from ?? partnerId } as const
+        const got = { ...moved, debit: transfersAccount, credit: 'balance', partyId: to ?? partnerId } as const
+        const [permit] = await ledger.clear(tx, [{ transfers: [given, got] }])
+        if (permit instanceof Refusal) throw permit
+        const [outward, inward] = await complete(deps, tx, partnerId, { amount, currency, from, to, maker, body })
+        await ledger.enter(tx, {
           id: newId(),
+          permit: present(permit, 'each request has an answer'),
           transfers: [
-            { ...moved, debit: 'balance', credit: transfersAccount, partyId: from ?? partnerId, reference: outward },
-            { ...moved, debit: transfersAccount, credit: 'balance', partyId: to ?? partnerId, reference: inward },
+            { ...given, reference: outward },
+            { ...got, reference: inward },
           ],
-        }
-        await ledger.enter(tx, entry)
+        })
         const named = { fromCustomerId: from, toCustomerId: to, outwardReference: outward, inwardReference: inward }
         return { amount, currency, ...named, createdAt: clock.now() }
       }),

@@ -150,7 +150,7 @@ test('409 while a payment is pending and while its money is left; 404 for the cu
       debit: 'settlement.sandbox' as const,
       credit: 'balance' as const,
     }
-    await service.ledger.enter(tx, { id: newId(), transfers: [transfer] })
+    await service.ledger.enter(tx, { id: newId(), permit: 'bank', transfers: [transfer] })
     return moved.amount
   })
   assert.equal(credit, 500n)

@@ -285,6 +285,7 @@ test('a reversal of money that is spent is borne by suspense', async () => {
   await service.db.transaction((tx) =>
     service.ledger.enter(tx, {
       id: newId(),
+      permit: 'bank',
       transfers: [
         {
           partnerId,

@@ -24,8 +24,7 @@ export async function covers({ ledger }: { readonly ledger: Ledger }, tx: Tx, ta
 }
 
 /** The entry that moves the money from the balance to the settlement account. */
-export const debitEntry = (taken: Taken, reference: string): Entry =>
-  entryOf('direct', { ...debitOf(taken), reference })
+export const debitEntry = (taken: Taken, reference: string): Entry => entryOf('bank', { ...debitOf(taken), reference })
 
 export type Debits = {
   /**

@@ -235,7 +235,5 @@ export function move(
   amount: Minor,
 ): readonly Entry[] {
   if (amount === 0n) return []
-  return [
-    entryOf('direct', { partnerId, currency, amount, partyId: customerId ?? partnerId, reference, debit, credit }),
-  ]
+  return [entryOf('bank', { partnerId, currency, amount, partyId: customerId ?? partnerId, reference, debit, credit })]
 }

@@ -303,14 +303,14 @@ const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.D
  * there.
  */
 function creditOf({ name, row, trigger }: DepositMove): Entry {
-  if (name === 'release') return entryOf('direct', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
+  if (name === 'release') return entryOf('decision', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
   assert('connector' in trigger, 'a credit is reported by a connector')
-  return entryOf('direct', { ...movedOf(row), ...credit(trigger.connector, row.partnerId) })
+  return entryOf('bank', { ...movedOf(row), ...credit(trigger.connector, row.partnerId) })
 }
 
 function backToBank({ row, trigger }: DepositMove): Entry {
   assert('connector' in trigger, 'a reversal is reported by a connector')
-  return entryOf('direct', { ...movedOf(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
+  return entryOf('bank', { ...movedOf(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
 }
 
 function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): Move {

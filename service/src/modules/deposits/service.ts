@@ -210,7 +210,7 @@ function createCreditPartner(deps: DepositsDeps): Deposits['creditPartner'] {
     })
     const { reference } = opened
     const moved = { partnerId, currency, amount, partyId: partnerId, reference }
-    await ledger.enter(tx, entryOf('direct', { ...moved, debit, credit: 'balance' }))
+    await ledger.enter(tx, entryOf('decision', { ...moved, debit, credit: 'balance' }))
     await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
     return reference
   }

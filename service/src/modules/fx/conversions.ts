@@ -15,13 +15,14 @@ import {
   createFundsCheck,
   type EntryRequest,
   insufficientFunds,
+  type Permit,
 } from '../../ledger/index.ts'
 import type { BatchPosition, Tx } from '../../postgres/index.ts'
 import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
 import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 import type { FxDeps } from './deps.ts'
 import { answerOnce, type KeyedCall, keysOf, type Made, type Outcome, submitUntilAnswered } from './keys.ts'
-import { createLargestBalances } from './largest-balances.ts'
+import { type Buyers, createLargestBalances } from './largest-balances.ts'
 import { exchangeTransfers } from './rules.ts'
 import * as store from './store.ts'
 
@@ -41,6 +42,7 @@ type Found = {
 }
 type Answers = Map<ConversionCall, Outcome<store.Conversion>>
 type Accepted = { readonly call: ConversionCall; readonly quote: OpenQuote }
+type Permitted = Accepted & { readonly permit: Permit }
 
 const conversionsPerBatchMax = 128
 const batchesUnderWayMax = 2
@@ -106,10 +108,17 @@ function createBatchWork(deps: FxDeps) {
       open.map(({ quote }) => quote),
       buyers,
     )
-    const accepted = open.filter(({ call, quote }, index) => {
-      const refusal = blockedBetween(found.balances.accounts, quote) ?? above[index]
+    const permits = await ledger.clear(
+      tx,
+      open.map(({ quote }) => ({ transfers: toBalance(quote) })),
+    )
+    const accepted = open.flatMap(({ call, quote }, index): readonly Permitted[] => {
+      const permit = present(permits[index], 'each request has an answer')
+      const refusal = blockedBetween(found.balances.accounts, buyers, quote) ?? above[index]
+      if (refusal === undefined && !(permit instanceof Refusal)) return [{ call, quote, permit }]
       if (refusal !== undefined) answers.set(call, refusal)
-      return refusal === undefined
+      else if (permit instanceof Refusal) answers.set(call, permit)
+      return []
     })
     if (accepted.length === 0) return answers
     const requests = accepted.map(({ quote }) => ({ transfers: toBalance(quote) }))
@@ -151,9 +160,15 @@ const possibleMovements = (partnerId: string) =>
     { partnerId, currency, debit: 'balance', credit: 'fees' } as const,
   ])
 
-/** Refuses a conversion if the debited or the credited balance is blocked: account_blocked. */
-function blockedBetween(accounts: AccountSnapshots, quote: OpenQuote): Refusal | undefined {
-  const { partnerId, sellCurrency, buyCurrency } = quote
+/**
+ * Refuses a conversion if the debited or the credited balance, or the account of its customer, is blocked: account_blocked. The balances
+ * were read before the customers, because they count the changes of their states.
+ */
+function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQuote): Refusal | undefined {
+  const { partnerId, customerId, sellCurrency, buyCurrency } = quote
+  const ofCustomer = buyers.get(partnerKey(partnerId, customerId ?? ''))?.accountState ?? 'Active'
+  if (blocksOutbound(ofCustomer) || blocksInbound(ofCustomer))
+    return new Refusal('account_blocked', "The customer's account is blocked or closed.")
   const refuse = (currency: Currency, which: string) =>
     new Refusal('account_blocked', `The ${currency} balance is closed, or blocked for ${which}.`)
   if (blocksOutbound(balanceStateIn(accounts, partnerId, sellCurrency))) return refuse(sellCurrency, 'what goes out')
@@ -206,17 +221,17 @@ async function write(
   { clock, transactions, ledger }: FxDeps,
   { markAccepted }: Acceptances,
   tx: Tx,
-  accepted: readonly Accepted[],
+  accepted: readonly Permitted[],
   { references, balances }: Found,
 ): Promise<readonly (readonly [ConversionCall, store.Conversion])[]> {
   if (accepted.length === 0) return []
   const now = clock.now()
   const opened = transactions.completeMany(tx, accepted.map(toTransaction), references, ['Settled', 'Credited'])
-  const written = accepted.map(({ call, quote }, index) => {
+  const written = accepted.map(({ call, quote, permit }, index) => {
     const { id: transactionId, reference } = present(opened[index], 'each conversion has a transaction')
     const { partnerId, quoteId, idempotencyKey, requestFingerprint } = call
     const keys = { partnerId, quoteId, idempotencyKey, requestFingerprint, transactionId, reference }
-    return { call, quote, row: { ...keys, entryId: newId(), createdAt: now } }
+    return { call, quote, permit, row: { ...keys, entryId: newId(), createdAt: now } }
   })
   store.insertConversions(
     tx,
@@ -226,8 +241,8 @@ async function write(
     tx,
     written.map(({ quote, row: { reference } }) => ({ quote, reference })),
   )
-  const entries = written.map(({ quote, row: { entryId, reference } }) => {
-    return { id: entryId, transfers: toBalance(quote).map((transfer) => ({ ...transfer, reference })) }
+  const entries = written.map(({ quote, permit, row: { entryId, reference } }) => {
+    return { id: entryId, permit, transfers: toBalance(quote).map((transfer) => ({ ...transfer, reference })) }
   })
   await ledger.enterMany(tx, entries, balances.accounts)
   return written.map(({ call, quote, row }) => [call, { ...quote, ...row }])

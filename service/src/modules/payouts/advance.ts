@@ -306,7 +306,7 @@ function openRefunds(
     return {
       recallReturn: recallId === undefined ? undefined : { partnerId, recallId, amount, reference },
       move: { partnerId, id, steps: ['Settled', 'Credited'], ...caused, conclusion: { status: 'Completed' } },
-      credit: entryOf('direct', { ...moved, ...accounts }),
+      credit: entryOf('bank', { ...moved, ...accounts }),
     }
   })
 }

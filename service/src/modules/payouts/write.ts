@@ -90,7 +90,7 @@ function reserve(
   const reserves = written.map(({ call, row }): Entry => {
     const { reserveId: id, reference, feeAmount } = row
     const transfers = reservesOf(call, { ...row, fee: feeAmount ?? 0n })
-    return { id, transfers: transfers.map((moved) => ({ ...moved, reference })) }
+    return { id, permit: 'waits', transfers: transfers.map((moved) => ({ ...moved, reference })) }
   })
   // A customer may have been erased since the look-up.
   return ledger.enterMany(tx, reserves, balances.accounts)

@@ -181,7 +181,7 @@ test('a report waits until its period is certain to be complete', async () => {
     await held.promise
     await service.ledger.enter(
       tx,
-      entryOf('direct', {
+      entryOf('bank', {
         partnerId,
         partyId: partnerId,
         reference: 'late',

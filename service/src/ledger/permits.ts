@@ -1,0 +1,69 @@
+/**
+ * The gate of money that is on hold: screening holds a customer, and no verb may move its money past that. An entry says by its
+ * permit why it may change a balance, and only `clear` makes a permit for what somebody asks for.
+ */
+import { Refusal } from '../api/index.ts'
+import { assert, partnerKey } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { creditAccount, debitAccount, type Movement } from './account-keys.ts'
+import type { Entry, EntryRequest, Permit } from './rules.ts'
+
+export type PartyOfMoney = { readonly partnerId: string; readonly partyId: string }
+/** Reads in the transaction which parties are on hold, in their order. */
+export type MoneyHolds = (tx: Tx, parties: readonly PartyOfMoney[]) => Promise<readonly boolean[]>
+
+export type Clearing = {
+  /** Asks whether the parties of these requests are on hold. Each gets the permit of its entry, or account_blocked. */
+  readonly clear: (
+    tx: Tx,
+    requests: readonly Pick<EntryRequest, 'transfers'>[],
+  ) => Promise<readonly (Permit | Refusal)[]>
+}
+
+/** The permits that `clear` made. */
+const cleared = new WeakSet<object>()
+
+const keyOf = ({ partnerId, partyId }: PartyOfMoney): string => partnerKey(partnerId, partyId)
+
+/** The parties whose balance a request changes. A partner itself has no hold. */
+function partiesOf({ transfers }: Pick<EntryRequest, 'transfers'>): readonly PartyOfMoney[] {
+  const isOfBalance = (movement: Movement) =>
+    [debitAccount(movement), creditAccount(movement)].some(({ name }) => name === 'balance')
+  return transfers.filter((transfer) => isOfBalance(transfer) && transfer.partyId !== transfer.partnerId)
+}
+
+export function createClearing(holds: MoneyHolds): Clearing {
+  return {
+    clear: async (tx, requests) => {
+      const asked = requests.map(partiesOf)
+      const parties = new Map(asked.flat().map((party) => [keyOf(party), party]))
+      const answers = parties.size === 0 ? [] : await holds(tx, [...parties.values()])
+      const held = new Set([...parties.keys()].filter((_key, index) => answers[index] === true))
+      return asked.map((ofRequest) => {
+        const keys = new Set(ofRequest.map(keyOf))
+        if (!keys.isDisjointFrom(held))
+          return new Refusal('account_blocked', 'The money of a customer of this payment is on hold. Ask the operator.')
+        const permit = { parties: keys }
+        cleared.add(permit)
+        return permit
+      })
+    },
+  }
+}
+
+/** Every entry passes here before it is written. */
+export function requirePermit(entry: Entry): void {
+  const { permit, transfers } = entry
+  if (permit === 'bank' || permit === 'decision') return
+  if (permit === 'waits') {
+    assert(
+      transfers.every(({ kind }) => kind === 'reserve'),
+      'an entry that waits for screening only reserves',
+    )
+    return
+  }
+  assert(
+    cleared.has(permit) && partiesOf(entry).every((party) => permit.parties.has(keyOf(party))),
+    'an entry changes the balances of parties that were asked about',
+  )
+}
