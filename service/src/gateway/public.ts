@@ -4,6 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import {
+  admitted,
   type PublicAnswer,
   publicHeaders,
   type PublicRequest,
@@ -54,7 +55,7 @@ export function forwardPublic(
   return answeringPages(options, async (route, request, reply) => {
     guard(request)
     const body = await readForm(incoming, route, request)
-    const release = admission.admit()
+    const release = admission.admit(route)
     try {
       return await forwarder.forwardPublic(request, body, reply)
     } finally {
@@ -81,9 +82,10 @@ async function carryOut(
   route: PublicRoute,
   request: PublicRequest,
 ): Promise<Reply> {
-  const release = admission.admit()
+  const release = admission.admit(route)
   const deadline = startDeadline(requestTimeoutMs)
-  return toReply(await deadline(Promise.try(() => route.handle(request)).finally(release)))
+  const work = Promise.try(() => admitted(route, () => route.handle(request)))
+  return toReply(await deadline(work.finally(release)))
 }
 
 const toReply = ({ body, ...answer }: PublicAnswer): Reply => ({

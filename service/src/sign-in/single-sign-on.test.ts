@@ -4,7 +4,7 @@ import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { createBoundedFetch } from '../delivery/index.ts'
+import { createChosenHosts } from '../delivery/index.ts'
 import { createSealer, newId, randomBytes, systemClock } from '../kernel/index.ts'
 import { createSingleSignOn, type Provider } from './single-sign-on.ts'
 
@@ -51,12 +51,14 @@ before(async () => {
 after(() => server.closeAllConnections())
 after(() => server.close())
 
+const hosts = createChosenHosts({ clock: systemClock, allowLoopback: true })
 const createOne = () =>
   createSingleSignOn({
     clock: systemClock,
     sealer: createSealer([randomBytes(32)]),
     redirectUri: (realmId) => `https://pay.example.com/console/sso/${realmId}`,
-    fetch: createBoundedFetch(),
+    fetch: hosts.fetch,
+    atProvider: (realmId, host, work) => hosts.call('signOn', realmId, host, work),
     allowHttp: true,
   })
 
