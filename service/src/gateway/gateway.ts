@@ -28,6 +28,7 @@ export type GatewayOptions = {
   readonly headerBytesMax: number
   readonly trustedProxies?: ServerOptions['trustedProxies']
   readonly tracing?: ServerOptions['tracing']
+  readonly strictTransport?: ServerOptions['strictTransport']
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   /** Requests in progress at once, counted from the end of their bodies. */

@@ -19,7 +19,7 @@ import type { Forwarder } from './forward.ts'
 import type { Incoming } from './incoming.ts'
 import type { InternalTokens } from './internal-token.ts'
 import { toProblem } from './problems.ts'
-import { createRateLimiter } from './rate.ts'
+import { createAddressLimiter } from './rate.ts'
 import type { PublicPipeline, RawRequest, Reply } from './server.ts'
 
 /** A form of a page has a few fields, if its route says nothing else. */
@@ -123,7 +123,7 @@ function toPublic({ path, params, query, headers, requestId }: RawRequest, body:
 }
 
 function createGuard({ clock, pageRate }: Options & Limited): (request: RawRequest) => void {
-  const limiter = createRateLimiter({ clock, ...pageRate })
+  const limiter = createAddressLimiter({ clock, ...pageRate })
   return (request) => {
     if (request.method === 'POST') refuseForeignSite(request)
     limiter.take(request.ip)

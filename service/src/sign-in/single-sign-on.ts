@@ -172,7 +172,7 @@ export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
       const url = new URL(redirectUri(realmId))
       url.search = given.query
       const proved = await atProvider(realmId, provider, async () =>
-        prove(await configurations.read(realmId, provider), provider, attempt, url),
+        prove(await configurations.read(realmId, provider), provider, attempt, { url, now: clock.now() }),
       )
       return { purpose: attempt.purpose, proved, asked: { digest: digestOf(attempt.state), expiresAt } }
     },
@@ -196,14 +196,15 @@ async function prove(
   configuration: oidc.Configuration,
   { roleClaim, issuer }: Provider,
   { state, nonce, verifier }: Attempt,
-  url: URL,
+  { url, now }: { readonly url: URL; readonly now: Date },
 ): Promise<Proved> {
   const client = await import('openid-client')
   const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, maxAge: maxAgeSeconds }
   try {
     const tokens = await client.authorizationCodeGrant(configuration, url, { ...checks, idTokenExpected: true })
     const id = tokens.claims()
-    if (id === undefined || id.iss !== issuer) throw new SignOnFailed('refused')
+    if (id === undefined || id.iss !== issuer || !isPast(now, [id.iat, id['auth_time']]))
+      throw new SignOnFailed('refused')
     // Some providers put only the subject into the token (OpenID Connect Core, section 5.4).
     const isWhole = id['email'] !== undefined && (roleClaim === null || id[roleClaim] !== undefined)
     const isAsked = !isWhole && configuration.serverMetadata().userinfo_endpoint !== undefined
@@ -222,6 +223,12 @@ async function prove(
     throw new SignOnFailed(isUnreachable(error) ? 'unreachable' : 'refused', error)
   }
 }
+
+/** Clocks of providers differ by less. */
+const clockDifferenceSecondsMax = 30
+/** The library takes a token of the future, whose time of authentication would then never be too old. */
+const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
+  seconds.every((each) => Number(each) <= now.getTime() / secondMs + clockDifferenceSecondsMax)
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 const textsOf = (value: unknown): readonly string[] =>
