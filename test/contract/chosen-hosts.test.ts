@@ -39,7 +39,7 @@ test('200 for every call of a partner while the provider and the endpoints of an
   }
   const statuses = await Promise.all(attack)
   const [pages, tested] = [statuses.filter((status) => status === 503), statuses.filter((status) => status !== 503)]
-  assert.equal(pages.length, 150, 'the sign-ins of B are refused with a page, and nobody else is')
+  assert.equal(pages.length, 150, 'the sign-ins of B are refused with a page, and no others')
   // A test that was made has the result that the endpoint did not answer; the others came too soon.
   assert.deepEqual(new Set(tested), new Set([200, 429]))
 })

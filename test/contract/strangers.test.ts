@@ -51,7 +51,7 @@ test('an IPv6 client is counted by its /64, and an IPv4 client by its address', 
   assert.deepEqual(await statusesOf((index) => `198.51.100.${index}`), new Set([200]))
 })
 
-test('strangers from many addresses have one budget of bytes for the documentation, and nobody else pays for it', async () => {
+test('strangers from many addresses have one budget of bytes for the documentation, and no other client pays for it', async () => {
   const whole = await load('/openapi.json', '203.0.113.2', 'identity')
   const { length } = Buffer.from(await whole.arrayBuffer())
   // Twice as many as the budget has, so that what comes back meanwhile is not enough.

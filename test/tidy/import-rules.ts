@@ -176,7 +176,7 @@ export function checkPackages(sources: readonly Source[]): readonly Finding[] {
 /** Packages and modules that open connections or look names up. */
 const reaching =
   /^(?:node:(?:https?|http2|net|tls|dgram|dns(?:\/promises)?)|undici|openid-client|nodemailer|ssh2.*|@fastify\/reply-from|viem|@opentelemetry\/exporter.*)$/
-/** What these modules have that reaches nobody. */
+/** Names of these modules that open nothing. */
 const unreaching = /^(?:type\b.*|isIP|isIPv4|isIPv6|BlockList|)$/
 const fetching = /(?<![.\w])fetch\s*\(|\bglobalThis\s*\.\s*fetch\b|\bnew\s+(?:WebSocket|EventSource)\b/g
 
@@ -247,7 +247,7 @@ export function checkReach(
           )
         : []),
       ...(listed !== undefined && found.length === 0
-        ? [finding(source, 0, 'reaches nobody, and stands in `reachers`')]
+        ? [finding(source, 0, 'opens nothing, and stands in `reachers`')]
         : []),
       ...(listed === 'chosen' && !isExchange && !/\bcustomFetch\b/.test(source.code)
         ? [finding(source, 0, 'reaches chosen hosts by a fetch of its own')]

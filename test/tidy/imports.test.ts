@@ -101,7 +101,7 @@ suite('each import rule bites', () => {
       '/** fetch() */',
     ])
       assert.equal(reach(place, text), 0, text)
-    assert.equal(reach(place, 'const one = 1', { [place]: 'operator' }), 1, 'a listed file that reaches nobody')
+    assert.equal(reach(place, 'const one = 1', { [place]: 'operator' }), 1, 'a listed file that opens nothing')
     const client = "import { discovery } from 'openid-client'"
     assert.equal(reach(place, client, { [place]: 'chosen' }), 1, 'a fetch of its own')
     assert.equal(reach(place, `${client}\nconfiguration[customFetch] = given`, { [place]: 'chosen' }), 0)

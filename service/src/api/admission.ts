@@ -1,4 +1,4 @@
-/** Where a request is counted while it is carried out: in the places that all callers share, or in those for calls to chosen hosts. */
+/** The places in which a request is counted while it is carried out: those that all callers share, or those for calls to chosen hosts. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** A route or an operation. `callsChosenHost`: it waits for a host that a partner or a stranger has chosen. */

@@ -45,7 +45,7 @@ test('several tokens are taken together or not at all, and Retry-After says when
   assert.equal(limiter.tryTake(caller), false)
 })
 
-test('a full table forgets who was away longest, and nobody else', () => {
+test('a full table forgets who was away longest, and no other', () => {
   const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
   const { tryTake } = createRateLimiter({ clock, perSecond: 1, burst: 1 })
   const crowd = (from: number, count: number) => {

@@ -17,7 +17,7 @@ type RateLimiter = {
   readonly headers: (name: string) => Readonly<Record<string, string>>
 }
 
-/** Beyond this number the bucket that was used longest ago is forgotten, so that memory stays bounded and a crowd of names resets no other. */
+/** Bounds the memory: beyond it the bucket that was used longest ago is forgotten, so that a crowd of names resets no other. */
 const bucketsMax = 100_000
 
 export function createRateLimiter(options: {

@@ -241,7 +241,7 @@ const isUnreachable = (error: unknown): boolean =>
 
 /**
  * The metadata and keys of a provider are read again after an hour: keys that it adds meanwhile are found by the library. A realm has one entry,
- * so that a partner which changes its provider again and again puts out nobody else's.
+ * so that a partner which changes its provider again and again puts out no other's.
  */
 const configurationMs = hourMs
 const configurationsMax = 1000

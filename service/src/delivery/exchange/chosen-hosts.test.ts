@@ -127,7 +127,7 @@ suite('calls to chosen hosts', { concurrency: true }, () => {
     await assert.rejects(make.webhookTest(hosts, partner, 'https://hooks.example.com/'), isRefused('webhookTest'))
   })
 
-  test('hosts that fail at once never rest: a wrong answer keeps nobody from signing in', async () => {
+  test('hosts that fail at once never rest: a wrong answer keeps no person from signing in', async () => {
     const hosts = open()
     const partner = newId()
     const host = await hostOf((socket) => socket.destroy())

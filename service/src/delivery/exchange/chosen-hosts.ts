@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import type { ProblemCode } from '@partner-payments/wire'
 import type * as undici from 'undici'
 import { isInSharedAdmission, Refusal } from '../../api/index.ts'
-import { assert, type Breaker, type Clock, createBreaker, inTime, secondMs } from '../../kernel/index.ts'
+import { assert, type Breaker, createBreaker, inTime, secondMs } from '../../kernel/index.ts'
 import type { SendRequest } from '../management/test-delivery.ts'
 import type { AttemptResult } from '../queue/schedule.ts'
 import { createExchange, type ExchangeOptions, exchangeTimeoutMsDefault, type LocalExchange } from './exchange.ts'
@@ -132,7 +132,7 @@ export function createChosenHosts(options: ChosenHostsOptions): ChosenHosts {
   }
 }
 
-/** A host of a partner. Another partner's host of the same name is another one: nobody rests the host of another. */
+/** A host of a partner. Another partner's host of the same name is another one: no partner rests the host of another. */
 type Host = { readonly breaker: Breaker; underWay: number }
 
 /** Counts calls by partner and in all, and the failures of hosts. Returns what ends a call. */
