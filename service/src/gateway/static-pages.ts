@@ -42,7 +42,7 @@ const compressors = {
  * Bytes that a process sends to all strangers together. `/openapi.json` has 1.8 MB without compression: fifty addresses within their own rates
  * would ask for gigabytes a second, and the thread that copies them would answer no other client.
  */
-export const strangersBudget = { perSecond: 8 * 1024 * 1024, burst: 128 * 1024 * 1024 } as const
+export const strangersBudget = { perSecond: 8 * 1024 * 1024, burst: 32 * 1024 * 1024 } as const
 /** Cost of an answer without a body, in bytes that could have been sent meanwhile. */
 const answerBytes = 16 * 1024
 
