@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { deliverySignature, readSigningKey, verifyingKeyText } from '@partner-payments/wire'
 import { Webhook } from 'standardwebhooks'
 import { type WebhookVerificationReason, WebhookVerificationError, verifyWebhook } from './webhook.ts'
@@ -44,10 +46,107 @@ test('keeps the amount exact and the custom fields unchanged', () => {
   assert.deepEqual(data.customFields, { amount: 1.5 })
 })
 
-test('accepts headers of fetch and of node:http', () => {
-  const headers = headersOf(referenceSignature(secret))
-  assert.equal(verifyWebhook(secret, new Headers(headers), body, { nowSeconds }).eventId, id)
-  rejects(() => verifyWebhook(secret, { ...headers, 'webhook-id': [id, id] }, body, { nowSeconds }), 'header_missing')
+test('accepts headers in every form and case that servers and frameworks give', () => {
+  const plain = headersOf(referenceSignature(secret))
+  const pairs = Object.entries(plain)
+  const titled = pairs.map(([name, value]) => [name.replaceAll(/\b\w/g, (char) => char.toUpperCase()), value] as const)
+  const iterable = {
+    *[Symbol.iterator]() {
+      yield* titled
+    },
+  } // Like the headers of another implementation of fetch.
+  for (const headers of [
+    plain,
+    new Headers(plain),
+    new Map(titled),
+    pairs,
+    iterable,
+    titled.flat(),
+    ['Host', 'webhook-id', ...titled.flat()],
+    Object.fromEntries(titled),
+    Object.fromEntries(pairs.map(([name, value]) => [name, [value]])),
+    Object.fromEntries(pairs.map(([name, value]) => [name.toUpperCase(), [value]])),
+    { ...plain, 'webhook-signature': ['v1,AAAA', plain['webhook-signature']] },
+    { ...plain, other: undefined, 'Webhook-Id': undefined },
+  ])
+    assert.equal(verifyWebhook(secret, headers, body, { nowSeconds }).eventId, id)
+  for (const wrong of [
+    { ...plain, 'webhook-id': [id, id] },
+    { ...plain, 'Webhook-Id': id },
+    { ...plain, 'webhook-timestamp': ['1', '2'] },
+  ])
+    rejects(() => verifyWebhook(secret, wrong, body, { nowSeconds }), 'header_repeated')
+})
+
+test('accepts the body as text, bytes, a view of larger bytes and an ArrayBuffer', () => {
+  const bytes = new TextEncoder().encode(`--${body}--`)
+  const { buffer } = new TextEncoder().encode(body)
+  const ofAnotherRealm = runInNewContext('new Uint8Array(bytes)', { bytes: [...Buffer.from(body)] }) as Uint8Array
+  assert.ok(!(ofAnotherRealm instanceof Uint8Array))
+  for (const rawBody of [body, Buffer.from(body), bytes.subarray(2, -2), buffer, ofAnotherRealm])
+    assert.equal(verifyWebhook(secret, headersOf(referenceSignature(secret)), rawBody, { nowSeconds }).eventId, id)
+})
+
+/** Calls it as a JavaScript program does, without types. */
+const call = (key: unknown, headers: unknown, rawBody: unknown) => () =>
+  verifyWebhook(key as string, headers as Headers, rawBody as string, { nowSeconds })
+const genuine = () => headersOf(referenceSignature(secret))
+
+test('a body that is parsed, missing, awaited or unread gets a sentence with its cure', () => {
+  for (const [rawBody, sentence] of [
+    [JSON.parse(body), /parsed already.*before any parser: in Express by `express\.raw/],
+    [{ length: 60_000_000 }, /parsed already/],
+    [[1, 2], /parsed already/],
+    [17, /parsed already/],
+    [undefined, /^The body is missing\..*before any parser/],
+    [null, /^The body is missing/],
+    [Promise.resolve(body), /promise: await it/],
+    [new Response(body).body, /stream: read it to its end/],
+    [Readable.from([body]), /stream: read it to its end/],
+  ] as const)
+    assert.throws(
+      call(secret, genuine(), rawBody),
+      (error) => error instanceof TypeError && sentence.test(error.message),
+    )
+  assert.throws(call(secret, genuine(), ''), {
+    reason: 'signature_invalid',
+    message: /signature_invalid\. The body is empty.*before any parser/,
+  })
+  const rewritten = JSON.stringify(JSON.parse(body))
+  assert.throws(call(secret, genuine(), rewritten), {
+    reason: 'signature_invalid',
+    message: /not parsed and written again/,
+  })
+})
+
+test('a secret that is missing or no secret gets a sentence with its cure', () => {
+  for (const [key, sentence] of [
+    [undefined, /secret is missing\. Pass the `secret` \(whsec_/],
+    [null, /secret is missing/],
+    ['', /secret is missing/],
+    [[], /list of webhook secrets is empty\. Pass/],
+    [[secret, undefined], /secret is missing/],
+    ['whsec_', /secret is empty\. Pass/],
+    [`"${secret}"`, /secret is not Base64\. Pass/],
+    [{ secret }, /secret is missing/],
+  ] as const)
+    assert.throws(call(key, genuine(), body), (error) => error instanceof TypeError && sentence.test(error.message))
+  assert.equal(verifyWebhook(`${secret}\n`, genuine(), body, { nowSeconds }).eventId, id)
+})
+
+test('headers that are missing or no headers get a sentence with their cure', () => {
+  for (const headers of [undefined, null, 'webhook-id'])
+    assert.throws(call(secret, headers, body), { name: 'TypeError', message: /pass the headers of the request/ })
+  for (const headers of [{}, [], ['webhook-id'], [['webhook-id']], new Headers(), [1, null]])
+    assert.throws(call(secret, headers, body), {
+      reason: 'header_missing',
+      message: /webhook-id is missing: pass all headers/,
+    })
+  for (const request of [
+    { headers: genuine(), method: 'POST' },
+    new Request('https://a.example', { headers: genuine() }),
+  ])
+    assert.throws(call(secret, request, body), { reason: 'header_missing', message: /not the request/ })
 })
 
 test('accepts one valid signature among several, and either secret during a rotation', () => {

@@ -11,7 +11,7 @@ import type { Caller } from '../../service/src/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import type { IdentityProvider } from '../../service/src/identity/index.ts'
-import type { ResolveTxt } from '../../service/src/modules/users/index.ts'
+import type { ChosenHostsOptions } from '../../service/src/delivery/index.ts'
 import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
 import {
   type BooksAccount,
@@ -40,7 +40,7 @@ export type TestServiceOptions = {
   /** Accounts at file-based banks that are reconciled. */
   readonly bankAccounts?: readonly BooksAccount[]
   /** Reads TXT records. Default: by the name servers of the system. */
-  readonly resolveTxt?: ResolveTxt
+  readonly resolveTxt?: ChosenHostsOptions['resolveTxt']
   /** Default: the simulated one, which is not reached. */
   readonly identityProvider?: IdentityProvider
   /** Settings that differ from the defaults. */

@@ -172,3 +172,89 @@ export function checkPackages(sources: readonly Source[]): readonly Finding[] {
     }),
   )
 }
+
+/** Packages and modules that open connections or look names up. */
+const reaching =
+  /^(?:node:(?:https?|http2|net|tls|dgram|dns(?:\/promises)?)|undici|openid-client|nodemailer|ssh2.*|@fastify\/reply-from|viem|@opentelemetry\/exporter.*)$/
+/** Names of these modules that open nothing. */
+const unreaching = /^(?:type\b.*|isIP|isIPv4|isIPv6|BlockList|)$/
+const fetching = /(?<![.\w])fetch\s*\(|\bglobalThis\s*\.\s*fetch\b|\bnew\s+(?:WebSocket|EventSource)\b/g
+
+/**
+ * Every file of the service that reaches others, by who has chosen them. `own`: it listens, or calls a process of ours. `operator`: the
+ * configuration names them. `chosen`: a partner or a stranger does, and the file is a part of delivery/exchange, where such calls have their
+ * budgets, or is given its `fetch` from there.
+ */
+export const reachers: Readonly<Record<string, 'own' | 'operator' | 'chosen'>> = {
+  'service/src/app/process.ts': 'own',
+  'service/src/app/processes.ts': 'own',
+  'service/src/gateway/cell-lookup.ts': 'own',
+  'service/src/gateway/forward.ts': 'own',
+  'service/src/gateway/gateway.ts': 'own',
+  'service/src/gateway/router.ts': 'own',
+  'service/src/observability/operations-server.ts': 'own',
+  'service/src/postgres/database.ts': 'own',
+  'service/src/postgres/embedded/server.ts': 'own',
+  'service/src/connectors/evm/rpc.ts': 'operator',
+  'service/src/connectors/evm/viem.ts': 'operator',
+  'service/src/connectors/identity-simulated/connector.ts': 'operator',
+  'service/src/connectors/identity-simulated/server.ts': 'operator',
+  'service/src/connectors/iso20022/transport/session.ts': 'operator',
+  'service/src/mail/folder.ts': 'operator',
+  'service/src/mail/smtp.ts': 'operator',
+  'service/src/observability/tracing.ts': 'operator',
+  'service/src/rates/ecb-sources.ts': 'operator',
+  'service/src/delivery/exchange/chosen-hosts.ts': 'chosen',
+  'service/src/delivery/exchange/exchange.ts': 'chosen',
+  'service/src/delivery/exchange/guard.ts': 'chosen',
+  'service/src/delivery/exchange/proxy.ts': 'chosen',
+  'service/src/delivery/exchange/resolver.ts': 'chosen',
+  'service/src/sign-in/single-sign-on.ts': 'chosen',
+}
+/** Parts of delivery/exchange that reach hosts without a budget. The queue has leases, and slots of its own. */
+const unbudgeted = /\b(?:createExchange|createGuard|createResolver|createTxtResolver|systemResolve|openTunnel)\b/
+const exchangeUsers = /^service\/src\/delivery\/(?:exchange\/[\w-]+|jobs)\.ts$/
+
+const reachesBy = ({ imports, code }: Source): readonly number[] => [
+  ...imports
+    .filter(({ from, names }) => {
+      const taken = names.replaceAll(/[{}]/g, '').split(',')
+      const isPure =
+        /^\s*type\b/.test(names) || (names.trim() !== '' && taken.every((name) => unreaching.test(name.trim())))
+      return reaching.test(from) && !isPure
+    })
+    .map(({ at }) => at),
+  ...[...code.matchAll(fetching)].map(({ index }) => index),
+]
+
+/** A file reaches others only if the table says whom. What a partner may choose is reached by delivery/exchange. */
+export function checkReach(
+  sources: readonly Source[],
+  table: Readonly<Record<string, string>> = reachers,
+): readonly Finding[] {
+  return sources.filter(isService).flatMap((source) => {
+    const listed = table[source.path]
+    const found = reachesBy(source)
+    const isExchange = source.path.startsWith('service/src/delivery/exchange/')
+    return [
+      ...(listed === undefined
+        ? found.map((at) =>
+            finding(
+              source,
+              at,
+              'reaches a host: by `chosenHosts` of delivery/, or it stands in `reachers` of test/tidy/import-rules.ts',
+            ),
+          )
+        : []),
+      ...(listed !== undefined && found.length === 0
+        ? [finding(source, 0, 'opens nothing, and stands in `reachers`')]
+        : []),
+      ...(listed === 'chosen' && !isExchange && !/\bcustomFetch\b/.test(source.code)
+        ? [finding(source, 0, 'reaches chosen hosts by a fetch of its own')]
+        : []),
+      ...source.imports
+        .filter(({ names }) => unbudgeted.test(names) && !exchangeUsers.test(source.path))
+        .map(({ at }) => finding(source, at, 'takes an exchange without a budget: by `chosenHosts`')),
+    ]
+  })
+}

@@ -5,6 +5,7 @@ import {
   checkCycles,
   checkPackages,
   checkPlaces,
+  checkReach,
   checkLayers,
   checkModulesUnseen,
   packageUsers,
@@ -50,6 +51,8 @@ suite('imports', () => {
   test('the gateway and main import no module', () => assert.deepEqual(checkModulesUnseen(sources), none))
   test('no cycles', () => assert.deepEqual(checkCycles(sources), none))
   test('a package is used where it belongs', () => assert.deepEqual(checkPackages(sources), none))
+  test('a file reaches others only if it says whom, and chosen hosts only within a budget', () =>
+    assert.deepEqual(checkReach(sources), none))
   test('every listed package is installed', async () => {
     const manifests = await Promise.all(
       ['', 'wire/', 'service/'].map((folder) => import(`../../${folder}package.json`, { with: { type: 'json' } })),
@@ -73,6 +76,36 @@ suite('each import rule bites', () => {
     assert.deepEqual(layersOf('service/src/ledger/a.ts', "import { x } from '../gateway/index.ts'"), [
       'service/src/ledger/a.ts:1 ledger (core) imports gateway (edges)',
     ]))
+  test('a new way out, a listed file without one, and an exchange without a budget', () => {
+    const reach = (path: string, text: string, table: Readonly<Record<string, string>> = {}) =>
+      checkReach(files({ [path]: text }), table).length
+    const place = 'service/src/modules/users/a.ts'
+    for (const text of [
+      "import { request } from 'node:https'",
+      "import { isIP, connect } from 'node:net'",
+      "import { Resolver } from 'node:dns/promises'",
+      "import * as net from 'node:net'",
+      "import 'undici'",
+      "const { request } = await import('undici')",
+      "const { Agent } = require('undici')",
+      "const answer = await fetch('https://example.com')",
+      'const send = globalThis.fetch',
+      "import { createExchange } from '../../delivery/exchange/exchange.ts'",
+    ])
+      assert.equal(reach(place, text), 1, text)
+    for (const text of [
+      "import type { Socket } from 'node:net'",
+      "import { isIP, type Socket } from 'node:net'",
+      "import { createHash } from 'node:crypto'",
+      'const answer = await hosts.fetch(url, request)',
+      '/** fetch() */',
+    ])
+      assert.equal(reach(place, text), 0, text)
+    assert.equal(reach(place, 'const one = 1', { [place]: 'operator' }), 1, 'a listed file that opens nothing')
+    const client = "import { discovery } from 'openid-client'"
+    assert.equal(reach(place, client, { [place]: 'chosen' }), 1, 'a fetch of its own')
+    assert.equal(reach(place, `${client}\nconfiguration[customFetch] = given`, { [place]: 'chosen' }), 0)
+  })
   test('a connector, from the core, a module and another connector', () => {
     for (const [path, text] of [
       ['service/src/rails/a.ts', "import { x } from '../connectors/evm/index.ts'"],

@@ -2,6 +2,7 @@
  * The vocabulary that the gateway and the modules share: caller, handlers, refusals, amounts, times, list cursors, nonces.
  * Contains no HTTP and no SQL.
  */
+export * from './admission.ts'
 export * from './amounts.ts'
 export * from './caller.ts'
 export * from './cursor.ts'

@@ -3,6 +3,7 @@
  * The gateway mounts them, and knows nothing of what they show.
  */
 import type { ProblemCode } from '@partner-payments/wire'
+import type { Admitted } from './admission.ts'
 
 export type PublicRequest = {
   readonly path: string
@@ -62,7 +63,7 @@ export type PublicAnswer<Body = string | Buffer | AsyncIterable<Uint8Array>> = {
   readonly body: Body
 }
 
-export type PublicRoute = {
+export type PublicRoute = Admitted & {
   readonly method: 'GET' | 'POST'
   /** Parameters are written `{name}`. */
   readonly path: string

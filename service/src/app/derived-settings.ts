@@ -41,6 +41,15 @@ export const signInSettings = (config: Config) => ({
   signInUrl: `${consoleUrlOf(config)}/sign-in`,
   guestUrl: `${consoleUrlOf(config)}/guest`,
 })
+/** Browsers keep to https for a year, as long as TLS is in front of the address. */
+const hstsSecondsDefault = 31_536_000
+
+/** The value of `Strict-Transport-Security` at an address. Undefined: no header. */
+export function hstsAt({ HSTS_SECONDS }: Pick<Config, 'HSTS_SECONDS'>, url: string): string | undefined {
+  const seconds = HSTS_SECONDS ?? (url.startsWith('https:') ? hstsSecondsDefault : undefined)
+  return seconds === undefined ? undefined : `max-age=${seconds}`
+}
+
 /** The name in authenticator apps, passkeys and mails of staff. */
 export const siteNameOf = ({ BRAND_NAME }: Pick<Config, 'BRAND_NAME'>): string => BRAND_NAME ?? 'Partner Payments'
 

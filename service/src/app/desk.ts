@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http'
 import { partnerRow, partnersPage } from '../access/index.ts'
 import type { BackgroundDeps } from './background.ts'
-import { brandOf, pageRate } from './derived-settings.ts'
+import { brandOf, deskUrlOf, hstsAt, pageRate } from './derived-settings.ts'
 import { createSiteListener, findRunbook } from '../gateway/index.ts'
 import type { Modules } from './modules.ts'
 import { createDeskSite, type DeskChanges } from '../pages/index.ts'
@@ -25,5 +25,6 @@ export async function composeDesk(
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     trustedProxies: config.TRUSTED_PROXIES,
     pageRate: pageRate(config),
+    strictTransport: hstsAt(config, deskUrlOf(config).href),
   })
 }

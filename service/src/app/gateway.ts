@@ -2,7 +2,7 @@
 import { auditedHandlers } from '../audit/index.ts'
 import { type AllHandlers } from '../api/index.ts'
 import type { BackgroundDeps } from './background.ts'
-import { brandOf, gatewayLimits, itemRate, pageRate, requestRate } from './derived-settings.ts'
+import { brandOf, gatewayLimits, hstsAt, itemRate, pageRate, publicUrlOf, requestRate } from './derived-settings.ts'
 import { createGateway, createOperate, docsAssets, type Gateway } from '../gateway/index.ts'
 import { deriveKey, present } from '../kernel/index.ts'
 import { accountsRoutes, monitorRoutes } from '../modules/accounts/index.ts'
@@ -107,6 +107,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: requestRate(config),
     pageRate: pageRate(config),
+    strictTransport: hstsAt(config, publicUrlOf(config)),
   }
   /** Writes the requests in memory after the last answer. */
   const recorded = async (opening: Promise<Gateway>): Promise<Gateway> => {

@@ -12,7 +12,7 @@ import {
   usesSandboxBank,
   webhookSettings,
 } from './derived-settings.ts'
-import { createRequestSender } from '../delivery/index.ts'
+import { type ChosenHostsOptions, createChosenHosts } from '../delivery/index.ts'
 import { createCursors } from '../api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
@@ -61,7 +61,6 @@ import {
   createImpersonationNotice,
   createSavedViews,
   createServiceAccounts,
-  type ResolveTxt,
   createUsers,
 } from '../modules/users/index.ts'
 import { createRequests } from '../requests/index.ts'
@@ -90,7 +89,7 @@ export type ModulesDeps = {
   /** Default: the one of the configuration. Null: none. */
   readonly identityProvider?: IdentityProvider | null
   /** Default: the name servers of the system. */
-  readonly resolveTxt?: ResolveTxt
+  readonly resolveTxt?: ChosenHostsOptions['resolveTxt']
   /** Default: by `RAIL_RULES` and `RAIL`. */
   readonly chooseConnector?: ChooseConnector
 }
@@ -168,14 +167,18 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const { partnerName, isClosed } = access
   const users = createUsers({ ...core, db, clock, mail, ...invitationSettings(config) })
   const signIn = createSignIn({ ...core, db, clock, ...signInSettings(config) })
-  const members = composeMembers({ ...deps, ...core, mail, signIn })
+  const chosenHosts = createChosenHosts({
+    ...{ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL },
+    resolveTxt: deps.resolveTxt,
+  })
+  const members = composeMembers({ ...deps, ...core, mail, signIn, chosenHosts })
   const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
   const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
   const { membersWithRoles } = users
   const alerts = createEndpointAlerts({ mail, log, membersWithRoles })
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
-  const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
-  const testDeliveries = createTestDeliveries({ ...core, db, clock, send, sample: createSample(access, db) })
+  const sample = createSample(access, db)
+  const testDeliveries = createTestDeliveries({ ...core, db, clock, send: chosenHosts.sendTest, sample })
   const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
   const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
   const savedViews = createSavedViews({ ...core, db, clock })

@@ -2,8 +2,8 @@
 import type { Audit } from '../audit/index.ts'
 import { type Config } from './config.ts'
 import { consoleUrlOf, deskSettings, deskUrlOf, signInSettings } from './derived-settings.ts'
-import { createBoundedFetch, createTxtResolver } from '../delivery/index.ts'
-import { createMembers, type MembersDeps, type ResolveTxt } from '../modules/users/index.ts'
+import { type ChosenHosts, createChosenHosts } from '../delivery/index.ts'
+import { createMembers, type MembersDeps } from '../modules/users/index.ts'
 import { createStaff, type StaffDeps } from '../modules/staff/index.ts'
 import { createSignIn, createSingleSignOn, type SignIn } from '../sign-in/index.ts'
 
@@ -17,12 +17,13 @@ type StaffParts = Omit<StaffDeps, 'deskName' | 'signIn' | 'singleSignOn' | 'prov
 /** Composes the operator's people, who sign in at the desk. */
 export function composeStaff(parts: StaffParts) {
   const { config, clock, sealer } = parts
+  // The operator trusts its own provider, which may be on a private network. It may be silent nevertheless, and anybody may ask for it.
+  const hosts = createChosenHosts({ clock, allowLoopback: true, isTrusted: true })
   const singleSignOn = createSingleSignOn({
     clock,
     sealer,
     redirectUri: () => new URL('/desk/sso', deskUrlOf(config)).href,
-    // The operator trusts its own provider, which may be on a private network.
-    fetch: createBoundedFetch(),
+    ...signOnBy(hosts),
     allowHttp: config.MODE === 'sandbox',
   })
   const signIn = createSignIn({ ...parts, ...deskSettings(config) })
@@ -31,6 +32,12 @@ export function composeStaff(parts: StaffParts) {
   return createStaff({ ...parts, deskName: site.name, addOperator, signIn, singleSignOn, provider: config.STAFF_SSO })
 }
 
+/** Each realm has a budget of its own. */
+const signOnBy = ({ call, fetch }: ChosenHosts) => ({
+  fetch,
+  atProvider: <T>(realmId: string, host: string, work: () => Promise<T>) => call('signOn', realmId, host, work),
+})
+
 type MemberParts = Omit<
   MembersDeps,
   'singleSignOn' | 'redirectUri' | 'resolveTxt' | 'sandbox' | 'partnerName' | 'isClosed' | 'support' | 'signInUrl'
@@ -38,20 +45,19 @@ type MemberParts = Omit<
   readonly config: Config
   readonly access: Pick<MembersDeps, 'partnerName' | 'isClosed'> & MembersDeps['support']
   readonly signIn: SignIn
-  /** Default: the name servers of the system. */
-  readonly resolveTxt?: ResolveTxt | undefined
+  readonly chosenHosts: ChosenHosts
 }
 
 /** Composes the people of a team. Partners choose the addresses of their providers, which are therefore reached as endpoints of webhooks are. */
 export function composeMembers(parts: MemberParts) {
-  const { config, clock, sealer, resolveTxt } = parts
+  const { config, clock, sealer, chosenHosts } = parts
   const { partnerName, isClosed } = parts.access
   const redirectUri = (partnerId: string) => `${consoleUrlOf(config)}/sso/${partnerId}`
-  const fetch = createBoundedFetch({ allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
-  const singleSignOn = createSingleSignOn({ clock, sealer, redirectUri, fetch, allowHttp: config.WEBHOOK_HTTP })
+  const allowHttp = config.WEBHOOK_HTTP
+  const singleSignOn = createSingleSignOn({ clock, sealer, redirectUri, ...signOnBy(chosenHosts), allowHttp })
   return createMembers({
     ...{ ...parts, singleSignOn, redirectUri, partnerName, isClosed, support: parts.access, ...signInSettings(config) },
     sandbox: config.MODE === 'sandbox',
-    resolveTxt: resolveTxt ?? createTxtResolver(),
+    resolveTxt: chosenHosts.resolveTxt,
   })
 }

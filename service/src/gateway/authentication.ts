@@ -3,7 +3,7 @@
  * and counts the request against the rate limit. The nonce comes after it, in the dispatcher.
  */
 import type { Access } from '../access/index.ts'
-import { type Caller, Refusal } from '../api/index.ts'
+import { type Admitted, type Caller, Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
 import type { Incoming } from './incoming.ts'
@@ -44,7 +44,7 @@ export function createAuthentication(
   options: AuthenticationOptions,
   admission: AdmissionControl,
   incoming: Incoming,
-): (request: RawRequest) => Promise<Authenticated> {
+): (request: RawRequest, asked: Admitted) => Promise<Authenticated> {
   const { access, clock, windowSeconds } = options
   const limiter = createRateLimiter({ clock, ...options.rate })
   const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
@@ -52,10 +52,10 @@ export function createAuthentication(
   const receive = (request: RawRequest) => incoming.read(request.message)
   const hints = options.sandbox ? createSignatureHints({ access, clock }) : undefined
 
-  const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer): Promise<Authenticated> => {
+  const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer, asked: Admitted) => {
     // Admitted after the body has arrived, so that slow senders do not use up the capacity.
     const deadline = startDeadline(options.requestTimeoutMs)
-    const release = admission.admit()
+    const release = admission.admit(asked)
     const { socket } = request.message
     const endProtection = incoming.protect(socket)
     try {
@@ -80,13 +80,13 @@ export function createAuthentication(
     }
   }
 
-  return async (request) => {
+  return async (request, asked) => {
     const sent = readSentSignature(request.headers)
     let body: Buffer | undefined
     try {
       const signed = readSignatureHeaders(sent)
       body = await receive(request)
-      return await verify(signed, request, body)
+      return await verify(signed, request, body, asked)
     } catch (error) {
       if (hints === undefined) throw error
       throw await hints(error, sent, request, async () => body ?? (await receive(request)))

@@ -47,11 +47,16 @@ test('pages behind a named proxy get the address of the client, and each client 
   }
   const clock = createManualClock(new Date('2026-11-24T08:00:00Z'))
   const common = { site, clock, log: createLog('silent'), requestTimeoutMs: 5000, pageRate: { perSecond: 1, burst: 2 } }
-  const server = createServer(createSiteListener({ ...common, trustedProxies: ['127.0.0.1'] }))
+  const server = createServer(
+    createSiteListener({ ...common, trustedProxies: ['127.0.0.1'], strictTransport: 'max-age=5' }),
+  )
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const ask = async (client: string) =>
-    (await fetch(`http://127.0.0.1:${port}/desk`, { headers: { 'x-forwarded-for': client } })).status
+  const ask = async (client: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/desk`, { headers: { 'x-forwarded-for': client } })
+    assert.equal(answer.headers.get('strict-transport-security'), 'max-age=5')
+    return answer.status
+  }
   const first = [await ask('203.0.113.7'), await ask('203.0.113.7'), await ask('203.0.113.7')]
   assert.deepEqual([first, await ask('203.0.113.8')], [[200, 200, 429], 200])
   assert.deepEqual(seen, ['203.0.113.7', '203.0.113.7', '203.0.113.8'])

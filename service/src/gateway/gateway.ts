@@ -5,7 +5,7 @@ import { type AddressInfo, Server as SocketServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Operation, type OperationId, operations as table } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
-import type { AllHandlers, Caller, PublicSite } from '../api/index.ts'
+import { type Admitted, admitted, type AllHandlers, type Caller, type PublicSite } from '../api/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import { type AdmissionControl, createAdmissionControl } from './admission.ts'
 import { type AuthenticationOptions, createAuthentication } from './authentication.ts'
@@ -28,6 +28,7 @@ export type GatewayOptions = {
   readonly headerBytesMax: number
   readonly trustedProxies?: ServerOptions['trustedProxies']
   readonly tracing?: ServerOptions['tracing']
+  readonly strictTransport?: ServerOptions['strictTransport']
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   /** Requests in progress at once, counted from the end of their bodies. */
@@ -128,13 +129,17 @@ async function closeServer(server: HttpServer, lingerMs: number): Promise<void> 
   clearTimeout(timer)
 }
 
+/** Operations say which places they take. An unknown path takes a shared one. */
+const askedBy = (id: OperationId | undefined): Admitted => (id === undefined ? {} : (table[id] as Operation))
+
 function standalone(options: GatewayOptions & Standalone, admission: AdmissionControl, incoming: Incoming): Pipeline {
   const authenticate = createAuthentication(options, admission, incoming)
   const dispatch = createDispatcher(options)
   const answer = async (id: OperationId | undefined, request: RawRequest): Promise<Reply | undefined> => {
-    const { caller, nonce, body, rateLimitHeaders, deadline, release } = await authenticate(request)
+    const asked = askedBy(id)
+    const { caller, nonce, body, rateLimitHeaders, deadline, release } = await authenticate(request, asked)
     // A request that was answered late still counts until its work has ended.
-    const work = dispatch(id, { ...request, caller, nonce, body }).finally(release)
+    const work = admitted(asked, () => dispatch(id, { ...request, caller, nonce, body })).finally(release)
     const reply = await deadline(work)
     return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
   }
@@ -155,7 +160,7 @@ function forwarding(
   return {
     pages: forwardPublic(options, { admission, incoming }, forwarder),
     authenticateOnly: async (request) => {
-      const { caller, nonce, deadline, release } = await authenticate(request)
+      const { caller, nonce, deadline, release } = await authenticate(request, {})
       await deadline(
         checkNonce({ ...request, caller, nonce })
           .consume()
@@ -165,7 +170,8 @@ function forwarding(
     },
     audiences: {
       signed: async (id, request, reply) => {
-        const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = await authenticate(request)
+        const authenticated = await authenticate(request, askedBy(id))
+        const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = authenticated
         try {
           await deadline(checkNonce({ ...request, caller, nonce }).consume())
           operationOf(id).authorize(caller, request.params)
@@ -190,22 +196,26 @@ function internal(
   incoming: Incoming,
 ): Pipeline {
   const operationOf = compileOperations(options)
-  const verified = async <T>(request: RawRequest, work: (verified: Verified) => T | Promise<T>): Promise<T> => {
+  const verified = async <T>(
+    request: RawRequest,
+    asked: Admitted,
+    work: (verified: Verified) => T | Promise<T>,
+  ): Promise<T> => {
     const body = await incoming.read(request.message)
     const { caller, ip } = tokens.verify(request.headers, { method: request.method, url: request.url, body })
     request.trace.caller = caller
     request.trace.ip = ip
     incoming.verified(request.message.socket)
-    const release = admission.admit()
+    const release = admission.admit(asked)
     const deadline = startDeadline(options.requestTimeoutMs)
-    return deadline(Promise.try(() => work({ caller, ip, body })).finally(release))
+    return deadline(Promise.try(() => admitted(asked, () => work({ caller, ip, body }))).finally(release))
   }
   return {
     pages: internalPublic(options, tokens, { admission, incoming }),
-    authenticateOnly: (request) => verified(request, () => undefined),
+    authenticateOnly: (request) => verified(request, {}, () => undefined),
     audiences: {
       signed: (id, request) =>
-        verified(request, ({ caller, ip, body }): Promise<Reply> => {
+        verified(request, askedBy(id), ({ caller, ip, body }): Promise<Reply> => {
           const { authorize, run } = operationOf(id)
           authorize(caller, request.params)
           requireUnencoded(request.headers['content-encoding'])

@@ -4,6 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import {
+  admitted,
   type PublicAnswer,
   publicHeaders,
   type PublicRequest,
@@ -18,7 +19,7 @@ import type { Forwarder } from './forward.ts'
 import type { Incoming } from './incoming.ts'
 import type { InternalTokens } from './internal-token.ts'
 import { toProblem } from './problems.ts'
-import { createRateLimiter } from './rate.ts'
+import { createAddressLimiter } from './rate.ts'
 import type { PublicPipeline, RawRequest, Reply } from './server.ts'
 
 /** A form of a page has a few fields, if its route says nothing else. */
@@ -54,7 +55,7 @@ export function forwardPublic(
   return answeringPages(options, async (route, request, reply) => {
     guard(request)
     const body = await readForm(incoming, route, request)
-    const release = admission.admit()
+    const release = admission.admit(route)
     try {
       return await forwarder.forwardPublic(request, body, reply)
     } finally {
@@ -81,9 +82,10 @@ async function carryOut(
   route: PublicRoute,
   request: PublicRequest,
 ): Promise<Reply> {
-  const release = admission.admit()
+  const release = admission.admit(route)
   const deadline = startDeadline(requestTimeoutMs)
-  return toReply(await deadline(Promise.try(() => route.handle(request)).finally(release)))
+  const work = Promise.try(() => admitted(route, () => route.handle(request)))
+  return toReply(await deadline(work.finally(release)))
 }
 
 const toReply = ({ body, ...answer }: PublicAnswer): Reply => ({
@@ -121,7 +123,7 @@ function toPublic({ path, params, query, headers, requestId }: RawRequest, body:
 }
 
 function createGuard({ clock, pageRate }: Options & Limited): (request: RawRequest) => void {
-  const limiter = createRateLimiter({ clock, ...pageRate })
+  const limiter = createAddressLimiter({ clock, ...pageRate })
   return (request) => {
     if (request.method === 'POST') refuseForeignSite(request)
     limiter.take(request.ip)

@@ -2,6 +2,7 @@
  * A token bucket per name and process: `perSecond` requests on average, `burst` at once. The name is a service account, or
  * the address of a browser.
  */
+import ipaddr from 'ipaddr.js'
 import { Refusal } from '../api/index.ts'
 import { type Clock, secondMs } from '../kernel/index.ts'
 
@@ -16,7 +17,7 @@ type RateLimiter = {
   readonly headers: (name: string) => Readonly<Record<string, string>>
 }
 
-/** All buckets are dropped at this number, so that memory stays bounded. */
+/** Bounds the memory: beyond it the bucket that was used longest ago is forgotten, so that a crowd of names resets no other. */
 const bucketsMax = 100_000
 
 export function createRateLimiter(options: {
@@ -32,12 +33,12 @@ export function createRateLimiter(options: {
 
   const refill = (name: string): Bucket => {
     const now = clock.now().getTime()
-    let bucket = buckets.get(name)
-    if (!bucket) {
-      if (buckets.size >= bucketsMax) buckets.clear()
-      bucket = { tokens: burst, at: now }
-      buckets.set(name, bucket)
-    }
+    const bucket = buckets.get(name) ?? { tokens: burst, at: now }
+    // The map is in the order of the last use.
+    buckets.delete(name)
+    const [oldest] = buckets.size >= bucketsMax ? buckets.keys() : []
+    if (oldest !== undefined) buckets.delete(oldest)
+    buckets.set(name, bucket)
     // A clock that was set back takes no tokens away.
     const elapsedMs = Math.max(0, now - bucket.at)
     bucket.tokens = Math.min(burst, bucket.tokens + (elapsedMs / secondMs) * perSecond)
@@ -73,4 +74,29 @@ export function createRateLimiter(options: {
     },
     headers: (name) => fields(refill(name)),
   }
+}
+
+/** A limiter of the addresses of clients. */
+export function createAddressLimiter(
+  options: Parameters<typeof createRateLimiter>[0],
+): Pick<RateLimiter, 'take' | 'tryTake'> {
+  const { take, tryTake } = createRateLimiter(options)
+  return {
+    take: (ip, tokens) => take(networkOf(ip), tokens),
+    tryTake: (ip, tokens) => tryTake(networkOf(ip), tokens),
+  }
+}
+
+/** The parts of an address that name a network of 64 bits: a line has at least one, and its owner any address in it (RFC 6177). */
+const networkParts = 4
+
+/** The name under which a client is counted: an IPv4 address, or the /64 of an IPv6 address. */
+export function networkOf(ip: string): string {
+  if (!ip.includes(':') || !ipaddr.isValid(ip)) return ip
+  const address = ipaddr.process(ip)
+  if (!(address instanceof ipaddr.IPv6)) return address.toString()
+  return `${address.parts
+    .slice(0, networkParts)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`
 }

@@ -6,7 +6,7 @@
  */
 import type { Socket } from 'node:net'
 import type { Clock } from '../kernel/index.ts'
-import { createRateLimiter } from './rate.ts'
+import { createAddressLimiter } from './rate.ts'
 
 export type Refusals = {
   /** Counts a refusal. Says whether it closes its connection, and after what delay it is sent. */
@@ -19,7 +19,7 @@ const perAddress = { perSecond: 20, burst: 1000 }
 const delayBeyondMs = 250
 
 export function createRefusals(clock: Clock): Refusals {
-  const addresses = createRateLimiter({ clock, ...perAddress })
+  const addresses = createAddressLimiter({ clock, ...perAddress })
   const counts = new WeakMap<Socket, number>()
   return {
     count: (socket, ip) => {

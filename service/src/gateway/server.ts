@@ -96,6 +96,8 @@ export type ServerOptions = {
   /** Addresses and networks whose X-Forwarded-For is trusted. */
   readonly trustedProxies?: readonly string[] | undefined
   readonly tracing?: Tracing | undefined
+  /** The value of `Strict-Transport-Security` (RFC 6797). Absent: no header. */
+  readonly strictTransport?: string | undefined
   readonly headersTimeoutMs: number
   readonly bodyTimeoutMs: number
   readonly incoming: Pick<Incoming, 'open'>
@@ -117,6 +119,7 @@ const keepAliveTimeoutMs = 72_000
 /** Status in logs and metrics only: the client closed the connection before the response. */
 const clientClosedStatus = 499
 const paramCharsMax = 2048
+export const strictTransportHeader = 'strict-transport-security'
 
 export type Server = {
   readonly app: FastifyInstance
@@ -169,6 +172,12 @@ export function createServer(options: ServerOptions): Server {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   takeTurns(app.server)
   app.addHook('onRoute', ({ url, method }) => void served.push(servedBy(url, [method].flat())))
+  const { strictTransport } = options
+  if (strictTransport !== undefined)
+    app.addHook('onSend', (_request, reply, _payload, done) => {
+      reply.header(strictTransportHeader, strictTransport)
+      done()
+    })
   refuseFragments(app, options)
   refuseTransferCodings(app, options)
   leaveBodyUnread(app)

@@ -10,6 +10,9 @@ function readProxies(value: string | undefined): readonly string[] | undefined {
   })
 }
 
+/** Two years, the most that browsers' lists ask for. */
+const hstsSecondsMax = 63_072_000
+
 export const gatewaySettings = {
   HOST: { default: '127.0.0.1', description: 'Address that the API listens on', read: text('127.0.0.1') },
   PORT: { default: '8080', description: 'Port of the API; 0 takes a free port', read: integer(0, portMax, 8080) },
@@ -23,6 +26,12 @@ export const gatewaySettings = {
     description:
       'Addresses and networks (CIDR) of proxies, separated by commas. The client address is read from their `X-Forwarded-For`',
     read: readProxies,
+  },
+  HSTS_SECONDS: {
+    default: 'a year (31536000) where PUBLIC_URL, or for the desk DESK_URL, begins with https://; else no header',
+    description:
+      'Seconds for which browsers use only https for the host (`Strict-Transport-Security: max-age=...`, RFC 6797), on every answer of the API, the pages and the desk. 0 makes browsers forget it',
+    read: (value: string | undefined) => (value === undefined ? undefined : integer(0, hstsSecondsMax, 0)(value)),
   },
   TIMESTAMP_WINDOW_SECONDS: {
     default: '300',

@@ -7,7 +7,7 @@ import { createBodyBuffer, readBody } from './body.ts'
 import { createClientAddress } from './client-address.ts'
 import { servePublic } from './public.ts'
 import { requestIdOf } from './request-id.ts'
-import type { RawRequest } from './server.ts'
+import { type RawRequest, strictTransportHeader } from './server.ts'
 
 export type SiteOptions = {
   readonly site: PublicSite
@@ -17,13 +17,19 @@ export type SiteOptions = {
   /** Addresses and networks whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[] | undefined
   readonly pageRate: { readonly perSecond: number; readonly burst: number }
+  readonly strictTransport?: string | undefined
 }
 
 /** People of one company: more at once is an attack. */
 const requestsMax = 32
 const bodyBytesMax = 16_384
 
-export function createSiteListener({ site, trustedProxies, ...options }: SiteOptions): RequestListener {
+export function createSiteListener({
+  site,
+  trustedProxies,
+  strictTransport,
+  ...options
+}: SiteOptions): RequestListener {
   // The page of an unknown path passes the same checks. Its path matches nothing.
   const unknown = {
     method: 'GET',
@@ -62,6 +68,7 @@ export function createSiteListener({ site, trustedProxies, ...options }: SiteOpt
       body,
     } = present(await pipeline.run(route, { ...request, params }, undefined), 'a page answers')
     if (cookies.length > 0) response.setHeader('set-cookie', cookies)
+    if (strictTransport !== undefined) response.setHeader(strictTransportHeader, strictTransport)
     response.writeHead(status, { 'x-request-id': request.requestId, ...headers })
     response.end(request.method === 'HEAD' ? undefined : body)
   }

@@ -1,15 +1,16 @@
 /**
- * Static pages: the documentation and `/openapi.json`. Compressed once for each encoding, off the thread of requests. A
- * client that has the page gets 304. The address of the client has a rate limit.
+ * Static pages: the documentation and `/openapi.json`. Compressed once for each encoding, off the thread of requests, and sent from memory. A
+ * client that has the page gets 304. The address of the client has a rate limit, and all strangers together a budget of bytes.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import { type Encoding, encodingFor } from '../api/index.ts'
+import { type Encoding, encodingFor, Refusal } from '../api/index.ts'
 import { type Clock, once } from '../kernel/index.ts'
+import { retryHeaders } from './admission.ts'
 import { toProblem } from './problems.ts'
-import { createRateLimiter } from './rate.ts'
+import { createAddressLimiter, createRateLimiter } from './rate.ts'
 import { answering, type RawRequest, type Reply, type ServerOptions } from './server.ts'
 
 export type Page = {
@@ -37,15 +38,38 @@ const compressors = {
   identity: (body: Buffer) => Promise.resolve(body),
 }
 
+/**
+ * Bytes that a process sends to all strangers together. `/openapi.json` has 1.8 MB without compression: fifty addresses within their own rates
+ * would ask for gigabytes a second, and the thread that copies them would answer no other client.
+ */
+export const strangersBudget = { perSecond: 8 * 1024 * 1024, burst: 32 * 1024 * 1024 } as const
+/** Cost of an answer without a body, in bytes that could have been sent meanwhile. */
+const answerBytes = 16 * 1024
+
+function createStrangersBudget(clock: Clock): (bytes: number) => void {
+  const limiter = createRateLimiter({ clock, ...strangersBudget, unit: 'bytes' })
+  return (bytes) => {
+    if (!limiter.tryTake('strangers', answerBytes + bytes))
+      throw new Refusal(
+        'overloaded',
+        'The documentation is asked for too often at the moment. Try again in a second, with `Accept-Encoding: br, gzip`.',
+        { headers: retryHeaders },
+      )
+  }
+}
+
 /** Each address has its own rate for these pages, beside that of payment pages. */
 export function mountStaticPages(app: FastifyInstance, pages: readonly Page[], options: Options): void {
-  const limiter = createRateLimiter({ clock: options.clock, ...options.pageRate })
+  const limiter = createAddressLimiter({ clock: options.clock, ...options.pageRate })
+  const spend = createStrangersBudget(options.clock)
   for (const page of pages) {
     const answer = createAnswer(page)
     const handle = answering(options, 'page', async (request) => {
       try {
         limiter.take(request.ip)
-        return await answer(request)
+        const reply = await answer(request)
+        spend(request.method === 'HEAD' ? 0 : reply.body.length)
+        return reply
       } catch (error) {
         const { requestId, path: instance } = request
         return toProblem(error, { requestId, instance, log: options.log.child({ requestId }) })
@@ -55,7 +79,9 @@ export function mountStaticPages(app: FastifyInstance, pages: readonly Page[], o
   }
 }
 
-function createAnswer({ status = 200, contentType, body, headers }: Page): (request: RawRequest) => Promise<Reply> {
+type PageReply = Reply & { readonly body: string | Buffer }
+
+function createAnswer({ status = 200, contentType, body, headers }: Page): (request: RawRequest) => Promise<PageReply> {
   const read = once(async () => {
     const bytes = await body()
     return { bytes, digest: createHash('sha256').update(bytes).digest('base64url') }

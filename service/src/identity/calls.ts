@@ -1,6 +1,5 @@
 /** Calls of an identity provider, each within its time limit, behind a breaker. */
-import { setTimeout as pause } from 'node:timers/promises'
-import { type Breaker, createBreaker } from '../kernel/index.ts'
+import { type Breaker, createBreaker, inTime } from '../kernel/index.ts'
 import { type IdentityProvider, IdentityRefused } from './port.ts'
 
 export type IdentityCalls = Pick<IdentityProvider, 'id'> & {
@@ -31,23 +30,5 @@ export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker
     start: (request) => call((signal) => provider.start(request, signal)),
     erase: (verification) => call((signal) => provider.erase(verification, signal)),
     report: (providerSession) => call((signal) => provider.report(providerSession, signal)),
-  }
-}
-
-/** Stops waiting at the time limit, even if the connector ignores its signal. */
-async function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const [limit, timer] = [new AbortController(), new AbortController()]
-  const late = pause(timeoutMs, undefined, { signal: timer.signal }).then(() => {
-    limit.abort()
-    throw new Error(`the identity provider has not answered within ${timeoutMs} ms`)
-  })
-  const asked = work(limit.signal)
-  try {
-    return await Promise.race([asked, late])
-  } finally {
-    // The loser of the race may still fail.
-    asked.catch(() => undefined)
-    late.catch(() => undefined)
-    timer.abort()
   }
 }

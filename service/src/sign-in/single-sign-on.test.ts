@@ -4,7 +4,7 @@ import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { createBoundedFetch } from '../delivery/index.ts'
+import { createChosenHosts } from '../delivery/index.ts'
 import { createSealer, newId, randomBytes, systemClock } from '../kernel/index.ts'
 import { createSingleSignOn, type Provider } from './single-sign-on.ts'
 
@@ -51,12 +51,14 @@ before(async () => {
 after(() => server.closeAllConnections())
 after(() => server.close())
 
+const hosts = createChosenHosts({ clock: systemClock, allowLoopback: true })
 const createOne = () =>
   createSingleSignOn({
     clock: systemClock,
     sealer: createSealer([randomBytes(32)]),
     redirectUri: (realmId) => `https://pay.example.com/console/sso/${realmId}`,
-    fetch: createBoundedFetch(),
+    fetch: hosts.fetch,
+    atProvider: (realmId, host, work) => hosts.call('signOn', realmId, host, work),
     allowHttp: true,
   })
 
@@ -98,6 +100,10 @@ test('refuses a token of another nonce, audience, issuer, time or key', async ()
     [{ aud: ['us', 'another client'] }],
     [{ iss: 'https://evil.example.com' }],
     [{ exp: seconds() - 60 }],
+    [{ iat: seconds() + 45 }],
+    [{ iat: seconds() + 86_400, exp: seconds() + 90_000 }],
+    [{ iat: undefined }],
+    [{ auth_time: seconds() + 86_400 }],
     [{ auth_time: seconds() - 3600 }],
     [{ auth_time: undefined }],
     [{ sub: undefined }],
@@ -107,6 +113,11 @@ test('refuses a token of another nonce, audience, issuer, time or key', async ()
   ]
   for (const [changes, signed] of wrong)
     await assert.rejects(comeBack(changes, signed), { reason: 'refused' }, JSON.stringify([changes, signed?.alg]))
+})
+
+test('takes a token of a provider whose clock is a little ahead', async () => {
+  const { proved } = await comeBack({ iat: seconds() + 10, auth_time: seconds() + 10 })
+  assert.equal(proved.subject, '1')
 })
 
 test('an attempt belongs to a realm, a provider and a client', async () => {

@@ -98,6 +98,11 @@ export type SingleSignOnDeps = {
   readonly sealer: Sealer
   /** The address to which the provider sends the browser of a realm back. One for each realm, so that no provider answers for another (RFC 9700, section 4.4). */
   readonly redirectUri: (realmId: string) => string
+  /**
+   * Waits for the provider of a realm within a budget of the realm, and refuses at once beyond it: anybody may begin a sign-in, and a provider
+   * may be silent. All requests of `fetch` are made by `work`.
+   */
+  readonly atProvider: <T>(realmId: string, host: string, work: () => Promise<T>) => Promise<T>
   /** Sends a request within limits of time and size, and follows no redirect. */
   readonly fetch: (url: string, options: oidc.CustomFetchOptions) => Promise<Response>
   /** True if a provider on this machine may be without TLS. */
@@ -123,12 +128,21 @@ const maxAgeSeconds = rules.moneyIdleMs / secondMs
 
 export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
   const { clock, sealer, redirectUri } = deps
-  const configurationOf = createConfigurations(deps)
+  const configurations = createConfigurations(deps)
+  const atProvider = async <T>(realmId: string, { issuer }: Provider, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await deps.atProvider(realmId, new URL(issuer).host, work)
+    } catch (error) {
+      throw error instanceof SignOnFailed ? error : new SignOnFailed('unreachable', error)
+    }
+  }
   return {
     ...identities,
     begin: async (realmId, provider, purpose) => {
       const client = await import('openid-client')
-      const configuration = await configurationOf(provider)
+      const configuration =
+        configurations.known(realmId, provider) ??
+        (await atProvider(realmId, provider, () => configurations.read(realmId, provider)))
       const [state, nonce, verifier] = [random(), random(), random()]
       const until = after(clock.now(), rules.challengeMs).toISOString()
       const { issuer, clientId } = provider
@@ -157,7 +171,9 @@ export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
       if (new URLSearchParams(given.query).get('state') !== attempt.state) throw new SignOnFailed('expired')
       const url = new URL(redirectUri(realmId))
       url.search = given.query
-      const proved = await prove(await configurationOf(provider), provider, attempt, url)
+      const proved = await atProvider(realmId, provider, async () =>
+        prove(await configurations.read(realmId, provider), provider, attempt, { url, now: clock.now() }),
+      )
       return { purpose: attempt.purpose, proved, asked: { digest: digestOf(attempt.state), expiresAt } }
     },
     answer: (tx, realmId, { digest, expiresAt }) =>
@@ -180,14 +196,15 @@ async function prove(
   configuration: oidc.Configuration,
   { roleClaim, issuer }: Provider,
   { state, nonce, verifier }: Attempt,
-  url: URL,
+  { url, now }: { readonly url: URL; readonly now: Date },
 ): Promise<Proved> {
   const client = await import('openid-client')
   const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, maxAge: maxAgeSeconds }
   try {
     const tokens = await client.authorizationCodeGrant(configuration, url, { ...checks, idTokenExpected: true })
     const id = tokens.claims()
-    if (id === undefined || id.iss !== issuer) throw new SignOnFailed('refused')
+    if (id === undefined || id.iss !== issuer || !isPast(now, [id.iat, id['auth_time']]))
+      throw new SignOnFailed('refused')
     // Some providers put only the subject into the token (OpenID Connect Core, section 5.4).
     const isWhole = id['email'] !== undefined && (roleClaim === null || id[roleClaim] !== undefined)
     const isAsked = !isWhole && configuration.serverMetadata().userinfo_endpoint !== undefined
@@ -207,6 +224,12 @@ async function prove(
   }
 }
 
+/** Clocks of providers differ by less. */
+const clockDifferenceSecondsMax = 30
+/** The library takes a token of the future, whose time of authentication would then never be too old. */
+const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
+  seconds.every((each) => Number(each) <= now.getTime() / secondMs + clockDifferenceSecondsMax)
+
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 const textsOf = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string')
@@ -216,12 +239,23 @@ const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
   (error instanceof TypeError || error.name === 'TimeoutError' || ('cause' in error && isUnreachable(error.cause)))
 
-/** The metadata and keys of a provider are read again after an hour: keys that it adds meanwhile are found by the library. */
+/**
+ * The metadata and keys of a provider are read again after an hour: keys that it adds meanwhile are found by the library. A realm has one entry,
+ * so that a partner which changes its provider again and again puts out no other's.
+ */
 const configurationMs = hourMs
 const configurationsMax = 1000
 
+type Known = {
+  readonly digest: string
+  readonly until: Date
+  readonly asked: Promise<oidc.Configuration>
+  /** Undefined: the provider has not answered yet. */
+  configuration: oidc.Configuration | undefined
+}
+
 function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
-  const known = new Map<string, { readonly until: Date; readonly configuration: Promise<oidc.Configuration> }>()
+  const known = new Map<string, Known>()
   const discover = async ({ issuer, clientId, clientSecret }: Provider): Promise<oidc.Configuration> => {
     const client = await import('openid-client')
     const url = new URL(issuer)
@@ -243,16 +277,37 @@ function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
       throw new SignOnFailed('unreachable', error)
     }
   }
-  return (provider: Provider): Promise<oidc.Configuration> => {
-    const key = createHash('sha256').update(JSON.stringify(provider)).digest('base64')
-    const now = clock.now()
-    const found = known.get(key)
-    if (found !== undefined && found.until > now) return found.configuration
-    const configuration = discover(provider)
-    // A provider that did not answer is asked again the next time.
-    configuration.catch(() => known.delete(key))
-    if (known.size >= configurationsMax) known.delete(known.keys().next().value ?? '')
-    known.set(key, { until: after(now, configurationMs), configuration })
-    return configuration
+  const find = (realmId: string, provider: Provider): Known | undefined => {
+    const entry = known.get(realmId)
+    return entry !== undefined && entry.until > clock.now() && entry.digest === digestOfProvider(provider)
+      ? entry
+      : undefined
+  }
+  return {
+    /** Undefined: the provider has to be asked. */
+    known: (realmId: string, provider: Provider) => find(realmId, provider)?.configuration,
+    /** Persons of a realm who come at once wait for one answer. */
+    read: (realmId: string, provider: Provider): Promise<oidc.Configuration> => {
+      const found = find(realmId, provider)
+      if (found !== undefined) return found.asked
+      const asked = discover(provider)
+      const entry: Known = {
+        ...{ digest: digestOfProvider(provider), until: after(clock.now(), configurationMs), asked },
+        configuration: undefined,
+      }
+      known.delete(realmId)
+      if (known.size >= configurationsMax) known.delete(known.keys().next().value ?? '')
+      known.set(realmId, entry)
+      asked.then(
+        (configuration) => {
+          entry.configuration = configuration
+        },
+        // A provider that did not answer is asked again the next time.
+        () => known.get(realmId) === entry && known.delete(realmId),
+      )
+      return asked
+    },
   }
 }
+
+const digestOfProvider = (provider: Provider) => createHash('sha256').update(JSON.stringify(provider)).digest('base64')

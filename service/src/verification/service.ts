@@ -1,9 +1,8 @@
 /** Asks whether a name and an IBAN belong together, and answers itself for the IBANs that this service has issued. */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { NotPossibleReason } from '@partner-payments/wire'
-import { type Breaker, createBreaker, type Log } from '../kernel/index.ts'
+import { type Breaker, createBreaker, inTime, Late, type Log } from '../kernel/index.ts'
 import { compareNames } from './names.ts'
-import type { PayeeQuestion, PayeeResult, PayeeScheme, SchemeAnswer } from './port.ts'
+import type { PayeeQuestion, PayeeResult, PayeeScheme } from './port.ts'
 
 /** `own`: this service has issued the IBAN. Otherwise the id of the scheme. */
 export type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
@@ -37,7 +36,7 @@ export function createVerification(deps: {
       if (scheme === null) return failed('none', 'SchemeNotConfigured')
       if (breaker.state() === 'open') return failed(scheme.id, 'SchemeUnavailable')
       try {
-        const answer = await inTime(scheme, question)
+        const answer = await inTime(scheme.timeoutMs, (signal) => scheme.ask(question, signal))
         breaker.answered()
         return { ...answer, source: scheme.id }
       } catch (error) {
@@ -65,24 +64,4 @@ function compareWithOwn(given: string, names: readonly string[]): PayeeResult {
   if (close !== undefined) return { result: 'CloseMatch', matchedName: close.name }
   if (compared.some(({ result }) => result === 'NoMatch')) return { result: 'NoMatch' }
   return { result: 'NotPossible', reason: 'NameNotComparable' }
-}
-
-class Late extends Error {}
-
-/** Stops waiting at the time limit of the scheme, even if the scheme ignores its signal. */
-async function inTime(scheme: PayeeScheme, question: PayeeQuestion): Promise<SchemeAnswer> {
-  const [limit, timer] = [new AbortController(), new AbortController()]
-  const late = pause(scheme.timeoutMs, undefined, { signal: timer.signal }).then(() => {
-    limit.abort()
-    throw new Late(`no answer within ${scheme.timeoutMs} ms`)
-  })
-  const asked = scheme.ask(question, limit.signal)
-  try {
-    return await Promise.race([asked, late])
-  } finally {
-    // The loser of the race may still fail.
-    asked.catch(() => undefined)
-    late.catch(() => undefined)
-    timer.abort()
-  }
 }

@@ -60,6 +60,8 @@ type Described = {
   readonly sensitive?: true
   /** Default: `before` for a write and for a read of sensitive data, `none` for any other read. */
   readonly audit?: RequestAudit
+  /** The operation waits for a host that the partner has chosen. The gateway counts it apart, so that such hosts take no places from others. */
+  readonly callsChosenHost?: true
   /** The field of the body whose items count against a rate of their own: a list, or a pain.001 with its payments. */
   readonly items?: string
   /** A repeated POST has no further effect, also without a key, so that the SDK retries it. */

@@ -189,6 +189,7 @@ export const usersOperations = {
     path: '/v1/users/single-sign-on/domain',
     response: users.SingleSignOn,
     idempotency: 'none',
+    callsChosenHost: true,
     repeatable: true,
     permission: 'users:write',
     source: 'extension',

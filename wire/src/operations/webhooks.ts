@@ -187,6 +187,7 @@ export const webhooksOperations = {
     bodyOptional: true,
     response: webhooks.TestResult,
     idempotency: 'none',
+    callsChosenHost: true,
     permission: 'webhooks:write',
     sdkMethod: 'sendTest',
     source: 'extension',

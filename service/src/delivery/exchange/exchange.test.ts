@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { afterEach, test } from 'node:test'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { type SigningKey, verifyingKeyText } from '@partner-payments/wire'
 import { verifyWebhook, WebhookVerificationError } from '../../../../sdk/src/index.ts'
 import {
@@ -8,6 +9,7 @@ import {
   connectionFree,
   exchangeOf,
   okResponse,
+  receiversPem,
   send,
   sendOnce,
   trySend,
@@ -16,6 +18,7 @@ import {
 import { until } from '../../../../test/support/until.ts'
 import { randomBytes } from '../../kernel/index.ts'
 import type { ExchangeOptions } from './exchange.ts'
+import { createInterimFilter } from './interim.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
@@ -210,7 +213,7 @@ test('an incomplete response is a failure that keeps the received part', async (
   }
 })
 
-test('invalid HTTP, an upgrade and an invalid chunk are failures; invalid text is replaced', async () => {
+test('invalid HTTP and an invalid chunk are failures; invalid text is replaced', async () => {
   for (const answer of [
     'SSH-2.0-OpenSSH_9.9\r\n',
     '<html>',
@@ -220,10 +223,6 @@ test('invalid HTTP, an upgrade and an invalid chunk are failures; invalid text i
     const { error, status } = await sendTo((socket) => socket.end(answer))
     assert.deepEqual([error, status], ['the response is not valid HTTP', undefined], answer)
   }
-  const upgrade = await sendTo((socket) =>
-    socket.end('HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
-  )
-  assert.ok(upgrade.error)
   const chunk = await sendTo((socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'))
   assert.deepEqual([chunk.error, chunk.status], ['the response is not valid HTTP', 200])
   const bytes = await sendTo((socket) => socket.end(Buffer.from('HTTP/1.1 200 OK\r\n\r\na\u0000\u00ff', 'latin1')))
@@ -241,11 +240,72 @@ test('a redirect is returned and not followed', async () => {
   assert.equal(target.connections(), 0)
 })
 
-test('an interim response is skipped', async () => {
-  const { status, error } = await sendTo((socket) =>
-    socket.end(`HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${okResponse}`),
-  )
+/** Every interim status, unasked for (RFC 9110, section 15.2), in any number and with fields. */
+const interims = [
+  'HTTP/1.1 100 Continue\r\n\r\n',
+  'HTTP/1.1 100 \r\n\r\n',
+  'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+  'HTTP/1.1 102 Processing\r\n\r\n',
+  'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n',
+  'HTTP/1.1 199 Later\r\nx: HTTP/1.1 100 Continue\r\n\r\n',
+]
+const finalText = 'HTTP/1.1 202 Accepted\r\ncontent-length: 22\r\n\r\nHTTP/1.1 100 Continue!'
+
+test('interim responses are skipped, also a `100 Continue` that was not asked for', async () => {
+  for (const interim of [...interims, interims.join(''), interims.join('').repeat(20)]) {
+    const { status, error, responseBody } = await sendTo((socket) => socket.end(`${interim}${finalText}`))
+    assert.deepEqual([status, error, responseBody], [202, undefined, 'HTTP/1.1 100 Continue!'], interim)
+  }
+})
+
+test('interim responses are skipped wherever their bytes are cut, and over TLS', async () => {
+  const bytes = Buffer.from(`${interims.slice(0, 3).join('')}${finalText}`)
+  const cutAt = Array.from({ length: bytes.length - 1 }, (_, at) => at + 1)
+  for (const step of [1, 7]) {
+    const { status, error } = await sendTo(async (socket) => {
+      for (let at = 0; at < bytes.length; at += step) {
+        socket.write(bytes.subarray(at, at + step))
+        await connectionFree()
+      }
+    })
+    assert.deepEqual([status, error], [202, undefined])
+  }
+  for (const at of cutAt) {
+    const filter = createInterimFilter()
+    const parts = [Buffer.from(bytes.subarray(0, at)), Buffer.from(bytes.subarray(at))]
+    parts.forEach(filter.pass)
+    const read = Buffer.concat(parts).toString()
+    assert.equal(read.match(/^HTTP\/1\.[01] 103/gm)?.length, 3, `cut at ${at}`)
+    assert.ok(read.endsWith(finalText), `cut at ${at}`)
+  }
+  const tls = await receiver((socket) => socket.end(`${interims[0]}${okResponse}`), { tls: true })
+  setDefaultCACertificates([...getCACertificates(), receiversPem])
+  const { status, error } = await sendOnce(tls.url, { allowLoopback: true })
   assert.deepEqual([status, error], [200, undefined])
+})
+
+test('a connection with interim responses is used again, and the next answer is read from its beginning', async () => {
+  const target = await receiver((socket) => {
+    socket.write(`${interims[0]}${okResponse}`)
+    socket.on('data', () => socket.write(`${interims[0]}${interims[2]}${okResponse}`))
+  })
+  const exchange = exchangeOf({ allowLoopback: true })
+  for (let round = 0; round < 3; round += 1) {
+    const { status, error } = await send(exchange, requestTo(target.url))
+    assert.deepEqual([status, error], [200, undefined])
+    await connectionFree()
+  }
+  await exchange.close()
+  assert.equal(target.connections(), 1)
+})
+
+test('interim responses without a final one end by the time limit, or with the connection, and the reason says so', async () => {
+  for (const interim of interims) {
+    const silent = await sendTo((socket) => socket.write(interim), { timeoutMs: 200 })
+    assert.deepEqual([silent.error, silent.status], [late, undefined], interim)
+    const closed = await sendTo((socket) => socket.end(interim))
+    assert.deepEqual([closed.error, closed.status], [cut, undefined], interim)
+  }
 })
 
 test('an event of 64 KiB is sent, and a larger one is not', async () => {

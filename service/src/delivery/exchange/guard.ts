@@ -4,6 +4,7 @@ import { isIP, type Socket } from 'node:net'
 import { callbackify } from 'node:util'
 import type * as undici from 'undici'
 import { isAllowedAddress, isLoopbackAddress } from './addresses.ts'
+import { readOnAfterInterim } from './interim.ts'
 import { openTunnel, type Proxy } from './proxy.ts'
 import type { Resolve } from './resolver.ts'
 
@@ -79,7 +80,8 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
       dial({ ...rest, ...tunnel, ...serverName, hostname: address }, (error, socket) => {
         if (error !== null) return reject(error)
         const peer = direct ? socket.remoteAddress : address
-        if (peer !== undefined && isAllowedAddress(peer, { allowLoopback })) return resolveSocket(socket)
+        if (peer !== undefined && isAllowedAddress(peer, { allowLoopback }))
+          return resolveSocket(readOnAfterInterim(socket))
         socket.destroy()
         reject(new AddressRefused(notPublic))
       })

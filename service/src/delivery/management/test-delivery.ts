@@ -15,8 +15,9 @@ import { type AttemptResult, verdictOf } from '../queue/schedule.ts'
 import { createSecrets } from './secrets.ts'
 import { loadSubscription } from './subscription-view.ts'
 
-/** Sends one signed request, outside of any transaction, with the guard of deliveries. */
+/** Sends one signed request, outside of any transaction, with the guard of deliveries. Refuses: webhook_test_too_soon. */
 export type SendRequest = (request: {
+  readonly partnerId: string
   readonly url: string
   readonly keys: readonly SigningKey[]
   readonly eventId: string
@@ -40,12 +41,6 @@ const testDeliveryHeaders = { 'webhook-test': 'true' } as const
 /** Per subscription and process. Enough for a person who tests an endpoint, too few to attack a server with. */
 const testDeliveriesPerMinuteMax = 20
 const subscriptionsRememberedMax = 10_000
-/**
- * Concurrent tests per partner and per process. A test lasts until its endpoint responds, up to the time limit of an
- * exchange, and uses an API request meanwhile. Endpoints that hang must not use all of them.
- */
-export const testDeliveriesOfPartnerMax = 4
-const testDeliveriesInProgressMax = 16
 
 /** Limits the tests of each subscription per minute. */
 function createRateLimit(clock: Clock) {
@@ -70,29 +65,6 @@ function createRateLimit(clock: Clock) {
   }
 }
 
-/** Limits concurrent tests. */
-function createConcurrencyLimit() {
-  const underWayByPartner = new Map<string, number>()
-  let underWay = 0
-  return async <T>(partnerId: string, work: () => Promise<T>): Promise<T> => {
-    const ofPartner = underWayByPartner.get(partnerId) ?? 0
-    if (ofPartner >= testDeliveriesOfPartnerMax || underWay >= testDeliveriesInProgressMax)
-      throw new Refusal('webhook_test_too_soon', 'Too many endpoint tests are in progress. Try again in 15 seconds.', {
-        headers: { 'retry-after': '15' },
-      })
-    underWayByPartner.set(partnerId, ofPartner + 1)
-    underWay += 1
-    try {
-      return await work()
-    } finally {
-      underWay -= 1
-      const left = (underWayByPartner.get(partnerId) ?? 1) - 1
-      if (left === 0) underWayByPartner.delete(partnerId)
-      else underWayByPartner.set(partnerId, left)
-    }
-  }
-}
-
 /** Refuses (400, /eventType): an event type that the service does not emit. */
 function readType(given: string | undefined, subscribed: readonly string[]): EventName {
   const type = given ?? eventNames.find((name) => wants(subscribed, name)) ?? 'transaction.status.changed'
@@ -108,7 +80,6 @@ function readType(given: string | undefined, subscribed: readonly string[]): Eve
 export function createTestDeliveries({ db, clock, sealer, send, sample }: TestDeliveryDeps) {
   const secrets = createSecrets({ sealer })
   const limitRate = createRateLimit(clock)
-  const limitConcurrency = createConcurrencyLimit()
   return {
     /**
      * Sends a sample, signed like a delivery, even if the subscription is disabled or does not want that event type.
@@ -126,9 +97,7 @@ export function createTestDeliveries({ db, clock, sealer, send, sample }: TestDe
       const keys = (await secrets.signingKeys(db, [{ partnerId, subscriptionId: id }], now)).get(id)?.keys ?? []
       const data = await sample(partnerId, type, now)
       const eventId = newId()
-      const result = await limitConcurrency(partnerId, () =>
-        send({ url: subscription.url, keys, eventId, data, headers: testDeliveryHeaders }),
-      )
+      const result = await send({ partnerId, url: subscription.url, keys, eventId, data, headers: testDeliveryHeaders })
       return {
         eventId,
         eventType: type,

@@ -22,7 +22,7 @@ export type Signed = {
 }
 
 /** The text records of a name. Rejects with a `code` of DNS if there is none. */
-export type ResolveTxt = (name: string) => Promise<readonly string[]>
+export type ResolveTxt = (partnerId: string, name: string) => Promise<readonly string[]>
 
 export type MembersDeps = {
   readonly db: Database

@@ -21,7 +21,7 @@ export type SingleSignOnSettings = {
   readonly settings: (partnerId: string) => Promise<SingleSignOnView>
   /** Refuses: validation_failed (pointers), last_admin. */
   readonly set: (caller: Caller, body: BodyOf<'setSingleSignOn'>) => Promise<SingleSignOnView>
-  /** Refuses: not_found, validation_failed (/emailDomain). */
+  /** Refuses: not_found, validation_failed (/emailDomain), overloaded. Waits for name servers that the partner has chosen. */
   readonly proveDomain: (partnerId: string) => Promise<SingleSignOnView>
   /** Refuses: not_found, last_admin. */
   readonly remove: (caller: Caller) => Promise<void>
@@ -67,7 +67,7 @@ export function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSetti
       const row = await store.singleSignOnOf(db, partnerId)
       if (row === undefined) throw notFound('single sign-on')
       if (row.domainProvedAt !== null) return view(partnerId, row)
-      await refuseUnproved(deps, view(partnerId, row))
+      await refuseUnproved(deps, partnerId, view(partnerId, row))
       return db.transaction(async (tx) => {
         const now = await store.lockSingleSignOn(tx, partnerId)
         if (now === undefined) throw notFound('single sign-on')
@@ -144,11 +144,16 @@ async function refuseLockedOut({ signIn }: MembersDeps, tx: Tx, partnerId: strin
 const reserved = /\.(?:example|test)$/
 
 /** Refuses (400): the record is absent, has another value, or could not be read. */
-async function refuseUnproved({ resolveTxt, sandbox }: MembersDeps, { emailDomain, domainRecord }: SingleSignOnView) {
+async function refuseUnproved(
+  { resolveTxt, sandbox }: MembersDeps,
+  partnerId: string,
+  { emailDomain, domainRecord }: SingleSignOnView,
+) {
   if (sandbox && reserved.test(emailDomain)) return
   const { name, value } = domainRecord
   const refuse = (message: string) => refuseField({ pointer: '/emailDomain', code: 'invalid_value', message })
-  const found = await resolveTxt(name).catch((error: unknown) => {
+  const found = await resolveTxt(partnerId, name).catch((error: unknown) => {
+    if (error instanceof Refusal) throw error
     const { code } = error as { readonly code?: string }
     throw refuse(
       code === 'ENOTFOUND' || code === 'ENODATA'

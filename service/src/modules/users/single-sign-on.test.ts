@@ -11,7 +11,7 @@ import {
   startIdentityProvider,
 } from '../../../../test/support/identity-provider.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
-import { createTxtResolver } from '../../delivery/index.ts'
+import { createTxtResolver } from '../../delivery/exchange/resolver.ts'
 import { newId, randomBytes } from '../../kernel/index.ts'
 import type { TeamPurpose } from './single-sign-on.ts'
 

@@ -53,6 +53,7 @@ function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly Pu
     {
       method: 'GET',
       path: '/console/sign-in/sso',
+      callsChosenHost: true,
       handle: (request) => {
         const query = new URLSearchParams(request.query)
         const partnerId = query.get('partner') ?? ''
@@ -64,6 +65,7 @@ function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly Pu
     {
       method: 'GET',
       path: '/console/join/sso',
+      callsChosenHost: true,
       handle: (request) => {
         const token = new URLSearchParams(request.query).get('token') ?? ''
         return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'join', token })))
@@ -72,6 +74,7 @@ function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly Pu
     {
       method: 'POST',
       path: '/console/account/sso',
+      callsChosenHost: true,
       handle: (request) =>
         withPerson(request, (person) =>
           isRecent(frame, person)
@@ -84,6 +87,7 @@ function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly Pu
     {
       method: 'GET',
       path: '/console/sso/{partnerId}',
+      callsChosenHost: true,
       handle: (request) =>
         tried(request, async () => {
           const { partnerId = '' } = request.params
@@ -143,6 +147,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
   ): PublicRoute => ({
     method: 'POST',
     path: `/console/team/single-sign-on${path}`,
+    ...(path === '/domain' && { callsChosenHost: true }),
     handle: (request) =>
       withPerson(request, async (person) => {
         if (!isRecent(frame, person)) return signInAgain(request, 'team/single-sign-on')

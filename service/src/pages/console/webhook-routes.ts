@@ -174,10 +174,13 @@ export const webhookRoutes: GuestPages = (frame, withVisitor) => {
       await operate('redeliver', { ...call, idempotencyKey: given('idempotencyKey') || newId() })
       return seeOther(`../${id}?done=redelivered`)
     }),
-    form('test', async (request, person) => {
-      const call = { ...callOf(person, request), params: { id: idOf(request) }, body: {} }
-      return showOne(frame, request, person, { test: await operate('testSubscription', call) })
-    }),
+    {
+      ...form('test', async (request, person) => {
+        const call = { ...callOf(person, request), params: { id: idOf(request) }, body: {} }
+        return showOne(frame, request, person, { test: await operate('testSubscription', call) })
+      }),
+      callsChosenHost: true,
+    },
     form('rotate', (request, person) => rotate(frame, request, person)),
     form('delete', async (request, person) => {
       await operate('deleteSubscription', { ...callOf(person, request), params: { id: idOf(request) } })

@@ -25,21 +25,26 @@ export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
     {
       method: 'GET',
       path: '/desk/sign-in/sso',
+      callsChosenHost: true,
       handle: (request) => tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'sign in' }))),
     },
     {
       method: 'GET',
       path: '/desk/join/sso',
+      callsChosenHost: true,
       handle: (request) => {
         const token = new URLSearchParams(request.query).get('token') ?? ''
         return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'join', token })))
       },
     },
-    staffRoute(frame, 'device', 'POST', '/sso/connect', (request, { signed, view }) => {
-      if (clock.now().getTime() - signed.session.createdAt.getTime() >= signInMsMax) return seeOther('../sign-in')
-      const begin = () => singleSignOn.begin({ kind: 'connect', signed })
-      return tried(request, async () => onToProvider(request, view, await begin()))
-    }),
+    {
+      ...staffRoute(frame, 'device', 'POST', '/sso/connect', (request, { signed, view }) => {
+        if (clock.now().getTime() - signed.session.createdAt.getTime() >= signInMsMax) return seeOther('../sign-in')
+        const begin = () => singleSignOn.begin({ kind: 'connect', signed })
+        return tried(request, async () => onToProvider(request, view, await begin()))
+      }),
+      callsChosenHost: true,
+    },
     {
       method: 'GET',
       path: '/desk/sso',
@@ -48,6 +53,7 @@ export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
     {
       method: 'GET',
       path: '/desk/sso/finish',
+      callsChosenHost: true,
       handle: (request) =>
         tried(request, async () => {
           const given = { attempt: attemptOf(request), query: request.query, signed: await signedIn(frame, request) }
