@@ -131,7 +131,7 @@ function* mutationsOf(given: Json): Generator<unknown> {
   }
 }
 
-/** Those of the credential, and of the client data that it has in Base64. */
+/** Mutations of the credential, and of the client data that it has in Base64. */
 function* hostile(credential: Credential): Generator<string> {
   const clientData = JSON.parse(
     Buffer.from(String(credential.response['clientDataJSON']), 'base64url').toString(),
@@ -183,7 +183,7 @@ test('no form of a passkey fails by what it is sent, nor makes bytes of anything
       authenticator.get(await signIn.passkeyOptions(partnerId), id),
       (given) => members.signInByPasskey(partnerId, given, client),
     ],
-    'sign in as nobody': [
+    'sign in at an unknown partner': [
       authenticator.get(await signIn.passkeyOptions(partnerId)),
       (given) => members.signInByPasskey(newId(), given, client),
     ],

@@ -75,7 +75,7 @@ async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Sign
   return one.finish(realm, at, { attempt, query: `code=x&state=${asked.get('state')}` })
 }
 
-test('a claim of another form counts as none, and a subject of another form signs nobody in', async () => {
+test('a claim of another form counts as none, and a subject of another form opens no account', async () => {
   const roleClaim = 'groups'
   const withRoles = { ...provider, roleClaim }
   const provedOf = async (claims: object) => (await comeBack({ ...claims }, {}, withRoles)).proved

@@ -3,7 +3,7 @@
  * each page. A sheet without a number of pages draws nothing and only counts.
  */
 import { type FontName, fontBytes, fontNames, printable } from './fonts.ts'
-import { type DocumentBrand, isDrawable, markBox } from './mark.ts'
+import { type DocumentBrand, markBox } from './mark.ts'
 
 /** A4 in points, with its margins. */
 export const page = { width: 595.28, height: 841.89, left: 48, right: 48, top: 48, bottom: 56 } as const
@@ -130,16 +130,15 @@ export async function createSheet(head: Head, pages: number | undefined): Promis
   const pdf = await openPdf(head)
   if (pages === undefined) return draftOf(pdf)
   const logo = head.brand?.logo
-  return sheetOf(pdf, pages, head, logo !== undefined && isDrawable(logo) ? await embed(pdf, logo) : undefined)
+  return sheetOf(pdf, pages, head, logo && embed(pdf, logo))
 }
 
-type Image = PDFKit.Mixins.ImageSrc & { readonly embed: (pdf: Pdf) => void; readonly imgData: unknown }
+type Image = PDFKit.Mixins.ImageSrc & { readonly embed: (pdf: Pdf) => void }
 
-/** The library decodes transparent images in callbacks. Waits for it, so that objects have the same order in each run. */
-async function embed(pdf: Pdf, logo: Uint8Array): Promise<Image> {
+/** Embeds the image before the pages, so that objects have the same order in each run. */
+function embed(pdf: Pdf, logo: Uint8Array): Image {
   const image = (pdf as unknown as { readonly openImage: (bytes: Buffer) => Image }).openImage(Buffer.from(logo))
   image.embed(pdf)
-  while (image.imgData !== null) await new Promise((resolve) => setImmediate(resolve))
   return image
 }
 
