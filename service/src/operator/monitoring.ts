@@ -3,11 +3,10 @@ import { open, readFile } from 'node:fs/promises'
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
-import { nilId } from '../kernel/index.ts'
+import { csvCellOrAmount, nilId } from '../kernel/index.ts'
 import { readRule, type Rule } from '../modules/monitoring/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
-import { quoted } from './csv.ts'
 import { type Options, required } from './options.ts'
 
 const alertsPerPage = 200
@@ -180,7 +179,7 @@ type Hit = Awaited<ReturnType<Context['service']['monitoring']['hits']>>[number]
 function lineOf(alert: Alert, { reference, evidence }: Hit): string {
   const { count = null, sum = '', currency = '', references = [] } = ownJson<HitEvidence>(evidence)
   const cells = { ...alert, ...{ reference, count, sum, currency, pattern: references.join(' ') } }
-  return `${columns.map((column) => quoted(textOf(cells[column]))).join(',')}\r\n`
+  return `${columns.map((column) => csvCellOrAmount(textOf(cells[column]))).join(',')}\r\n`
 }
 
 /** The transactions of an alert, in pages. */

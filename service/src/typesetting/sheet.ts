@@ -142,17 +142,27 @@ function embed(pdf: Pdf, logo: Uint8Array): Image {
   return image
 }
 
-const wrapIn =
-  (pdf: Pdf) =>
-  (text: string, size: number, width: number): readonly string[] => {
+/** Measures characters one by one: a width is the sum of its glyphs, because no rules of the font move them. */
+const wrapIn = (pdf: Pdf) => {
+  const known = new Map<string, number>()
+  const widthOf = (character: string): number => {
+    const width = known.get(character) ?? pdf.font('regular').fontSize(unitSize).widthOfString(character)
+    known.set(character, width)
+    return width
+  }
+  const sumOf = (text: string) => Array.from(text).reduce((sum, character) => sum + widthOf(character), 0)
+  return (text: string, size: number, width: number): readonly string[] => {
     // Most texts fit: an upper bound of the width of a character is enough to see it.
     if (text.length * size * 0.95 <= width) return text === '' ? [] : [text]
-    pdf.font('regular').fontSize(size)
+    const limit = (width * unitSize) / size
     const lines: string[] = []
     let line = ''
+    let used = 0
     for (const character of text) {
-      if (pdf.widthOfString(line + character) <= width) {
+      const next = widthOf(character)
+      if (used + next <= limit) {
         line += character
+        used += next
         continue
       }
       // Breaks after a blank or a dash, or within a word that is longer than the line.
@@ -160,9 +170,12 @@ const wrapIn =
       const kept = at > line.length / 3 ? line.slice(0, at + 1) : line
       lines.push(kept.trimEnd())
       line = line.slice(kept.length) + character
+      used = sumOf(line)
     }
     return [...lines, line]
   }
+}
+const unitSize = 1000
 
 function draftOf(pdf: Pdf): Sheet {
   let pages = 1

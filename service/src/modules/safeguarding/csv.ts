@@ -1,6 +1,6 @@
 /** Pure: records as CSV, for the auditor. The last lines of each hold the signed text, from which the other lines are made. */
 import { ownJson } from '@partner-payments/wire'
-import { csvCell } from '../reports/index.ts'
+import { csvCell } from '../../kernel/index.ts'
 import type { Content, Signed } from './content.ts'
 
 const columns = [
