@@ -8,7 +8,7 @@ import { crc32, deflateSync, inflate } from 'node:zlib'
 import { chunksOf, pngSignature } from './logo.ts'
 
 /** Three pixels a point of the mark of a document. */
-export const drawnSize = { width: 450, height: 126 } as const
+const drawnSize = { width: 450, height: 126 } as const
 
 /** Samples of a pixel by the colour type (PNG, section 11.2.1). */
 const samplesOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }

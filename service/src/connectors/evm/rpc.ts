@@ -68,7 +68,7 @@ async function readAnswer(name: string, url: string, body: string, signal: Abort
     const response = await fetch(url, { method: 'POST', body, headers, signal, redirect: 'error' })
     const parts: Uint8Array[] = []
     let bytes = 0
-    for await (const part of response.body ?? []) {
+    for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       bytes += part.length
       if (bytes > answerBytesMax) throw new Error('the answer is too long')
       parts.push(part)

@@ -153,7 +153,7 @@ export async function readParts(body: Buffer): Promise<ReadonlyMap<string, strin
   return new Map(await Promise.all(parts))
 }
 
-/** Parts of a form of ours, with room for what a browser adds. */
+/** Parts of a form of ours, and some that a browser adds. */
 const partsMax = 32
 
 /** The parts of such a form with their bytes. Empty also for one with more parts, or with a NUL in a field. */
