@@ -66,6 +66,18 @@ test('a node that invents a deposit is not believed', async () => {
   assert.equal(await posted(), 0n)
 })
 
+test('a node whose answers have another form moves nothing', async () => {
+  const strange = [5, '', 'x', '0xg', true, {}, { length: 6e7 }, [{ length: 6e7 }], [{}], '0x\0']
+  for (const result of strange) {
+    proxies[0].behave(async (_asked, forward) => ({ ...((await forward()) as Answer), result }))
+    await checkStandstill(1)
+  }
+  for (const change of [{ id: 'x' }, { error: 5 }, { error: { message: {} } }]) {
+    proxies[0].behave(async (_asked, forward) => ({ ...((await forward()) as Answer), ...change }))
+    await checkStandstill(1)
+  }
+})
+
 test('a node that hides a deposit stops the credit, and it comes when the nodes agree', async () => {
   await anvil.transfer(payer, address, 5_000000n)
   proxies[0].behave(async ({ method }, forward) => {

@@ -1,5 +1,5 @@
-/** Signs snapshots as a passkey does. */
-import { createHash, type KeyObject, sign } from 'node:crypto'
+/** Signs snapshots as a passkey does, and makes the credentials that a browser sends in forms. */
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { challengeOf, type SignedApproval } from '@partner-payments/wire'
 
 const origin = 'https://pay.example.com'
@@ -36,6 +36,85 @@ export function signedByPasskey(
       authenticatorData: data.toString('base64'),
       clientData: Buffer.from(clientData).toString('base64'),
       signature: signature.toString('base64'),
+    },
+  }
+}
+
+/** The JSON of a browser for `navigator.credentials`. */
+export type Credential = {
+  readonly id: string
+  readonly rawId: string
+  readonly type: string
+  readonly response: Readonly<Record<string, string | null | readonly string[]>>
+  readonly authenticatorAttachment: string
+  readonly clientExtensionResults: object
+}
+type Options = { readonly challenge: string }
+
+const base64url = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('base64url')
+
+/** The few forms of CBOR (RFC 8949) that an attestation without a statement has. */
+function cbor(value: number | string | Buffer | ReadonlyMap<number | string, unknown>): Buffer {
+  // The shortest form of a size: the library measures a key by writing it again.
+  const head = (major: number, size: number) => {
+    if (size < 24) return Buffer.of((major << 5) | size)
+    return size < 256 ? Buffer.of((major << 5) | 24, size) : Buffer.of((major << 5) | 25, size >> 8, size & 0xff)
+  }
+  if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value)
+  if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
+  if (Buffer.isBuffer(value)) return Buffer.concat([head(2, value.length), value])
+  const parts = [...value].flatMap(([key, each]) => [cbor(key), cbor(each as Buffer)])
+  return Buffer.concat([head(5, value.size), ...parts])
+}
+
+/** An authenticator with one passkey that a browser at `site` uses: the options of a page in, the credential of its form out. */
+export function createAuthenticator(site: string) {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' }) as { readonly x?: string; readonly y?: string }
+  const id = createHash('sha256').update(x).digest()
+  const domain = new URL(site).hostname
+  const coordinate = (text: string) => Buffer.from(text, 'base64url')
+  const coseKey = new Map<number, number | Buffer>([
+    [1, 2],
+    [3, -7],
+    [-1, 1],
+    [-2, coordinate(x)],
+    [-3, coordinate(y)],
+  ])
+  const dataOf = (flags: number, ...more: readonly Buffer[]) =>
+    Buffer.concat([sha256(domain), Buffer.of(flags), Buffer.alloc(4), ...more])
+  const clientDataOf = (type: string, challenge: string) =>
+    JSON.stringify({ type, challenge, origin: site, crossOrigin: false })
+  const credential = (response: Credential['response']): Credential => ({
+    ...{ id: base64url(id), rawId: base64url(id), type: 'public-key', response },
+    ...{ authenticatorAttachment: 'platform', clientExtensionResults: {} },
+  })
+  return {
+    create: (options: string): Credential => {
+      const { challenge } = JSON.parse(options) as Options
+      const attested = Buffer.concat([Buffer.alloc(16), Buffer.of(0, id.length), id, cbor(coseKey)])
+      const object = new Map<string, unknown>([
+        ['fmt', 'none'],
+        ['attStmt', new Map()],
+        ['authData', dataOf(0x45, attested)],
+      ])
+      return credential({
+        clientDataJSON: base64url(clientDataOf('webauthn.create', challenge)),
+        attestationObject: base64url(cbor(object)),
+        transports: ['internal', 'hybrid'],
+      })
+    },
+    get: (options: string, userHandle: string | null = null): Credential => {
+      const { challenge } = JSON.parse(options) as Options
+      const clientData = clientDataOf('webauthn.get', challenge)
+      const data = dataOf(0x05)
+      const signature = sign('sha256', Buffer.concat([data, sha256(clientData)]), privateKey)
+      return credential({
+        clientDataJSON: base64url(clientData),
+        authenticatorData: base64url(data),
+        signature: base64url(signature),
+        userHandle: userHandle === null ? null : base64url(userHandle),
+      })
     },
   }
 }

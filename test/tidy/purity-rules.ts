@@ -1,4 +1,4 @@
-/** Time, identifiers, randomness and the environment each come from one place, so that a test can hold them. */
+/** Time, identifiers, randomness, the environment and parsed JSON each come from one place, so that a test can hold them. */
 import { placeOf } from './places.ts'
 import { finding, type Finding, isTest, matches, type Source } from './source.ts'
 
@@ -61,3 +61,45 @@ export function checkEnvironment(sources: readonly Source[]): readonly Finding[]
         .map(({ at }) => finding(source, at, 'process.env is read by config.ts only')),
     ])
 }
+
+/** The files that parse JSON, and why a schema or a cast does no harm there. */
+const jsonReaders: Readonly<Record<string, string>> = {
+  'wire/src/foreign.ts': 'the reader of foreign JSON with its schema, and that of our own',
+  'wire/src/decimal.ts': 'the parser with exact decimals',
+  'wire/src/approvals.ts': 'a partner verifies what was signed with this file alone',
+  'wire/src/audit-proof.ts': 'a partner verifies what was signed with this file alone',
+  'service/src/gateway/json.ts': 'the body of a request, which the schema of its operation judges next',
+  'service/src/access/signature-variants.ts': 'writes a body again in other forms, and reads none of its fields',
+  'service/src/modules/monitoring/rules.ts': 'refuses each field of a rule with its pointer',
+  'service/src/connectors/evm/settings.ts': 'refuses each field of a setting in words',
+  'service/src/connectors/iso20022/setting-files.ts': 'refuses each field of a setting in words',
+}
+const parsing = [
+  [/\bJSON\s*(?:\?\.|\.)\s*parse\b|\bJSON\s*\[/g, 'JSON.parse'],
+  [/\bJSON\b(?!\s*(?:\?\.|\.|\[))/g, 'JSON under another name'],
+  [/\bparseJsonExactly\b/g, 'parseJsonExactly'],
+  [/\.\s*json\s*\(\s*\)/g, 'the JSON of a response'],
+] as const
+
+/** A cast of parsed JSON trusts its author: `{"length":6e7}` where a text was expected made a buffer of 60 MB. */
+export function checkParsing(sources: readonly Source[]): readonly Finding[] {
+  return sources
+    .filter((source) => inService(source) && !(source.path in jsonReaders))
+    .flatMap((source) =>
+      parsing.flatMap(([pattern, what]) =>
+        matches(
+          source,
+          source.code,
+          pattern,
+          `${what}: readForeign reads what others wrote by a schema, ownJson what this service wrote`,
+        ),
+      ),
+    )
+}
+
+/** A reader that is excepted and parses nothing. */
+export const idleJsonReaders = (sources: readonly Source[]): readonly string[] =>
+  Object.keys(jsonReaders).filter(
+    (path) =>
+      !sources.some((source) => source.path === path && parsing.some(([pattern]) => source.code.search(pattern) >= 0)),
+  )

@@ -1,7 +1,7 @@
-/** One source of time, one of randomness, one reader of the environment. */
+/** One source of time, one of randomness, one reader of the environment, one of JSON. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { checkChance, checkEnvironment, checkTime } from './purity-rules.ts'
+import { checkChance, checkEnvironment, checkParsing, checkTime, idleJsonReaders } from './purity-rules.ts'
 import { type Finding, readSources, scan } from './source.ts'
 
 const sources = readSources()
@@ -14,6 +14,10 @@ suite('purity', () => {
   test('time comes from the clock', () => assert.deepEqual(checkTime(sources), none))
   test('ids and randomness come from kernel/ids.ts', () => assert.deepEqual(checkChance(sources), none))
   test('the environment is read in one place', () => assert.deepEqual(checkEnvironment(sources), none))
+  test('JSON is read by a schema, or is our own', () => {
+    assert.deepEqual(checkParsing(sources), none)
+    assert.deepEqual(idleJsonReaders(sources), [])
+  })
 })
 
 suite('each purity rule bites', () => {
@@ -64,5 +68,29 @@ suite('each purity rule bites', () => {
       assert.equal(checkEnvironment(one(text)).length, 1, text)
     assert.deepEqual(checkEnvironment(one('process.env.A', 'service/src/app/config.ts')), none)
     assert.deepEqual(checkEnvironment(one('process.pid')), none)
+  })
+
+  test('parsed JSON', () => {
+    for (const text of [
+      'const a = JSON.parse(text) as Credential',
+      'const a: Credential = JSON.parse(text)',
+      'const { id } = JSON . parse(text)',
+      "const a = JSON['parse'](text)",
+      'const parse = JSON?.parse',
+      'const { parse } = JSON',
+      'const a = parseJsonExactly(text) as Credential',
+      'const a = (await response.json()) as Answer',
+    ])
+      assert.equal(checkParsing(one(text)).length, 1, text)
+    for (const text of [
+      'const a = JSON.stringify(b)',
+      '// JSON.parse(text)',
+      "const a = 'JSON'",
+      'const a = readForeign(text, Credential, 100)',
+      'const a = ownJson<Row>(row.json)',
+    ])
+      assert.deepEqual(checkParsing(one(text)), none, text)
+    assert.deepEqual(checkParsing(one('JSON.parse(text)', 'wire/src/foreign.ts')), none)
+    assert.equal(checkParsing(one('JSON.parse(text)', 'wire/src/other.ts')).length, 1)
   })
 })

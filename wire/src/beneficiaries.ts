@@ -143,7 +143,7 @@ export const BeneficiaryQuery = closed({
 })
 
 const verificationResults = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const
-const notPossibleReasons = [
+export const notPossibleReasons = [
   'AccountUnknown',
   'NameNotComparable',
   'SchemeNotConfigured',

@@ -279,7 +279,7 @@ export const CheckoutRefundQuery = closed(pageQuery)
 const Colour = Type.String({ pattern: colourPattern, examples: ['#7a1f3d'] })
 /** Base64 of a logo of 64 KiB. */
 const logoCharsMax = 87_384
-const logoText = 'a PNG, or an SVG of plain shapes, of at most 64 KiB'
+const logoText = 'a PNG, or an SVG of plain shapes, of at most 64 KiB and 1,000,000 pixels'
 const colourText =
   'Buttons and links of the payment page have it. Its contrast on the ground of the page is at least 4.5 (WCAG 2.2)'
 

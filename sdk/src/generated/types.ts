@@ -6600,7 +6600,7 @@ export type Namespaces = {
       readonly accentColour?: string | null | undefined
       /** Accent colour of the dark theme. Null, and never set: derived from `accentColour`. */
       readonly accentColourDark?: string | null | undefined
-      /** Logo in Base64: a PNG, or an SVG of plain shapes, of at most 64 KiB. */
+      /** Logo in Base64: a PNG, or an SVG of plain shapes, of at most 64 KiB and 1,000,000 pixels. */
       readonly logo?: string | null | undefined
     }, options?: CallOptions) => Promise<{
     /** Name that payers see. Absent: that of the partner. */

@@ -1,5 +1,5 @@
 /** Composes the personal data that the modules hold about a customer. A part of the composition root. */
-import { parseJsonExactly } from '@partner-payments/wire'
+import { ownJsonExactly } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import { keptCases } from '../cases/index.ts'
@@ -169,7 +169,7 @@ const toDepositLine = (deposit: Deposit): ExportLine => ({
     ...given({
       paymentCountryCode: deposit.paymentCountry === '' ? null : deposit.paymentCountry,
       ipAddress: deposit.ipAddress === '' ? null : deposit.ipAddress,
-      customFields: deposit.customFields === null ? null : parseJsonExactly(deposit.customFields),
+      customFields: deposit.customFields === null ? null : ownJsonExactly<unknown>(deposit.customFields),
     }),
   },
 })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { permissions } from '@partner-payments/wire'
+import { ownJson, permissions } from '@partner-payments/wire'
 import type { IssuedCredential } from '../access/index.ts'
 import type { Service } from './compose.ts'
 import { ConfigError, makeDataDir } from './config.ts'
@@ -52,7 +52,7 @@ export async function seedSandbox(service: Service, db: Database, dataDir: strin
 /** The address at which the sandbox listens, or listened last: that of its credentials file. */
 export function sandboxAddress(dataDir: string): string | undefined {
   try {
-    const { baseUrl } = JSON.parse(readFileSync(credentialsFile(dataDir), 'utf8')) as { readonly baseUrl?: unknown }
+    const { baseUrl } = ownJson<{ readonly baseUrl?: unknown }>(readFileSync(credentialsFile(dataDir), 'utf8'))
     return typeof baseUrl === 'string' ? baseUrl : undefined
   } catch {
     return undefined
@@ -68,7 +68,7 @@ async function writeCredentials(path: string, text: string): Promise<void> {
 
 async function readCredentials(path: string): Promise<IssuedCredential | undefined> {
   try {
-    const parsed = JSON.parse(await readFile(path, 'utf8')) as Partial<IssuedCredential>
+    const parsed = ownJson<Partial<IssuedCredential>>(await readFile(path, 'utf8'))
     return typeof parsed.apiKey === 'string' ? (parsed as IssuedCredential) : undefined
   } catch {
     return undefined

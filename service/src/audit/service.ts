@@ -1,5 +1,5 @@
 /** The verbs of the audit log. */
-import { type AuditProof, type AuditStatementContent, pathOf } from '@partner-payments/wire'
+import { type AuditProof, type AuditStatementContent, ownJson, pathOf } from '@partner-payments/wire'
 import { type Cursors, type Page, readTime } from '../api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -105,7 +105,7 @@ export function createAudit(deps: AuditDeps): Audit {
       (await store.recordsAbout(tx, partnerId, customerRefs, beforeId, rowsMax)).map(toRecord),
     requestOf: async (partnerId, recordId) => {
       const content = (await store.contentsOf(db, partnerId, [recordId])).get(recordId)
-      return content === undefined ? undefined : (JSON.parse(content) as AuditRecord).requestId
+      return content === undefined ? undefined : ownJson<AuditRecord>(content).requestId
     },
     list: async (partnerId, { createdFrom, createdTo, ...query }) => {
       const list = `audit:${partnerId}`
@@ -133,7 +133,7 @@ export function createAudit(deps: AuditDeps): Audit {
 }
 
 function toRecord({ content }: store.RecordRow): AuditRecord {
-  const { partnerId: _partnerId, ...record } = JSON.parse(content) as AuditRecord & { readonly partnerId: string }
+  const { partnerId: _partnerId, ...record } = ownJson<AuditRecord & { readonly partnerId: string }>(content)
   return record
 }
 
@@ -161,7 +161,7 @@ async function prove(deps: AuditDeps, partnerId: string, reference: string, reco
     const path = await pathUnder(db, partnerId, head, sequence)
     records.push({ content, sequence: Number(sequence), path, head: at })
   }
-  const proved = records.map(({ content }) => (JSON.parse(content) as AuditRecord).id)
+  const proved = records.map(({ content }) => ownJson<AuditRecord>(content).id)
   const pending = recordIds.filter((id) => !proved.includes(id))
   const statement = await state(deps, { version: 1, partnerId, reference, records: proved, pending })
   return { partnerId, reference, records, heads: heads.map(toHead), statement, pending: pending.length }

@@ -1,5 +1,14 @@
 /** Compares the whole log of a partner with its chain and its signed heads, in short statements of bounded size. */
-import { type AuditHeadContent, chainStart, headHash, isSigned, leafOf, linkOf, rootOf } from '@partner-payments/wire'
+import {
+  type AuditHeadContent,
+  chainStart,
+  headHash,
+  isSigned,
+  leafOf,
+  linkOf,
+  ownJson,
+  rootOf,
+} from '@partner-payments/wire'
 import { idAfter, nilId } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { subtreeRecords } from './chain.ts'
@@ -87,7 +96,7 @@ async function verifyLink(
     if (content === undefined) report(`The record ${id} of link ${sequence} is missing.`)
     const leaf = content === undefined ? kept : leafOf(content)
     if (!leaf.equals(kept)) report(`The record ${id} of link ${sequence} was changed.`)
-    const named = content === undefined ? id : (JSON.parse(content) as { readonly id?: unknown }).id
+    const named = content === undefined ? id : ownJson<{ readonly id?: unknown }>(content).id
     if (named !== id) report(`The record of link ${sequence} replaces another one.`)
     hash = linkOf(hash, sequence, leaf)
   }
@@ -112,7 +121,7 @@ async function verifyHeads(
   let previous: string | null = null
   let covered = 0n
   for (const { content, signature, publicKey, firstSequence, lastSequence } of heads) {
-    const head = JSON.parse(content) as AuditHeadContent
+    const head = ownJson<AuditHeadContent>(content)
     const name = `The head from ${head.from}`
     if (!isSigned({ content, signature: signature.toString('base64'), publicKey })) report(`${name} is not signed.`)
     if (head.previous !== previous) report(`${name} does not follow the head before it.`)

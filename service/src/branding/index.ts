@@ -3,5 +3,6 @@
  * of at least 4.5 in both themes, and a logo runs and loads nothing.
  */
 export { type Accent, accentCss, accentsOf, contrastProblem, readColour } from './colours.ts'
-export { type Logo, logoBytesMax, readLogo } from './logo.ts'
+export { digestOfLogo, drawnLogo } from './drawn-logo.ts'
+export { drawnPixelsMax, type Logo, logoBytesMax, readLogo } from './logo.ts'
 export type { Brand } from './settings.ts'

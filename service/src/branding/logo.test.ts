@@ -44,6 +44,12 @@ describe('a logo', () => {
       assert.match(problemOf(bytes), problem)
   })
 
+  test('of few bytes and many pixels is refused where it is decoded', () => {
+    assert.deepEqual(readLogo(png(1000), 1_000_000), { bytes: png(1000), type: 'image/png' })
+    assert.match(String(readLogo(png(1001, 1000), 1_000_000)), /at most 1000000 pixels, and has 1001 x 1000/)
+    assert.equal(problemOf(png(2000)), 'none')
+  })
+
   test('is refused if it could run, load or grow', () => {
     const entities = '<!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]>'
     for (const bytes of [

@@ -8,41 +8,53 @@ export type LogoType = (typeof logoTypes)[number]
 
 export const logoBytesMax = 64 * 1024
 /** A PNG of few bytes can be huge once it is decoded. */
-const pixelsMax = 2000
+const sideMax = 2000
+/** The pixels of a logo that documents draw, which is decoded once. */
+export const drawnPixelsMax = 1_000_000
 
 /** Reads the type from the bytes. A text says what is wrong. */
-export function readLogo(bytes: Buffer): Logo | string {
+export function readLogo(bytes: Buffer, pixelsMax = sideMax ** 2): Logo | string {
   if (bytes.length > logoBytesMax) return `must have at most ${logoBytesMax} bytes`
   const isPng = bytes.subarray(0, pngSignature.length).equals(pngSignature)
-  const problem = isPng ? pngProblem(bytes) : svgProblem(bytes)
+  const problem = isPng ? pngProblem(bytes, pixelsMax) : svgProblem(bytes)
   return problem ?? { bytes, type: isPng ? 'image/png' : 'image/svg+xml' }
 }
 
-const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 /** Length and name before the data of a chunk, and the checksum after it (PNG, section 5.3). */
 const chunkHeadBytes = 8
 const chunkSumBytes = 4
 
-function pngProblem(bytes: Buffer): string | undefined {
-  const broken = 'is a damaged PNG file'
+type Chunk = { readonly name: string; readonly data: Buffer; readonly isWhole: boolean; readonly end: number }
+
+/** The chunks of a PNG until its end, or until one that is damaged, which is not whole. */
+export function* chunksOf(bytes: Buffer): Generator<Chunk> {
   let at = pngSignature.length
-  let last = ''
-  while (at < bytes.length && last !== 'IEND') {
-    if (at + chunkHeadBytes + chunkSumBytes > bytes.length) return broken
+  while (at + chunkHeadBytes + chunkSumBytes <= bytes.length) {
     const dataAt = at + chunkHeadBytes
-    const end = dataAt + bytes.readUInt32BE(at)
-    if (end + chunkSumBytes > bytes.length) return broken
-    const isFirst = last === ''
-    last = bytes.toString('latin1', at + 4, dataAt)
-    if (isFirst !== (last === 'IHDR') || crc32(bytes.subarray(at + 4, end)) !== bytes.readUInt32BE(end)) return broken
-    if (isFirst) {
-      if (end - dataAt < 8) return broken
-      const sides = [bytes.readUInt32BE(dataAt), bytes.readUInt32BE(dataAt + 4)]
-      if (sides.some((side) => side < 1 || side > pixelsMax)) return `must have at most ${pixelsMax} pixels a side`
-    }
-    at = end + chunkSumBytes
+    const sumAt = dataAt + bytes.readUInt32BE(at)
+    const end = sumAt + chunkSumBytes
+    const isWhole = end <= bytes.length && crc32(bytes.subarray(at + 4, sumAt)) === bytes.readUInt32BE(sumAt)
+    const name = bytes.toString('latin1', at + 4, dataAt)
+    yield { name, data: bytes.subarray(dataAt, sumAt), isWhole, end }
+    if (!isWhole || name === 'IEND') return
+    at = end
   }
-  return last === 'IEND' && at === bytes.length ? undefined : broken
+}
+
+function pngProblem(bytes: Buffer, pixelsMax: number): string | undefined {
+  const broken = 'is a damaged PNG file'
+  const chunks = [...chunksOf(bytes)]
+  const [first, last] = [chunks[0], chunks.at(-1)]
+  const heads = chunks.filter(({ name }) => name === 'IHDR')
+  if (first?.name !== 'IHDR' || heads.length > 1 || first.data.length < 8) return broken
+  if (chunks.some(({ isWhole }) => !isWhole) || last?.name !== 'IEND' || last.end !== bytes.length) return broken
+  const [width, height] = [first.data.readUInt32BE(0), first.data.readUInt32BE(4)]
+  if ([width, height].some((side) => side < 1 || side > sideMax)) return `must have at most ${sideMax} pixels a side`
+  const pixels = width * height
+  return pixels > pixelsMax
+    ? `must have at most ${pixelsMax} pixels, and has ${width} x ${height}: make it smaller`
+    : undefined
 }
 
 const svgNamespace = 'http://www.w3.org/2000/svg'

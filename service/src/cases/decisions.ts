@@ -2,6 +2,7 @@
  * Decisions about cases. One person proposes, another one approves: then the money moves. Every step locks the case, so
  * that of two concurrent steps one counts and the other is refused; and each leaves a row in `cases.decisions`.
  */
+import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
 import { after, type Clock, isNoName, isSamePerson, newId, present } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
@@ -189,7 +190,7 @@ const isOneOf = (
 ): boolean => (staffId !== undefined && proposal?.staffId === staffId) || isSamePerson(proposedBy, staff)
 
 const proposalOf = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal | undefined =>
-  proposal === null ? undefined : (JSON.parse(proposal) as Proposal)
+  proposal === null ? undefined : ownJson<Proposal>(proposal)
 
 async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promise<store.CaseRow> {
   const { partnerId, id, staff, staffId, note, action, toPartnerId, customerId, payoutId } = proposing

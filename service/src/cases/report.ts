@@ -1,4 +1,5 @@
 /** The parts of a case's report that decisions read. It is kept as JSON, as the connector sent it. */
+import { ownJson } from '@partner-payments/wire'
 import type { CaseRow } from './store.ts'
 
 /** Report of a bank about a payment. A credit also names its sender, account and purpose, if the bank gives them. */
@@ -24,7 +25,7 @@ export type CaseReport = {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
-  const read = JSON.parse(report) as Omit<CaseReport, 'debtor'> & { readonly debtor?: Record<string, unknown> | null }
+  const read = ownJson<Omit<CaseReport, 'debtor'> & { readonly debtor?: Record<string, unknown> | null }>(report)
   const { debtor, ...rest } = read
   const account = textOf(debtor?.['account'])
   if (!debtor || account === '') return rest

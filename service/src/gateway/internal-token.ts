@@ -3,7 +3,7 @@
  * method, target and body of the request. Both processes derive its MAC key from the master key.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { sha256Hex } from '@partner-payments/wire'
+import { ownJson, sha256Hex } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../api/index.ts'
 import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
@@ -45,7 +45,7 @@ export function createInternalTokens(deps: { readonly key: Uint8Array; readonly 
     const bytes = Buffer.from(given, 'base64url')
     const expected = mac(text, bound)
     if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) throw new Refusal('signature_invalid')
-    const envelope = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Envelope
+    const envelope = ownJson<Envelope>(Buffer.from(text, 'base64url').toString('utf8'))
     if (Math.abs(clock.now().getTime() - envelope.at) > minuteMs) throw new Refusal('signature_invalid')
     return envelope
   }

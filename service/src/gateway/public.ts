@@ -127,6 +127,7 @@ function createGuard({ clock, pageRate }: Options & Limited): (request: RawReque
   return (request) => {
     if (request.method === 'POST') refuseForeignSite(request)
     limiter.take(request.ip)
+    if (request.query.includes(encodedNul)) throw hasNul()
   }
 }
 
@@ -153,8 +154,15 @@ async function readForm(
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge()
   const body = await incoming.read(message, bodyBytesMax)
   if (body.length > bytesMax) throw tooLarge()
+  // A form with a file may contain each byte, and JSON has its own reader.
+  const isOther = /^(?:multipart\/form-data|application\/json)\b/i.test(String(headers['content-type']))
+  if (!isOther && (body.includes(encodedNul) || body.includes(0))) throw hasNul()
   return body
 }
+
+/** A sign of percent is itself encoded, so that these three characters are always a NUL, which no field of ours can have. */
+const encodedNul = '%00'
+const hasNul = () => new Refusal('malformed_request', 'The form contains a NUL character.')
 
 /** The rest of the body stays unread, so that the connection ends. */
 const tooLarge = () => new Refusal('body_too_large', undefined, { headers: { connection: 'close' } })

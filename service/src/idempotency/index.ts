@@ -6,13 +6,7 @@
  * because answers contain signing secrets and personal data. Payouts and deposits keep their keys on their own rows.
  */
 import { createHash } from 'node:crypto'
-import {
-  isRawNumber,
-  parseJsonExactly,
-  type Operations,
-  type OperationId,
-  type ResponseOf,
-} from '@partner-payments/wire'
+import { isRawNumber, type OperationId, type Operations, ownJsonExactly, type ResponseOf } from '@partner-payments/wire'
 import { type Call, type Handler, Refusal } from '../api/index.ts'
 import { after, type Clock, minuteMs, present, type Sealer } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
@@ -74,7 +68,7 @@ export function createIdempotency(deps: {
     const row = await store.answerOf(db, key)
     if (row === undefined) return undefined
     const sealed = present(row.answerSealed, 'a committed key has an answer')
-    const kept = parseJsonExactly(sealer.open(sealed, answerContext(key))) as KeptAnswer<K>
+    const kept = ownJsonExactly<KeptAnswer<K>>(sealer.open(sealed, answerContext(key)))
     if (kept.requestFingerprint === noFingerprint) throw erasedAnswer(kept.reference)
     return kept
   }
@@ -124,7 +118,7 @@ const erasedAnswer = (reference: string) =>
 
 function createForget(sealer: Sealer): Idempotency['forget'] {
   const openReference = (key: store.Key, answerSealed: Uint8Array): string =>
-    (parseJsonExactly(sealer.open(answerSealed, answerContext(key))) as { reference: string }).reference
+    ownJsonExactly<{ reference: string }>(sealer.open(answerSealed, answerContext(key))).reference
   const erase = (tx: Tx, key: store.Key, reference: string) => {
     const erased = { requestFingerprint: noFingerprint, reference, body: null }
     return store.replaceAnswer(tx, key, sealer.seal(JSON.stringify(erased), answerContext(key)))

@@ -1,4 +1,5 @@
 /** The mail worker: claim, render, send, record. No mail is sent inside a database transaction. */
+import { ownJson } from '@partner-payments/wire'
 import { defineJob, type Job } from '../jobs/index.ts'
 import { after, type Clock, hourMs, type Log, minuteMs, present } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -79,7 +80,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
       throw new MailRefused('the mail expired before it could be sent')
     const template = present(templates[mail.kind], `there is a template for mails of kind ${mail.kind}`)
     const { kind, toName, expiresAt, createdAt } = mail
-    const data = JSON.parse(mail.data) as MailData
+    const data = ownJson<MailData>(mail.data)
     const content = template({ kind, toName, expiresAt, createdAt, partnerName, data, secret: queue.secretOf(mail) })
     await transport.send({
       messageId: `<${mail.id}@${domain}>`,

@@ -1,6 +1,7 @@
 /**
  * Commands for cases: bank reports that match nothing known. One person proposes the resolution, another one approves.
  */
+import { ownJson } from '@partner-payments/wire'
 import { type CaseAction, caseActions, keptFromPartners, operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { amountText, present } from '../kernel/index.ts'
@@ -86,8 +87,8 @@ export const caseCommands = {
     const rows = await decisions.history(db, partnerId, id)
     return rows.map(({ before, after, ...row }) => ({
       ...row,
-      before: JSON.parse(before) as unknown,
-      after: JSON.parse(after) as unknown,
+      before: ownJson<unknown>(before),
+      after: ownJson<unknown>(after),
     }))
   },
 }
@@ -119,6 +120,6 @@ type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
 function viewOf({ booked, currency, report, proposal, ...row }: Case): object {
   const money =
     booked === null ? null : { currency, amount: amountText(booked, present(currency, 'money has a currency')) }
-  const proposed = proposal === null ? null : (JSON.parse(proposal) as unknown)
-  return { ...row, proposal: proposed, suspense: money, report: JSON.parse(report) as unknown }
+  const proposed = proposal === null ? null : ownJson<unknown>(proposal)
+  return { ...row, proposal: proposed, suspense: money, report: ownJson<unknown>(report) }
 }

@@ -1,6 +1,15 @@
 /** Commands that read the ledger: balances at a time, the statement of an account, and whether all rows agree. */
 import { ConfigError } from '../app/config.ts'
-import { amountText, assert, createLog, type Currency, dayMs, isCurrency, type Minor } from '../kernel/index.ts'
+import {
+  amountText,
+  assert,
+  createLog,
+  csvCellOrAmount,
+  type Currency,
+  dayMs,
+  isCurrency,
+  type Minor,
+} from '../kernel/index.ts'
 import {
   isAccountName,
   kindOf,
@@ -12,7 +21,6 @@ import { verifyLog } from '../audit/index.ts'
 import { comparisons, type Finding, findingsMax } from '../integrity/index.ts'
 import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
 import type { Context, Write } from './context.ts'
-import { quoted } from './csv.ts'
 import { type Options, readChoice, readTime, required } from './options.ts'
 
 const linesPerPage = 500
@@ -200,7 +208,7 @@ const widths = [24, -7, 20, 20, -24, -36, -36, -36]
 function rowOf(format: Format, currency: Currency): (row: Row) => string {
   return (row) => {
     const texts = row.map((cell) => (typeof cell === 'bigint' ? amountText(cell, currency) : cell))
-    if (format === 'csv') return texts.map(quoted).join(',')
+    if (format === 'csv') return texts.map(csvCellOrAmount).join(',')
     const padded = texts.map((text, at) => {
       const width = widths[at] ?? 0
       return width < 0 ? text.padEnd(-width) : text.padStart(width)

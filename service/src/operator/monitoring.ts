@@ -1,12 +1,12 @@
 /** Commands of the monitoring of transactions: rules, their backtests, and the alerts of a partner, also as a file. */
 import { open, readFile } from 'node:fs/promises'
+import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
-import { nilId } from '../kernel/index.ts'
+import { csvCellOrAmount, nilId } from '../kernel/index.ts'
 import { readRule, type Rule } from '../modules/monitoring/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
-import { quoted } from './csv.ts'
 import { type Options, required } from './options.ts'
 
 const alertsPerPage = 200
@@ -177,9 +177,9 @@ type Alert = ReturnType<typeof alertsOf> extends AsyncGenerator<infer T> ? T : n
 type Hit = Awaited<ReturnType<Context['service']['monitoring']['hits']>>[number]
 
 function lineOf(alert: Alert, { reference, evidence }: Hit): string {
-  const { count = null, sum = '', currency = '', references = [] } = JSON.parse(evidence) as HitEvidence
+  const { count = null, sum = '', currency = '', references = [] } = ownJson<HitEvidence>(evidence)
   const cells = { ...alert, ...{ reference, count, sum, currency, pattern: references.join(' ') } }
-  return `${columns.map((column) => quoted(textOf(cells[column]))).join(',')}\r\n`
+  return `${columns.map((column) => csvCellOrAmount(textOf(cells[column]))).join(',')}\r\n`
 }
 
 /** The transactions of an alert, in pages. */
@@ -199,7 +199,7 @@ async function* alertsOf({ service: { monitoring, cases }, db }: Context, partne
     const page = await monitoring.alerts(db, partnerId, position, alertsPerPage)
     for (const { id, ruleId, version, subjectId, openedAt, transactions } of page) {
       const rule = rules.get(`${ruleId} ${version}`)
-      const { severity = 'medium', when = 'after' } = JSON.parse(rule?.settings ?? '{}') as Partial<Settings>
+      const { severity = 'medium', when = 'after' } = ownJson<Partial<Settings>>(rule?.settings ?? '{}')
       const decision = await cases.byId(db, partnerId, id)
       const { resolution = null, resolvedBy = null, resolvedAt = null, note = null } = decision ?? {}
       yield {
@@ -215,7 +215,7 @@ async function* alertsOf({ service: { monitoring, cases }, db }: Context, partne
 
 type Settings = { readonly severity: string; readonly when: string }
 
-const viewOf = ({ settings, ...rule }: Rule) => ({ ...rule, settings: JSON.parse(settings) as object })
+const viewOf = ({ settings, ...rule }: Rule) => ({ ...rule, settings: ownJson<object>(settings) })
 
 const changed = (
   context: Context,

@@ -7,6 +7,7 @@ import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { deriveKey, masterKeyId } from '../kernel/index.ts'
 import type { TextRow } from '../postgres/index.ts'
@@ -164,7 +165,7 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
 
 function parse(path: string, bytes: Buffer): Line {
   try {
-    const line = JSON.parse(bytes.toString('utf8')) as Line | null
+    const line = ownJson<Line | null>(bytes.toString('utf8'))
     if (typeof line === 'object' && line !== null) return line
   } catch {
     // Refused below, like every line that does not belong to the file.

@@ -1,8 +1,7 @@
 /** The command that prints whether the banks and the ledger agree, statement by statement, with every item. */
-import { createLog, dayMs } from '../kernel/index.ts'
+import { createLog, csvCellOrAmount, dayMs } from '../kernel/index.ts'
 import { createDatabase, readAtOneMoment } from '../postgres/index.ts'
 import type { Context, Write } from './context.ts'
-import { quoted } from './csv.ts'
 import { type Options, readChoice, readMoment } from './options.ts'
 
 /** Columns of the CSV, in this order. A line of JSON has those that it fills. */
@@ -42,7 +41,7 @@ async function print(
         const texts = page.map((line) =>
           format === 'json'
             ? JSON.stringify(line)
-            : columns.map((name) => quoted((line as Readonly<Record<string, string>>)[name] ?? '')).join(','),
+            : columns.map((name) => csvCellOrAmount((line as Readonly<Record<string, string>>)[name] ?? '')).join(','),
         )
         if (texts.length === 0) continue
         await write(

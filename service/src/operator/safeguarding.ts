@@ -1,6 +1,6 @@
 /** Commands of safeguarding: designated accounts, the computation of a day, its records as files, and their verification. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { isSigned } from '@partner-payments/wire'
+import { isSigned, ownJson, readForeign, Type } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { after, dayMs, systemClock } from '../kernel/index.ts'
@@ -82,7 +82,7 @@ export async function verifySafeguarding(options: Options): Promise<object> {
     throw new ConfigError(`operator: ${file}: is not an unchanged JSON or CSV export of "safeguarding export"`)
   const faults: string[] = []
   const records = signed.map((each) => {
-    const { day, currency, version, status, ...content } = JSON.parse(each.content) as Content
+    const { day, currency, version, status, ...content } = ownJson<Content>(each.content)
     const name = `${day} ${currency}`
     if (!isSigned(each)) faults.push(`${name}: the signature is wrong.`)
     if (options.key !== undefined && each.publicKey !== options.key) faults.push(`${name}: signed by another key.`)
@@ -94,18 +94,14 @@ export async function verifySafeguarding(options: Options): Promise<object> {
   return { isKeyCompared: options.key !== undefined, records }
 }
 
-function signedOfJson(text: string): readonly Signed[] | undefined {
-  try {
-    const read = JSON.parse(text) as readonly Partial<Signed>[]
-    const isWhole = read.every(
-      ({ content, signature, publicKey }) =>
-        typeof content === 'string' && typeof signature === 'string' && typeof publicKey === 'string',
-    )
-    return isWhole && read.length > 0 ? (read as readonly Signed[]) : undefined
-  } catch {
-    return undefined
-  }
-}
+const SignedFile = Type.Array(
+  Type.Object({ content: Type.String(), signature: Type.String(), publicKey: Type.String() }),
+  { minItems: 1 },
+)
+/** Records of some years, each of a few kilobytes. */
+const signedCharsMax = 256 * 2 ** 20
+
+const signedOfJson = (text: string): readonly Signed[] | undefined => readForeign(text, SignedFile, signedCharsMax)
 
 const signedOf = ({ text: content, signature, publicKey }: SafeguardingRecord): Signed => ({
   content,

@@ -1,5 +1,6 @@
 /** Changes that wait for a second person: their commands, and how one is carried out. The desk uses the same verbs. */
 import { readFile } from 'node:fs/promises'
+import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
@@ -93,7 +94,7 @@ const optionsOf = ({ id: staffId, fullName: staff }: Person, id: string) => ({ i
 function carryOut(run: Run, context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
   const second = { changeId: row.id, id: by.id, fullName: by.fullName }
   const person = { staff: row.proposedByName, staffId: row.proposedBy, second }
-  return run(row.command, context, { ...(JSON.parse(row.options) as Options), ...person })
+  return run(row.command, context, { ...ownJson<Options>(row.options), ...person })
 }
 
 export const createChangeCommands = (run: Run) => {
@@ -134,5 +135,5 @@ export const createChangeCommands = (run: Run) => {
 const viewOf = ({ options, approved, ...row }: StaffChange) => ({
   ...row,
   status: row.doneAt !== null ? 'done' : approved === null ? 'waits' : approved ? 'approved' : 'rejected',
-  options: JSON.parse(options) as unknown,
+  options: ownJson<unknown>(options),
 })

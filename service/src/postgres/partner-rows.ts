@@ -3,6 +3,7 @@
  * a database and enter another one (docs/operations.md, "Move a partner"). The tidy rules cannot read these statements,
  * because their names come from the catalogue. Each of them names the partner.
  */
+import { ownJson } from '@partner-payments/wire'
 import { assert } from '../kernel/index.ts'
 import { type Sql, unprepared } from './sql.ts'
 import type { Tx } from './tx.ts'
@@ -66,7 +67,7 @@ export async function partnerTables(tx: Tx): Promise<readonly PartnerTable[]> {
   return inOrder(found).map(({ name, columns, key, ownParent }) => ({
     name,
     partnerColumn: name === partnersTable ? 'id' : 'partner_id',
-    columns: JSON.parse(columns) as PartnerTable['columns'],
+    columns: ownJson<PartnerTable['columns']>(columns),
     // A row that other rows of its table refer to comes before them.
     orderBy: [...ownParent.map((column) => `${quoted(column)} is not null`), ...key.map(quoted)].join(', '),
   }))

@@ -2,6 +2,7 @@
  * The columns of sealed values. A column is declared beside the code that seals it; the statements that count its values by
  * key and replace them under another key are here, for all columns.
  */
+import { ownJson } from '@partner-payments/wire'
 import { assert } from '../kernel/index.ts'
 import { listed, named } from './names.ts'
 import { acrossPartners, columnOf, type Sql, sql } from './sql.ts'
@@ -57,7 +58,7 @@ export async function valuesNotUnder(
   const { keyId, afterId, rowsMax } = page
   const [table, column] = [named(declared.table), named(declared.column)]
   const columns = keyOf(declared).map(([name]) => sql`target.${name}`)
-  const last = afterId === undefined ? [] : (JSON.parse(afterId) as string[])
+  const last = afterId === undefined ? [] : ownJson<string[]>(afterId)
   const isBehind =
     afterId === undefined
       ? sql`true`
@@ -69,7 +70,7 @@ export async function valuesNotUnder(
     order by ${listed(columns)} limit ${rowsMax}`)
   const names = Object.keys(declared.key)
   return rows.map(({ id, sealed }) => {
-    const cells = JSON.parse(id) as string[]
+    const cells = ownJson<string[]>(id)
     const cell: Cell = (name) => {
       const value = cells[names.indexOf(name)]
       assert(value !== undefined, 'the context reads the columns of the key')
@@ -87,7 +88,7 @@ export function replaceValues(
   values: readonly Resealed[],
 ): Promise<number> {
   const [table, column] = [named(declared.table), named(declared.column)]
-  const keys = values.map(({ id }) => JSON.parse(id) as string[])
+  const keys = values.map(({ id }) => ownJson<string[]>(id))
   const key = keyOf(declared)
   const input = columnOf(values)
   const given = key.map(([, type], at) => sql`${keys.map((cells) => cells[at])}::${type}[]`)

@@ -1,4 +1,5 @@
 /** Pure: the rates of a sheet, and whether the next sheet is plausible. */
+import { ownJson } from '@partner-payments/wire'
 import { type Currency, currencies, isCurrency } from '../kernel/index.ts'
 import type { Quotes } from './port.ts'
 import { type Rate, rateOf, rateText, roundedRate } from './rate.ts'
@@ -54,7 +55,7 @@ export const writeQuotes = (quotes: Quotes): string =>
 
 export const readQuotes = (json: string): Quotes =>
   Object.fromEntries(
-    Object.entries(JSON.parse(json) as Record<string, string>).flatMap(([currency, text]) =>
+    Object.entries(ownJson<Record<string, string>>(json)).flatMap(([currency, text]) =>
       isCurrency(currency) ? [[currency, rateOf(text)]] : [],
     ),
   )

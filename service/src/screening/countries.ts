@@ -3,6 +3,7 @@
  * be nationals of. They are the list `countries`, which persons write and no publisher does: each change is a new generation.
  */
 import { createHash } from 'node:crypto'
+import { ownJson } from '@partner-payments/wire'
 import countryCodes from 'i18n-iso-countries/index.js'
 import { Refusal } from '../api/index.ts'
 import { after, type Clock, isNoName, secondMs } from '../kernel/index.ts'
@@ -119,7 +120,7 @@ export function createCountries({ clock }: { readonly clock: Clock }): Countries
 type Entry = { readonly entryId: string; readonly detail: string; readonly fromGeneration: number }
 
 function toRule({ entryId, detail }: Pick<Entry, 'entryId' | 'detail'>): CountryRule {
-  const { reference: country, programmes } = JSON.parse(detail) as Pick<ListEntry, 'reference' | 'programmes'>
+  const { reference: country, programmes } = ownJson<Pick<ListEntry, 'reference' | 'programmes'>>(detail)
   const side = countrySides.find((each) => entryId === countryEntryId(each, country)) ?? 'payouts'
   return { country, side, action: countryActions.find((each) => programmes.includes(each)) ?? 'refuse' }
 }

@@ -1,4 +1,5 @@
 /** Details of a hit for the person who decides: names and words, sealed in its row. */
+import { ownJson } from '@partner-payments/wire'
 import type { Sealer } from '../kernel/index.ts'
 import type { ListEntry } from './lists/entry.ts'
 import type { WordMatch } from './names/compare.ts'
@@ -18,4 +19,4 @@ export const sealDetail = (sealer: Sealer, partnerId: string, id: string, detail
 export const openDetail = (
   sealer: Sealer,
   { partnerId, id, detailSealed }: Pick<HitRow, 'partnerId' | 'id' | 'detailSealed'>,
-): HitDetail => JSON.parse(sealer.open(detailSealed, hitContext(partnerId, id))) as HitDetail
+): HitDetail => ownJson<HitDetail>(sealer.open(detailSealed, hitContext(partnerId, id)))

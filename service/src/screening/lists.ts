@@ -1,6 +1,7 @@
 /** Loads lists, and keeps the index of all their names. */
 import { createHash } from 'node:crypto'
 import { setImmediate as pause } from 'node:timers/promises'
+import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -162,7 +163,7 @@ async function readSnapshot(db: Database, generation: number): Promise<Snapshot>
     page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
     for (const { detail, ...row } of page) {
       digests.set(`${row.source} ${row.entryId}`, row.digest)
-      const said = JSON.parse(detail) as Omit<ListEntry, 'id'>
+      const said = ownJson<Omit<ListEntry, 'id'>>(detail)
       const entry = searchedEntry(row, said)
       const into = isPepSource(row.source) ? pepNames : names
       for (const name of namesOf(entry, said)) into.push(name)

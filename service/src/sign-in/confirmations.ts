@@ -96,7 +96,7 @@ async function byPasskey(
   if (answer === undefined || !answer.challenge.equals(challenge)) return undefined
   const passkey = await store.passkeyOf(db, partnerId, answer.credentialId)
   if (passkey?.memberId !== memberId) return undefined
-  const use = await verifyAnswer(site, credential, passkey, challenge)
+  const use = await verifyAnswer(site, answer, passkey)
   if (use === undefined) return undefined
   await store.recordPasskeyUse(db, partnerId, {
     id: passkey.id,

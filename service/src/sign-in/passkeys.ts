@@ -1,7 +1,7 @@
 /** Passkeys: the options for the browser, and the verification of its answers (Web Authentication Level 3, sections 7.1 and 7.2). */
 import { createPublicKey } from 'node:crypto'
-import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import { refuseField } from '../api/index.ts'
+import { readForeign, type Static, Type } from '@partner-payments/wire'
+import { refuseField, type Refusal } from '../api/index.ts'
 import { newId, present } from '../kernel/index.ts'
 import type { Person } from './passwords.ts'
 import type { PasskeyRow } from './store.ts'
@@ -79,8 +79,41 @@ export async function confirmationOptions(
 }
 
 const transportNames = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const
-const isTransport = (text: string): text is (typeof transportNames)[number] =>
+const isTransport = (text: unknown): text is (typeof transportNames)[number] =>
   transportNames.some((name) => name === text)
+
+/** The largest form of a browser, decoded. */
+const credentialCharsMax = 16_384
+const base64url = (charsMax: number) => Type.String({ minLength: 1, maxLength: charsMax, pattern: '^[A-Za-z0-9_-]+$' })
+/** 1,023 bytes (Web Authentication Level 3, section 4, credential id). */
+const CredentialId = base64url(1364)
+/** The client data has a few short fields, and those that a browser adds. */
+const clientDataCharsMax = 4096
+const ClientDataJson = base64url(clientDataCharsMax)
+const credential = <R extends ReturnType<typeof Type.Object>>(response: R) =>
+  Type.Object({ id: CredentialId, rawId: CredentialId, type: Type.Enum(['public-key']), response })
+
+const NewCredential = credential(
+  Type.Object({
+    clientDataJSON: ClientDataJson,
+    attestationObject: base64url(credentialCharsMax),
+    /** Browsers may name kinds of later specifications, which we do not keep. */
+    transports: Type.Optional(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 16 })),
+  }),
+)
+const Assertion = credential(
+  Type.Object({
+    clientDataJSON: ClientDataJson,
+    authenticatorData: base64url(4096),
+    signature: base64url(2048),
+    /** The bound is 64 bytes (section 5.4.3). Some browsers send an empty text for none. */
+    userHandle: Type.Optional(Type.Union([Type.String({ maxLength: 88, pattern: '^[A-Za-z0-9_-]*$' }), Type.Null()])),
+  }),
+)
+const ClientData = Type.Object({ challenge: base64url(256) })
+
+export const refusedPasskey = (message: string): Refusal =>
+  refuseField({ pointer: '/credential', code: 'invalid_value', message })
 
 /** The passkey that a browser has made. Refuses (400, `/credential`). */
 export async function verifyNewPasskey(
@@ -88,16 +121,13 @@ export async function verifyNewPasskey(
   text: string,
   { memberId, challenge }: { readonly memberId: string; readonly challenge: Uint8Array },
 ): Promise<PasskeyRow> {
-  const refused = refuseField({
-    pointer: '/credential',
-    code: 'invalid_value',
-    message: 'is not a passkey for this page',
-  })
-  const response = readCredential(text)
-  if (response === undefined) throw refused
+  const refused = refusedPasskey('is not a passkey for this page')
+  const given = readForeign(text, NewCredential, credentialCharsMax)
+  if (given === undefined) throw refused
   const { verifyRegistrationResponse } = await library()
+  const { transports = [], ...response } = given.response
   const verified = await verifyRegistrationResponse({
-    response: response as RegistrationResponseJSON,
+    response: { ...given, response, clientExtensionResults: {} },
     expectedChallenge: Buffer.from(challenge).toString('base64url'),
     expectedOrigin: site.origin,
     expectedRPID: domainOf(site),
@@ -112,32 +142,31 @@ export async function verifyNewPasskey(
     credentialId: Buffer.from(credential.id, 'base64url'),
     publicKey: Buffer.from(credential.publicKey),
     counter: BigInt(credential.counter),
-    transports: credential.transports ?? [],
+    transports: transports.filter(isTransport),
     backedUp: credentialBackedUp,
   }
 }
 
-/** Reads an answer, which is not verified yet. Undefined: it is not the answer of a passkey. */
-export function readAnswer(
-  text: string,
-): { readonly credentialId: Buffer; readonly challenge: Buffer; readonly memberId: string | undefined } | undefined {
-  const given = readCredential(text)
-  try {
-    const { id, response } = given as {
-      readonly id: string
-      readonly response: { readonly clientDataJSON: string; readonly userHandle?: string | null }
-    }
-    const client = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8')) as {
-      challenge: string
-    }
-    const handle = response.userHandle ? Buffer.from(response.userHandle, 'base64url').toString('utf8') : undefined
-    return {
-      credentialId: Buffer.from(id, 'base64url'),
-      challenge: Buffer.from(client.challenge, 'base64url'),
-      memberId: handle,
-    }
-  } catch {
-    return undefined
+/** An answer of a passkey in its form, not verified yet. */
+export type Answer = {
+  readonly credentialId: Buffer
+  readonly challenge: Buffer
+  readonly memberId: string | undefined
+  readonly given: Static<typeof Assertion>
+}
+
+/** Undefined: the text is not the answer of a passkey. */
+export function readAnswer(text: string): Answer | undefined {
+  const given = readForeign(text, Assertion, credentialCharsMax)
+  if (given === undefined) return undefined
+  const { clientDataJSON, userHandle } = given.response
+  const client = readForeign(fromBase64url(clientDataJSON).toString('utf8'), ClientData, clientDataCharsMax)
+  if (client === undefined) return undefined
+  return {
+    credentialId: fromBase64url(given.id),
+    challenge: fromBase64url(client.challenge),
+    memberId: userHandle ? fromBase64url(userHandle).toString('utf8') : undefined,
+    given,
   }
 }
 
@@ -151,14 +180,13 @@ type VerifiedAnswer = {
 /** The values to record of a verified answer. Undefined: the signature, the site or the challenge is wrong, or the user was not verified. */
 export async function verifyAnswer(
   site: Site,
-  text: string,
+  { given, challenge }: Answer,
   passkey: PasskeyRow,
-  challenge: Buffer,
 ): Promise<VerifiedAnswer | undefined> {
   const { verifyAuthenticationResponse } = await library()
-  const given = readCredential(text) as AuthenticationResponseJSON
+  const { userHandle: _userHandle, ...response } = given.response
   const verified = await verifyAuthenticationResponse({
-    response: given,
+    response: { ...given, response, clientExtensionResults: {} },
     expectedChallenge: challenge.toString('base64url'),
     expectedOrigin: site.origin,
     expectedRPID: domainOf(site),
@@ -171,7 +199,7 @@ export async function verifyAnswer(
   }).catch(() => undefined)
   if (verified?.verified !== true) return undefined
   const { newCounter, credentialBackedUp } = verified.authenticationInfo
-  const { authenticatorData, clientDataJSON, signature } = given.response
+  const { authenticatorData, clientDataJSON, signature } = response
   const signed = {
     authenticatorData: toBase64(authenticatorData),
     clientData: toBase64(clientDataJSON),
@@ -180,7 +208,8 @@ export async function verifyAnswer(
   return { counter: BigInt(newCounter), backedUp: credentialBackedUp, signed }
 }
 
-const toBase64 = (base64url: string): string => Buffer.from(base64url, 'base64url').toString('base64')
+const fromBase64url = (text: string): Buffer => Buffer.from(text, 'base64url')
+const toBase64 = (text: string): string => fromBase64url(text).toString('base64')
 
 /** COSE labels of keys (RFC 9053, section 7): type, curve or modulus, and the two further parameters. */
 const label = { type: 1, curveOrModulus: -1, xOrExponent: -2, y: -3 } as const
@@ -199,13 +228,4 @@ export async function spkiOf(publicKey: Uint8Array): Promise<string> {
   }
   const jwk = present(jwks[Number(key.get(label.type))], 'a stored key has a type that we accept')()
   return createPublicKey({ key: jwk, format: 'jwk' }).export({ format: 'der', type: 'spki' }).toString('base64')
-}
-
-function readCredential(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
 }

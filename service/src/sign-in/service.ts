@@ -2,7 +2,15 @@
 import { newLinkToken, readLink, refuseField } from '../api/index.ts'
 import { after, type Clock, deriveKey, minuteMs, newId, randomBytes, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { creationOptions, readAnswer, requestOptions, type Site, verifyAnswer, verifyNewPasskey } from './passkeys.ts'
+import {
+  creationOptions,
+  readAnswer,
+  refusedPasskey,
+  requestOptions,
+  type Site,
+  verifyAnswer,
+  verifyNewPasskey,
+} from './passkeys.ts'
 import { type Confirmations, createConfirmations } from './confirmations.ts'
 import { hashPassword, isPassword, type Person, refuseWeakPassword } from './passwords.ts'
 import * as rules from './rules.ts'
@@ -62,7 +70,7 @@ export type SignIn = {
   readonly enrolment: (invited: Invited) => Promise<Enrolment>
   /** Proves the factor that a person has chosen. Refuses: validation_failed (/password, /code, /credential). */
   readonly prove: (invited: Invited, given: GivenFactor) => Promise<Factor>
-  /** Stores a factor of a member; a password replaces the one before. Returns the recovery codes of a password, which cannot be read again. */
+  /** Stores a factor of a member; a password replaces the one before. Refuses: validation_failed (/credential: it is taken). Returns the recovery codes of a password, which cannot be read again. */
   readonly enrol: (tx: Tx, partnerId: string, memberId: string, factor: Factor) => Promise<readonly string[]>
   /** JSON of PublicKeyCredentialRequestOptions, to be answered within ten minutes. */
   readonly passkeyOptions: (partnerId: string) => Promise<string>
@@ -215,7 +223,8 @@ function createEnrolment({ key, site, clock, sealer }: Keyed): Pick<SignIn, 'enr
     enrol: async (tx, partnerId, memberId, factor) => {
       const now = clock.now()
       if (factor.kind === 'passkey') {
-        await store.insertPasskey(tx, partnerId, factor.row, now)
+        if (!(await store.insertPasskey(tx, partnerId, factor.row, now)))
+          throw refusedPasskey('is already used by a member of the partner')
         return []
       }
       const { hash, totpSecret, step: totpStep } = factor
@@ -247,7 +256,7 @@ function createProofs(deps: Keyed): Pick<SignIn, 'passkeyOptions' | 'byPasskey' 
       const expiresAt = answer && rules.readChallenge(key, partnerId, answer.challenge, now)
       if (answer === undefined || expiresAt === undefined) return undefined
       const passkey = await store.passkeyOf(db, partnerId, answer.credentialId)
-      const use = passkey && (await verifyAnswer(site, credential, passkey, answer.challenge))
+      const use = passkey && (await verifyAnswer(site, answer, passkey))
       if (passkey === undefined || use === undefined) return undefined
       if (answer.memberId !== undefined && answer.memberId !== passkey.memberId) return undefined
       return db.transaction(async (tx) => {

@@ -5,6 +5,7 @@ import { codeOf, password } from '../../../test/support/team.ts'
 import { Refusal } from '../api/index.ts'
 import { hourMs, minuteMs, newId, randomBytes, secondMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
+import { refuseWeakPassword } from './passwords.ts'
 import { newChallenge, readChallenge, readRecoveryCode, recoveryCodeOf, stepOfCode, totpSecretOf } from './rules.ts'
 
 let service: Service
@@ -92,6 +93,15 @@ test('400 to a password that is short, common or made of the own name, and to a 
     assert.match(await refused(chosen), /^\/password is easy to guess/)
   assert.match(await refused(password, '000000'), /^\/code/)
   await service.signIn.prove(invited, { kind: 'password', password, code: `${code.slice(0, 3)} ${code.slice(3)}` })
+})
+
+test('a long password is judged by its beginning, which a longer one is at least as hard to guess as', async () => {
+  const person = { email: 'joan@example.com', fullName: 'Joan Clarke' }
+  const strong = 'meadow-lamp-42-river'
+  await refuseWeakPassword(strong.padEnd(128, 'a'), person)
+  await refuseWeakPassword(`${'a'.repeat(28)}${strong}`, person)
+  const weak = refuseWeakPassword('a'.repeat(48) + strong, person)
+  await assert.rejects(weak, (error) => error instanceof Refusal && error.errors[0]?.pointer === '/password')
 })
 
 test('a password signs in with the code of the app, each code once, also when it is sent twenty times at once', async () => {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { createChosenHosts } from '../delivery/index.ts'
 import { createSealer, newId, randomBytes, systemClock } from '../kernel/index.ts'
-import { createSingleSignOn, type Provider } from './single-sign-on.ts'
+import { createSingleSignOn, type Provider, SignOnFailed } from './single-sign-on.ts'
 
 const realm = newId()
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -64,9 +64,9 @@ const createOne = () =>
 
 const seconds = () => Math.floor(systemClock.now().getTime() / 1000)
 /** Comes back with a token of these claims. */
-async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Signed = {}) {
+async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Signed = {}, at = provider) {
   const one = createOne()
-  const { url, attempt } = await one.begin(realm, provider, { kind: 'sign in', next: 'home' })
+  const { url, attempt } = await one.begin(realm, at, { kind: 'sign in', next: 'home' })
   const asked = new URL(url).searchParams
   const now = seconds()
   const times = { iat: now, exp: now + 60, auth_time: now - 10 }
@@ -74,8 +74,25 @@ async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Sign
     { iss: provider.issuer, aud: 'us', sub: '1', nonce: asked.get('nonce'), ...times, ...changes },
     signed,
   )
-  return one.finish(realm, provider, { attempt, query: `code=x&state=${asked.get('state')}` })
+  return one.finish(realm, at, { attempt, query: `code=x&state=${asked.get('state')}` })
 }
+
+test('a claim of another form counts as none, and a subject of another form opens no account', async () => {
+  const roleClaim = 'groups'
+  const withRoles = { ...provider, roleClaim }
+  const provedOf = async (claims: object) => (await comeBack({ ...claims }, {}, withRoles)).proved
+  for (const wrong of ['', 'a\0b', '\ud800', 5, null, {}, { length: 6e7 }, ['ada@example.com'], 'a'.repeat(1001)]) {
+    const { email, name, emailVerified, roles } = await provedOf({ email: wrong, name: wrong, email_verified: wrong })
+    assert.deepEqual([email, name, emailVerified, roles], [null, null, null, []], JSON.stringify(wrong))
+  }
+  const groups = ['ops', 'a\0', '', 5, { length: 6e7 }, '\udc00', 'dev', ...Array.from({ length: 2000 }, () => 'x')]
+  const { roles } = await provedOf({ groups })
+  assert.deepEqual(roles.slice(0, 3), ['ops', 'dev', 'x'])
+  assert.ok(roles.length <= 1000)
+  assert.deepEqual((await provedOf({ groups: 'ops' })).roles, ['ops'])
+  for (const sub of ['a\0', 'a'.repeat(256), '\ud800'])
+    await assert.rejects(provedOf({ sub }), (error) => error instanceof SignOnFailed && error.reason === 'refused')
+})
 
 test('asks with a state, a nonce, a challenge of PKCE and a time, and takes a token that is right', async () => {
   const { url } = await createOne().begin(realm, provider, { kind: 'sign in', next: 'home' })

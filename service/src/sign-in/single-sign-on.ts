@@ -1,5 +1,6 @@
 /** Single sign-on by OpenID Connect Core 1.0: the request to a provider in a browser, and the check of its answer. */
 import { createHash } from 'node:crypto'
+import { ownJson, selectForeign, Type } from '@partner-payments/wire'
 import type * as oidc from 'openid-client'
 import { after, type Clock, hourMs, randomBytes, type Sealer, secondMs } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -185,7 +186,7 @@ const random = () => Buffer.from(randomBytes(secretBytes)).toString('base64url')
 
 function readAttempt(sealer: Sealer, realmId: string, sealed: string): Attempt | undefined {
   try {
-    return JSON.parse(sealer.open(Buffer.from(sealed, 'base64url'), contextOf(realmId))) as Attempt
+    return ownJson<Attempt>(sealer.open(Buffer.from(sealed, 'base64url'), contextOf(realmId)))
   } catch {
     return undefined
   }
@@ -210,12 +211,14 @@ async function prove(
     const isAsked = !isWhole && configuration.serverMetadata().userinfo_endpoint !== undefined
     const more = isAsked ? await client.fetchUserInfo(configuration, tokens.access_token, id.sub) : {}
     const claims: Readonly<Record<string, unknown>> = { ...more, ...id }
+    const subject = selectForeign(id.sub, Subject)
+    if (subject === undefined) throw new SignOnFailed('refused')
     return {
-      issuer: id.iss,
-      subject: id.sub,
-      email: textOf(claims['email']),
-      emailVerified: typeof claims['email_verified'] === 'boolean' ? claims['email_verified'] : null,
-      name: textOf(claims['name']),
+      issuer,
+      subject,
+      email: selectForeign(claims['email'], Claim) ?? null,
+      emailVerified: selectForeign(claims['email_verified'], Type.Boolean()) ?? null,
+      name: selectForeign(claims['name'], Claim) ?? null,
       roles: roleClaim === null ? [] : textsOf(claims[roleClaim]),
     }
   } catch (error) {
@@ -230,9 +233,16 @@ const clockDifferenceSecondsMax = 30
 const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
   seconds.every((each) => Number(each) <= now.getTime() / secondMs + clockDifferenceSecondsMax)
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+/** OpenID Connect Core 1.0, section 2. */
+const Subject = Type.String({ minLength: 1, maxLength: 255 })
+/** A claim that is not of this form counts as one that the provider does not make. */
+const Claim = Type.String({ minLength: 1, maxLength: 1000 })
+/** A person has a few hundred groups at most. Further ones are not read. */
+const rolesMax = 1000
 const textsOf = (value: unknown): readonly string[] =>
-  (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string')
+  (Array.isArray(value) ? value : [value])
+    .slice(0, rolesMax)
+    .flatMap((each: unknown) => selectForeign(each, Claim) ?? [])
 
 /** The library has no code of its own for what a fetch throws. */
 const isUnreachable = (error: unknown): boolean =>

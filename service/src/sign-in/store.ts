@@ -95,12 +95,15 @@ export type PasskeyRow = {
   readonly backedUp: boolean
 }
 
-export async function insertPasskey(tx: Tx, partnerId: string, row: PasskeyRow, now: Date): Promise<void> {
-  await tx.run(sql`/* sign_in.insertPasskey */
+/** False: the credential is taken. An authenticator makes its own ids, so that only a forged or copied one can be. */
+export async function insertPasskey(tx: Tx, partnerId: string, row: PasskeyRow, now: Date): Promise<boolean> {
+  const inserted = await tx.run(sql`/* sign_in.insertPasskey */
     insert into sign_in.passkeys (partner_id, id, member_id, credential_id, public_key, counter, transports, backed_up,
       created_at)
     values (${partnerId}, ${row.id}, ${row.memberId}, ${row.credentialId}, ${row.publicKey}, ${row.counter},
-      ${row.transports}::text[], ${row.backedUp}, ${now})`)
+      ${row.transports}::text[], ${row.backedUp}, ${now})
+    on conflict (partner_id, credential_id) do nothing`)
+  return inserted === 1
 }
 
 export function passkeyOf(tx: Tx, partnerId: string, credentialId: Buffer): Promise<PasskeyRow | undefined> {

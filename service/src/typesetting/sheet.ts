@@ -3,7 +3,7 @@
  * each page. A sheet without a number of pages draws nothing and only counts.
  */
 import { type FontName, fontBytes, fontNames, printable } from './fonts.ts'
-import { type DocumentBrand, isDrawable, markBox } from './mark.ts'
+import { type DocumentBrand, markBox } from './mark.ts'
 
 /** A4 in points, with its margins. */
 export const page = { width: 595.28, height: 841.89, left: 48, right: 48, top: 48, bottom: 56 } as const
@@ -130,30 +130,39 @@ export async function createSheet(head: Head, pages: number | undefined): Promis
   const pdf = await openPdf(head)
   if (pages === undefined) return draftOf(pdf)
   const logo = head.brand?.logo
-  return sheetOf(pdf, pages, head, logo !== undefined && isDrawable(logo) ? await embed(pdf, logo) : undefined)
+  return sheetOf(pdf, pages, head, logo && embed(pdf, logo))
 }
 
-type Image = PDFKit.Mixins.ImageSrc & { readonly embed: (pdf: Pdf) => void; readonly imgData: unknown }
+type Image = PDFKit.Mixins.ImageSrc & { readonly embed: (pdf: Pdf) => void }
 
-/** The library decodes transparent images in callbacks. Waits for it, so that objects have the same order in each run. */
-async function embed(pdf: Pdf, logo: Uint8Array): Promise<Image> {
+/** Embeds the image before the pages, so that objects have the same order in each run. */
+function embed(pdf: Pdf, logo: Uint8Array): Image {
   const image = (pdf as unknown as { readonly openImage: (bytes: Buffer) => Image }).openImage(Buffer.from(logo))
   image.embed(pdf)
-  while (image.imgData !== null) await new Promise((resolve) => setImmediate(resolve))
   return image
 }
 
-const wrapIn =
-  (pdf: Pdf) =>
-  (text: string, size: number, width: number): readonly string[] => {
+/** Measures characters one by one: a width is the sum of its glyphs, because no rules of the font move them. */
+const wrapIn = (pdf: Pdf) => {
+  const known = new Map<string, number>()
+  const widthOf = (character: string): number => {
+    const width = known.get(character) ?? pdf.font('regular').fontSize(unitSize).widthOfString(character)
+    known.set(character, width)
+    return width
+  }
+  const sumOf = (text: string) => Array.from(text).reduce((sum, character) => sum + widthOf(character), 0)
+  return (text: string, size: number, width: number): readonly string[] => {
     // Most texts fit: an upper bound of the width of a character is enough to see it.
     if (text.length * size * 0.95 <= width) return text === '' ? [] : [text]
-    pdf.font('regular').fontSize(size)
+    const limit = (width * unitSize) / size
     const lines: string[] = []
     let line = ''
+    let used = 0
     for (const character of text) {
-      if (pdf.widthOfString(line + character) <= width) {
+      const next = widthOf(character)
+      if (used + next <= limit) {
         line += character
+        used += next
         continue
       }
       // Breaks after a blank or a dash, or within a word that is longer than the line.
@@ -161,9 +170,12 @@ const wrapIn =
       const kept = at > line.length / 3 ? line.slice(0, at + 1) : line
       lines.push(kept.trimEnd())
       line = line.slice(kept.length) + character
+      used = sumOf(line)
     }
     return [...lines, line]
   }
+}
+const unitSize = 1000
 
 function draftOf(pdf: Pdf): Sheet {
   let pages = 1

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBreaker, createLog } from '../kernel/index.ts'
-import type { PayeeScheme } from './port.ts'
+import type { PayeeScheme, SchemeAnswer } from './port.ts'
 import { sandboxScheme } from './sandbox.ts'
 import { createVerification } from './service.ts'
 
@@ -31,6 +31,22 @@ test('the sandbox answers by the first word of the name, with one reference for 
   const again = await ask(question('Grace Hopper'))
   assert.deepEqual(again, results[0])
   assert.equal(again.source, 'sandbox')
+})
+
+test('an answer of another form is none', async () => {
+  const whole = { result: 'CloseMatch', matchedName: 'Ada King', schemeReference: 'r' }
+  const answerOf = (answer: unknown) => {
+    const scheme = { ...sandboxScheme, ask: async () => answer as SchemeAnswer }
+    return createVerification({ log, scheme, ownNames: ofOthers }).ask(question('Ada'))
+  }
+  assert.deepEqual(await answerOf({ ...whole, more: 1 }), { ...whole, source: 'sandbox' })
+  for (const change of [
+    ...['Ada\0', '\ud800', '', 5, null, undefined, { length: 6e7 }].map((matchedName) => ({ matchedName })),
+    ...['r\0', 'r'.repeat(256), {}, undefined].map((schemeReference) => ({ schemeReference })),
+    ...['Maybe', 'NotPossible', null].map((result) => ({ result })),
+  ])
+    assert.equal((await answerOf({ ...whole, ...change })).result, 'NotPossible', JSON.stringify(change))
+  for (const answer of [undefined, null, 'Match', []]) assert.equal((await answerOf(answer)).schemeReference, null)
 })
 
 test('a scheme that does not answer in time is not waited for, whether it heeds its signal or not', async () => {

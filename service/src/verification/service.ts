@@ -1,5 +1,5 @@
 /** Asks whether a name and an IBAN belong together, and answers itself for the IBANs that this service has issued. */
-import type { NotPossibleReason } from '@partner-payments/wire'
+import { beneficiaries, type NotPossibleReason, selectForeign, Type } from '@partner-payments/wire'
 import { type Breaker, createBreaker, inTime, Late, type Log } from '../kernel/index.ts'
 import { compareNames } from './names.ts'
 import type { PayeeQuestion, PayeeResult, PayeeScheme } from './port.ts'
@@ -20,6 +20,20 @@ export type Verification = {
 
 const own = 'own'
 
+const schemeReference = Type.String({ minLength: 1, maxLength: 255 })
+/** The answer of a scheme is another system's text, whatever its connector has checked. */
+const Answer = Type.Union([
+  Type.Object({ schemeReference, result: Type.Enum(['Match', 'NoMatch']) }),
+  Type.Object({
+    ...{ schemeReference, result: Type.Enum(['CloseMatch']) },
+    matchedName: Type.String({ minLength: 1, maxLength: 1000 }),
+  }),
+  Type.Object({
+    ...{ schemeReference, result: Type.Enum(['NotPossible']) },
+    reason: Type.Enum(beneficiaries.notPossibleReasons),
+  }),
+])
+
 export function createVerification(deps: {
   readonly log: Log
   /** Null: none is configured. */
@@ -36,7 +50,8 @@ export function createVerification(deps: {
       if (scheme === null) return failed('none', 'SchemeNotConfigured')
       if (breaker.state() === 'open') return failed(scheme.id, 'SchemeUnavailable')
       try {
-        const answer = await inTime(scheme.timeoutMs, (signal) => scheme.ask(question, signal))
+        const answer = selectForeign(await inTime(scheme.timeoutMs, (signal) => scheme.ask(question, signal)), Answer)
+        if (answer === undefined) throw new Error('the scheme answered with something else')
         breaker.answered()
         return { ...answer, source: scheme.id }
       } catch (error) {

@@ -2,6 +2,7 @@
  * A connector to an EVM chain (README.md). Instructions and notifications are rows of this database; `step` calls the
  * nodes: it reads blocks, sends transactions and ends final transfers.
  */
+import { ownJson } from '@partner-payments/wire'
 import { Unreachable } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import {
@@ -96,6 +97,6 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
 type StoredMoney = { readonly money: { readonly currency: Currency; readonly amount: string } }
 
 function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
-  const { money, ...facts } = JSON.parse(payload) as StoredMoney
+  const { money, ...facts } = ownJson<StoredMoney>(payload)
   return { ...row, ...facts, money: { ...money, amount: BigInt(money.amount) } } as BankNotification
 }

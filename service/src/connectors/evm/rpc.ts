@@ -1,4 +1,5 @@
 /** A node over JSON-RPC. An incomplete or malformed answer is Unreachable: the next step asks again. */
+import { readForeign, type Static, type TSchema, Type } from '@partner-payments/wire'
 import { Unreachable } from '../../api/index.ts'
 import { type Currency, currencies } from '../../kernel/index.ts'
 import type { CallOptions, Tokens } from '../../rails/index.ts'
@@ -32,60 +33,67 @@ const toHex = (value: number | bigint): string => `0x${value.toString(16)}`
 const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
 const addressIn = (topic: string): string => `0x${topic.slice(-40)}`.toLowerCase()
 
-type Ask = <T>(method: string, parameters: readonly unknown[], options: CallOptions) => Promise<T>
+type Ask = <R extends TSchema>(
+  method: string,
+  parameters: readonly unknown[],
+  result: R,
+  options: CallOptions,
+) => Promise<Static<R> | null>
+
+/** The result is absent, or null, where the node refuses or has nothing. */
+const answerWith = (result: TSchema) =>
+  Type.Object({
+    id: Type.Integer(),
+    result: Type.Optional(Type.Union([result, Type.Null()])),
+    error: Type.Optional(Type.Union([Type.Object({ message: Type.Optional(Type.String()) }), Type.Null()])),
+  })
 
 function createAsk({ name, url, timeoutMs }: RpcOptions): Ask {
   let lastId = 0
-  return async <T>(method: string, params: readonly unknown[], { signal }: CallOptions) => {
+  return async <R extends TSchema>(method: string, params: readonly unknown[], result: R, { signal }: CallOptions) => {
     const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     const id = (lastId += 1)
-    const answer = await readAnswer(name, url, JSON.stringify({ jsonrpc: '2.0', id, method, params }), both)
-    if (answer.error !== undefined) throw new NodeError(`${method}: ${String(answer.error.message).slice(0, 500)}`)
-    if (answer.id !== id || !('result' in answer))
+    const text = await readAnswer(name, url, JSON.stringify({ jsonrpc: '2.0', id, method, params }), both)
+    const answer = readForeign(text, answerWith(result), answerBytesMax)
+    if (answer?.error) throw new NodeError(`${method}: ${String(answer.error.message).slice(0, 500)}`)
+    if (answer?.id !== id || answer.result === undefined)
       throw new Unreachable('downstream_unreachable', `the node ${name} answered ${method} with something else`)
-    return answer.result as T
+    return answer.result as Static<R> | null
   }
 }
 
-type Answer = { readonly id?: unknown; readonly result?: unknown; readonly error?: { readonly message?: unknown } }
-
-async function readAnswer(name: string, url: string, body: string, signal: AbortSignal): Promise<Answer> {
+async function readAnswer(name: string, url: string, body: string, signal: AbortSignal): Promise<string> {
   try {
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(url, { method: 'POST', body, headers, signal, redirect: 'error' })
-    const text = await response.text()
-    if (text.length > answerBytesMax) throw new Error('the answer is too long')
-    const answer: unknown = JSON.parse(text)
-    if (typeof answer !== 'object' || answer === null) throw new Error('the answer is not an object')
-    return answer
+    const parts: Uint8Array[] = []
+    let bytes = 0
+    for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += part.length
+      if (bytes > answerBytesMax) throw new Error('the answer is too long')
+      parts.push(part)
+    }
+    return Buffer.concat(parts).toString('utf8')
   } catch (cause) {
     const code = signal.aborted ? 'downstream_timeout' : 'downstream_unreachable'
     throw new Unreachable(code, `the node ${name} does not answer`, cause)
   }
 }
 
-type WireBlock = {
-  readonly number: string
-  readonly hash: string
-  readonly parentHash: string
-  readonly baseFeePerGas?: string
-}
-type WireLog = {
-  readonly address: string
-  readonly topics: readonly string[]
-  readonly data: string
-  readonly transactionHash: string
-  readonly blockNumber: string
-  readonly blockHash: string
-  readonly logIndex: string
-  readonly removed?: boolean
-}
-type WireReceipt = {
-  readonly transactionHash: string
-  readonly blockNumber: string
-  readonly blockHash: string
-  readonly status: string
-}
+const Hex = Type.String({ pattern: '^0x[0-9a-fA-F]*$' })
+const Hash = Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })
+const WireBlock = Type.Object({ number: Hex, hash: Hash, parentHash: Hash, baseFeePerGas: Type.Optional(Hex) })
+const WireLog = Type.Object({
+  address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+  topics: Type.Array(Hash, { maxItems: 4 }),
+  data: Hex,
+  transactionHash: Hash,
+  blockNumber: Hex,
+  blockHash: Hash,
+  logIndex: Hex,
+  removed: Type.Optional(Type.Boolean()),
+})
+const WireReceipt = Type.Object({ transactionHash: Hash, blockNumber: Hex, blockHash: Hash, status: Hex })
 
 /** Readers of answers. A malformed number or amount, or an error, is Unreachable. */
 function createReaders(name: string) {
@@ -117,14 +125,14 @@ export function createRpcNode(options: RpcOptions): ChainNode {
   const ask = createAsk(options)
   const { strange, count, amount, plain } = createReaders(name)
   const block = async (number: number, call: CallOptions): Promise<Block> => {
-    const found = await plain(ask<WireBlock | null>('eth_getBlockByNumber', [toHex(number), false], call))
+    const found = await plain(ask('eth_getBlockByNumber', [toHex(number), false], WireBlock, call))
     if (found === null || count(found.number) !== number) throw strange('a different block')
     return { number, hash: found.hash.toLowerCase(), parentHash: found.parentHash.toLowerCase() }
   }
   return {
     name,
-    chainId: async (call) => count(await plain(ask('eth_chainId', [], call))),
-    head: async (call) => count(await plain(ask('eth_blockNumber', [], call))),
+    chainId: async (call) => count(await plain(ask('eth_chainId', [], Hex, call))),
+    head: async (call) => count(await plain(ask('eth_blockNumber', [], Hex, call))),
     blocks: (from, to, call) =>
       Promise.all(Array.from({ length: to - from + 1 }, (_none, index) => block(from + index, call))),
     transfers: async (from, to, call) => {
@@ -134,13 +142,14 @@ export function createRpcNode(options: RpcOptions): ChainNode {
         address: Object.values(tokens),
         topics: [transferTopic],
       }
-      const logs = await plain(ask<readonly WireLog[]>('eth_getLogs', [filter], call))
+      const logs = await plain(ask('eth_getLogs', [filter], Type.Array(WireLog), call))
+      if (logs === null) throw strange('no list of logs')
       return logs.flatMap((log) => transferOf(log, tokens, count))
     },
     transactionCount: async (address, at, call) =>
-      count(await plain(ask('eth_getTransactionCount', [address, toHex(at)], call))),
+      count(await plain(ask('eth_getTransactionCount', [address, toHex(at)], Hex, call))),
     receipt: async (hash, call) => {
-      const found = await plain(ask<WireReceipt | null>('eth_getTransactionReceipt', [hash], call))
+      const found = await plain(ask('eth_getTransactionReceipt', [hash], WireReceipt, call))
       if (found === null) return undefined
       if (found.transactionHash.toLowerCase() !== hash) throw strange('a different receipt')
       return {
@@ -152,22 +161,24 @@ export function createRpcNode(options: RpcOptions): ChainNode {
     },
     send: async (signed, call) => {
       try {
-        await ask('eth_sendRawTransaction', [signed], call)
+        await ask('eth_sendRawTransaction', [signed], Hex, call)
       } catch (error) {
         if (!(error instanceof NodeError) || !alreadyThere.test(error.message)) throw error
       }
     },
     tokenBalance: async (currency, address, call) => {
       const to = tokens[currency]
-      return amount(await plain(ask('eth_call', [{ to, data: balanceOfSelector + word(address) }, 'latest'], call)))
+      return amount(
+        await plain(ask('eth_call', [{ to, data: balanceOfSelector + word(address) }, 'latest'], Hex, call)),
+      )
     },
-    gasBalance: async (address, call) => amount(await plain(ask('eth_getBalance', [address, 'latest'], call))),
+    gasBalance: async (address, call) => amount(await plain(ask('eth_getBalance', [address, 'latest'], Hex, call))),
     fees: async (call) => readFees(ask, plain, amount, call),
     preview: async ({ sender, recipient, currency, amount: sent }, call): Promise<Preview> => {
       const evm = await loadEvm()
       try {
         const request = { from: sender, to: tokens[currency], data: evm.transferData(recipient, sent) }
-        return { gas: amount(await ask('eth_estimateGas', [request], call)) }
+        return { gas: amount(await ask('eth_estimateGas', [request], Hex, call)) }
       } catch (error) {
         if (error instanceof NodeError) return { reason: error.message }
         throw error
@@ -192,14 +203,18 @@ async function readFees(
   call: CallOptions,
 ): Promise<Fees> {
   const [latest, tip] = await Promise.all([
-    plain(ask<WireBlock>('eth_getBlockByNumber', ['latest', false], call)),
-    plain(ask('eth_maxPriorityFeePerGas', [], call)),
+    plain(ask('eth_getBlockByNumber', ['latest', false], WireBlock, call)),
+    plain(ask('eth_maxPriorityFeePerGas', [], Hex, call)),
   ])
   const priority = amount(tip)
-  return { max: amount(latest.baseFeePerGas ?? '0x0') * baseFeeFactor + priority, priority }
+  return { max: amount(latest === null ? null : (latest.baseFeePerGas ?? '0x0')) * baseFeeFactor + priority, priority }
 }
 
-function transferOf(log: WireLog, tokens: Tokens, count: (text: unknown) => number): readonly TransferLog[] {
+function transferOf(
+  log: Static<typeof WireLog>,
+  tokens: Tokens,
+  count: (text: unknown) => number,
+): readonly TransferLog[] {
   const contract = log.address.toLowerCase()
   const [currency] = (Object.keys(currencies) as Currency[]).filter((name) => tokens[name] === contract)
   const [topic, from, to] = log.topics

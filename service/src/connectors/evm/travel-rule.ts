@@ -1,6 +1,7 @@
 /**
  * The data of the travel rule: payer and payee. It is stored with each transfer, sealed, because it contains KYC data.
  */
+import { ownJson } from '@partner-payments/wire'
 import { partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Instruction } from '../../rails/index.ts'
@@ -31,5 +32,5 @@ export async function travelRuleOf(tx: Tx, sealer: Sealer, hash: string): Promis
   const row = await transferByHash(tx, hash.toLowerCase())
   if (row === undefined) return undefined
   const { partnerId, id, travelRuleSealed } = row
-  return JSON.parse(sealer.open(travelRuleSealed, travelRuleContext(partnerId, id))) as object
+  return ownJson<object>(sealer.open(travelRuleSealed, travelRuleContext(partnerId, id)))
 }

@@ -1,5 +1,5 @@
 /** The connector of the simulated identity provider: the port over its HTTP. */
-import { identity } from '@partner-payments/wire'
+import { identity, readForeign, type TSchema, type Static, Type } from '@partner-payments/wire'
 import {
   holdsStandardSignature,
   type IdentityEvidence,
@@ -32,21 +32,18 @@ export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): Id
     timeoutMs,
     start: async (request, signal) => {
       const body = JSON.stringify({ ...request, webhookUrl: webhookUrl() })
-      const { status, json } = await call(deps, '/v1/sessions', { method: 'POST', body, signal })
+      const { status, text } = await call(deps, '/v1/sessions', { method: 'POST', body, signal })
       if (status === 400 || status === 422) throw new IdentityRefused(`the provider answered ${status}`)
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
-      return {
-        providerSession: textOf(json, 'session'),
-        url: urlOf(textOf(json, 'url')),
-        expiresAt: timeOf(textOf(json, 'expiresAt')),
-      }
+      const { session, url, expiresAt } = answerOf(text, Started)
+      return { providerSession: session, url: urlOf(url), expiresAt: timeOf(expiresAt) }
     },
     report: async (providerSession, signal) => {
       const path = `/v1/sessions/${encodeURIComponent(providerSession)}`
-      const { status, json } = await call(deps, path, { method: 'GET', signal })
+      const { status, text } = await call(deps, path, { method: 'GET', signal })
       if (status === 404) return undefined
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
-      return readReport(json)
+      return readReport(answerOf(text, Report))
     },
     erase: async ({ reference }, signal) => {
       const path = `/v1/references/${encodeURIComponent(reference)}`
@@ -62,7 +59,7 @@ async function call(
   { baseUrl, key }: SimulatedIdentityDeps,
   path: string,
   options: { readonly method: string; readonly body?: string; readonly signal: AbortSignal },
-): Promise<{ readonly status: number; readonly json: unknown }> {
+): Promise<{ readonly status: number; readonly text: string }> {
   const base = baseUrl()
   if (base === undefined) throw new Error('the address of the simulated identity provider is not known yet')
   const authorization = `Bearer ${Buffer.from(key).toString('base64url')}`
@@ -78,93 +75,67 @@ async function call(
     if (bytes > answerBytesMax) throw new Error('the answer of the identity provider is too long')
     parts.push(part)
   }
-  return { status: response.status, json: response.ok ? parse(Buffer.concat(parts).toString('utf8')) : undefined }
+  return { status: response.status, text: Buffer.concat(parts).toString('utf8') }
 }
 
-const parse = (text: string): unknown => JSON.parse(text)
+const invalid = (form: string) => new Error(`the answer of the identity provider is invalid: it has no ${form}`)
 
-type Fields = Readonly<Record<string, unknown>>
-const fieldsOf = (value: unknown): Fields => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('an object')
-  return value as Fields
-}
-const invalid = (what: string) => new Error(`the answer of the identity provider is invalid: it lacks ${what}`)
-
-function textOf(value: unknown, name: string): string {
-  const found = fieldsOf(value)[name]
-  if (typeof found !== 'string' || found === '') throw invalid(name)
-  return found
+function answerOf<S extends TSchema>(text: string, schema: S): Static<S> {
+  const answer = readForeign(text, schema, answerBytesMax)
+  if (answer === undefined) throw invalid('form that we know')
+  return answer
 }
 
-function oneFrom<const T extends string>(values: readonly T[], value: unknown, name: string): T {
-  const found = values.find((each) => each === value)
-  if (found === undefined) throw invalid(`a valid ${name}`)
-  return found
-}
+const text = Type.String({ minLength: 1, maxLength: 2048 })
+const Started = Type.Object({ session: text, url: text, expiresAt: text })
+const version = Type.Integer({ minimum: 1 })
+const nullable = (pattern: string) => Type.Optional(Type.Union([Type.String({ pattern }), Type.Null()]))
+const evidence = Type.Object({
+  providerReference: text,
+  documents: Type.Array(
+    Type.Object({
+      type: Type.Enum(identity.identityDocuments),
+      issuingCountry: nullable('^[A-Z]{2}$'),
+      expiresOn: nullable('^\\d{4}-\\d{2}-\\d{2}$'),
+    }),
+    { maxItems: 100 },
+  ),
+  fields: Type.Array(Type.Object({ field: text, outcome: Type.Enum(['Matched', 'Mismatched']) }), { maxItems: 100 }),
+})
+const Report = Type.Union([
+  Type.Object({ version, status: Type.Enum(['Open', 'Processing', 'Lapsed']) }),
+  Type.Object({ version, status: Type.Enum(['Approved']), evidence }),
+  Type.Object({ version, status: Type.Enum(['Declined']), reason: Type.Enum(identity.identityReasons), evidence }),
+])
+const Hint = Type.Object({ reference: text, version })
 
 /** A browser opens it, so that `javascript:` and similar schemes are refused. */
-function urlOf(text: string): string {
-  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? '')) throw invalid('an http or https url')
-  return text
+function urlOf(given: string): string {
+  if (!/^https?:$/.test(URL.parse(given)?.protocol ?? '')) throw invalid('http or https url')
+  return given
 }
 
-function timeOf(text: string): Date {
-  const time = new Date(text)
-  if (Number.isNaN(time.getTime())) throw invalid('a time')
+function timeOf(given: string): Date {
+  const time = new Date(given)
+  if (Number.isNaN(time.getTime())) throw invalid('time')
   return time
 }
 
-function versionOf(value: unknown): bigint {
-  const { version } = fieldsOf(value)
-  if (typeof version !== 'number' || !Number.isSafeInteger(version) || version < 1) throw invalid('version')
-  return BigInt(version)
+function readReport(report: Static<typeof Report>): IdentityReport {
+  const read = { ...report, version: BigInt(report.version) }
+  return 'evidence' in read ? { ...read, evidence: readEvidence(read.evidence) } : read
 }
 
-function readReport(json: unknown): IdentityReport {
-  const version = versionOf(json)
-  const { status, reason, evidence } = fieldsOf(json)
-  if (status === 'Approved') return { version, status, evidence: readEvidence(evidence) }
-  if (status === 'Declined')
-    return {
-      version,
-      status,
-      reason: oneFrom(identity.identityReasons, reason, 'reason'),
-      evidence: readEvidence(evidence),
-    }
-  return { version, status: oneFrom(['Open', 'Processing', 'Lapsed'], status, 'status') }
-}
-
-const listOf = (value: unknown, name: string): readonly unknown[] => {
-  if (!Array.isArray(value)) throw invalid(name)
-  return value
-}
-
-function readEvidence(value: unknown): IdentityEvidence {
-  const { documents, fields } = fieldsOf(value)
-  return {
-    providerReference: textOf(value, 'providerReference'),
-    documents: listOf(documents, 'documents').map((each) => {
-      const { type, issuingCountry = null, expiresOn = null } = fieldsOf(each)
-      if (issuingCountry !== null && !(typeof issuingCountry === 'string' && /^[A-Z]{2}$/.test(issuingCountry)))
-        throw invalid('a valid issuingCountry')
-      if (expiresOn !== null && !(typeof expiresOn === 'string' && isDay(expiresOn))) throw invalid('a valid expiresOn')
-      return { type: oneFrom(identity.identityDocuments, type, 'type'), issuingCountry, expiresOn }
-    }),
-    fields: listOf(fields, 'fields').map((each) => ({
-      field: textOf(each, 'field'),
-      outcome: oneFrom(['Matched', 'Mismatched'], fieldsOf(each)['outcome'], 'outcome'),
-    })),
-  }
-}
-
-const isDay = (text: string) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
+const readEvidence = ({ documents, ...found }: Static<typeof evidence>): IdentityEvidence => ({
+  ...found,
+  documents: documents.map(({ type, issuingCountry = null, expiresOn = null }) => {
+    if (expiresOn !== null && Number.isNaN(Date.parse(`${expiresOn}T00:00:00Z`))) throw invalid('valid expiresOn')
+    return { type, issuingCountry, expiresOn }
+  }),
+})
 
 /** Undefined: the body is signed and has another form. */
 function readHint(body: Uint8Array): IdentityHint | undefined {
-  try {
-    const json = parse(Buffer.from(body).toString('utf8'))
-    return { reference: textOf(json, 'reference'), version: versionOf(json) }
-  } catch {
-    return undefined
-  }
+  const hint = readForeign(Buffer.from(body).toString('utf8'), Hint, answerBytesMax)
+  return hint && { reference: hint.reference, version: BigInt(hint.version) }
 }

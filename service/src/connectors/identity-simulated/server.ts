@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { timingSafeEqual } from 'node:crypto'
-import { deliverySignature } from '@partner-payments/wire'
+import { deliverySignature, identity, readForeign, Type } from '@partner-payments/wire'
 import { type Clock, type Log, newId, secondMs } from '../../kernel/index.ts'
 import { pageStyle, simulatorPage } from './page.ts'
 import { createSessions, outcomes, type Session } from './sessions.ts'
@@ -113,15 +113,19 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
+const text = Type.String({ maxLength: 2048 })
+const Request = Type.Object({
+  reference: Type.String({ minLength: 1, maxLength: 255 }),
+  kinds: Type.Array(Type.Enum(identity.identityKinds), { minItems: 1, maxItems: 10 }),
+  subject: Type.Record(Type.String(), text),
+  returnUrl: Type.Union([text, Type.Null()]),
+  webhookUrl: text,
+})
+
 /** Undefined: the request is not one that the provider understands. */
 function requestOf(body: string): Parameters<Sessions['start']>[0] | undefined {
-  try {
-    const { reference, kinds, subject, returnUrl, webhookUrl } = JSON.parse(body) as Session
-    const isValid = reference !== '' && kinds.length > 0 && URL.canParse(webhookUrl)
-    return isValid ? { reference, kinds, subject, returnUrl, webhookUrl } : undefined
-  } catch {
-    return undefined
-  }
+  const asked = readForeign(body, Request, bodyBytesMax)
+  return asked && URL.canParse(asked.webhookUrl) ? asked : undefined
 }
 
 /** The page of a session. */

@@ -1,5 +1,6 @@
 /** The sessions of the simulated provider, and what each outcome makes of one. Kept in a file of lines, the last one of a session counts. */
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, dayMs, randomToken } from '../../kernel/index.ts'
 
 /** The choices of the page. */
@@ -92,7 +93,7 @@ function readLines(file: string | undefined): readonly Session[] {
     .split('\n')
     .flatMap((line) => {
       try {
-        return line === '' ? [] : [JSON.parse(line) as Session]
+        return line === '' ? [] : [ownJson<Session>(line)]
       } catch {
         return []
       }

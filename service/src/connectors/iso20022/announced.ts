@@ -3,6 +3,7 @@
  * references, or by payer, text and day; a sum by its message, its batch, the number of its payments, or because
  * nothing else has its amount.
  */
+import { ownJson } from '@partner-payments/wire'
 import type { Tx } from '../../postgres/index.ts'
 import { assign, makeRoom, type Pair as AnyPair } from './assign.ts'
 import {
@@ -126,14 +127,14 @@ function rememberFacts(): Context['facts'] {
   }
 }
 
-const refsOf = ({ refs }: { readonly refs: string }) => JSON.parse(refs) as Partial<References>
+const refsOf = ({ refs }: { readonly refs: string }) => ownJson<Partial<References>>(refs)
 
 /** The facts that an entry states about its payment. */
 export const rowFacts = ({ bookedOn, refs, counterparty, remittance }: KnownEntry): Facts =>
   factsOf({
     bookedOn,
     references: refsOf({ refs }),
-    counterparty: JSON.parse(counterparty) as Unit['counterparty'],
+    counterparty: ownJson<Unit['counterparty']>(counterparty),
     remittance,
   })
 

@@ -1,4 +1,5 @@
 /** Reads the statements and entries of file-based banks for reconciliation: one interface over their rows, in the caller's snapshot. */
+import { ownJson } from '@partner-payments/wire'
 import type { Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankNotification, PendingReport } from '../../rails/index.ts'
@@ -82,7 +83,7 @@ const matchedByPerson = JSON.stringify({ rule: 'two persons', agreed: ['decision
 const outward: readonly BankNotification['kind'][] = ['payout.settled', 'debit.booked', 'credit.reversed']
 
 function amountIn(kind: BankNotification['kind'], payload: string): Minor | null {
-  const { money } = JSON.parse(payload) as { readonly money?: { readonly amount: string } }
+  const { money } = ownJson<{ readonly money?: { readonly amount: string } }>(payload)
   if (money === undefined) return null
   const amount = BigInt(money.amount)
   return outward.includes(kind) ? -amount : amount

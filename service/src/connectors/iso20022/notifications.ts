@@ -1,4 +1,5 @@
 /** The reports of the connector to settlement: rows of this database, until they are acknowledged. */
+import { ownJson } from '@partner-payments/wire'
 import { type BankNotification, type Connector, untilAborted } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { byShard } from './shards.ts'
@@ -32,7 +33,7 @@ export function createNotificationsOf({
 type Stored = { readonly money?: { readonly currency: string; readonly amount: string } }
 
 function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
-  const { money, ...facts } = JSON.parse(payload) as Stored
+  const { money, ...facts } = ownJson<Stored>(payload)
   const counted = money === undefined ? {} : { money: { ...money, amount: BigInt(money.amount) } }
   return { ...row, ...facts, ...counted } as BankNotification
 }

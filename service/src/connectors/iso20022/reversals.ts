@@ -1,4 +1,5 @@
 /** Reversals of credits by the bank, whose messages may come in any order. */
+import { ownJson } from '@partner-payments/wire'
 import { type Currency, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
@@ -90,7 +91,7 @@ async function matchOfAccount(
   if (first === undefined) return []
   const { account, currency } = first
   const waiting = rows.map((row) => {
-    const { bank, endToEnd, information } = JSON.parse(row.refs) as CreditNames & Pick<Unit, 'information'>
+    const { bank, endToEnd, information } = ownJson<CreditNames & Pick<Unit, 'information'>>(row.refs)
     return { row, names: { bank, endToEnd }, information }
   })
   const names = waiting.map((one) => one.names)

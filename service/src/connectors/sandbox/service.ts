@@ -2,6 +2,7 @@
  * The sandbox bank: accepts instructions, and settles, rejects or returns them asynchronously. Its records are durable,
  * so they survive a kill of the service. It counts how often it receives each instruction.
  */
+import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
@@ -222,7 +223,7 @@ type StoredMoney = { readonly money?: { readonly currency: Currency; readonly am
 
 /** Notifications of earlier versions have no reason code and no money. */
 function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
-  const { money, ...facts } = JSON.parse(payload) as StoredMoney
+  const { money, ...facts } = ownJson<StoredMoney>(payload)
   const reported = money === undefined ? {} : { money: { ...money, amount: BigInt(money.amount) } }
   return { reasonCode: null, ...row, ...facts, ...reported } as BankNotification
 }

@@ -1,5 +1,5 @@
 /** The pull feed: every event of a partner, in the order of fan-out, with or without a subscription. */
-import { eventNames, isEventName, parseJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
+import { eventNames, isEventName, ownJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, Refusal, refuseField } from '../../api/index.ts'
 import { derivedTimeId } from '../../kernel/index.ts'
 import type { EventOutbox, StoredEvent } from '../../events/index.ts'
@@ -48,7 +48,7 @@ function readTypes(text: string | undefined): readonly string[] | undefined {
 type FeedQuery = Static<typeof wire.FeedQuery>
 
 const namesOf = ({ id, type, reference, occurredAt }: StoredEvent) => ({ id, eventType: type, reference, occurredAt })
-const dataOf = ({ data }: StoredEvent) => parseJsonExactly(data) as Record<string, unknown>
+const dataOf = ({ data }: StoredEvent) => ownJsonExactly<Record<string, unknown>>(data)
 
 /** The event ids in the deliveries of the subscription, including future deliveries. */
 const eventIdsOf = async (tx: Tx, partnerId: string, subscriptionId: string, ids: readonly string[]) => {

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { parseJsonExactly, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
+import { ownJsonExactly, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { once, present } from '../../kernel/index.ts'
 import { type OpenApiDocument, servedDocument } from './document.ts'
 import { layout, type NavigationLink } from './layout.ts'
@@ -115,7 +115,7 @@ const linkProblems = (text: string): string =>
 /** Reads what the pages are made from. */
 async function readContent({ sandbox, simulations }: DocsOptions) {
   const source = await readFile(fileURLToPath(import.meta.resolve('@partner-payments/wire/openapi.json')), 'utf8')
-  const document = servedDocument(parseJsonExactly(source) as OpenApiDocument, simulations)
+  const document = servedDocument(ownJsonExactly<OpenApiDocument>(source), simulations)
   return { document, guides: await guidePages({ sandbox }), explained: problemPages(document) }
 }
 

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
 import { bodyFor, code, createSessions } from '../../../../test/support/checkout.ts'
+import { png } from '../../../../test/support/png.ts'
 import { Refusal } from '../../api/index.ts'
+import { drawnLogo } from '../../branding/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { newId } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
 
 let service: Service
 before(async () => {
@@ -133,4 +137,58 @@ test('an erasure takes what was bought', async () => {
   await service.db.transaction((tx) => service.checkout.eraseSessions(tx, partner.partnerId, [session.id]))
   const { description, lineItems } = await service.checkout.payment(token)
   assert.deepEqual([description, lineItems], [null, null])
+})
+
+const rowOf = async (partnerId: string) => {
+  const row = await service.db.row<{ readonly drawn: Uint8Array | null; readonly from: string | null }>(
+    sql`select drawn_logo as drawn, encode(drawn_from, 'hex') as from from checkout.branding where partner_id = ${partnerId}`,
+  )
+  return { drawn: row?.drawn && Buffer.from(row.drawn), from: row?.from }
+}
+
+test('a logo is drawn once, when it is set, and documents embed these bytes', async () => {
+  const { partner } = await open()
+  const { partnerId } = partner
+  const logo = png(1000, 500, { alpha: true })
+  await service.checkout.setBranding(partnerId, { name: 'Grace', logo: logo.toString('base64') })
+  const { drawn, from } = await rowOf(partnerId)
+  assert.deepEqual(drawn, await drawnLogo(logo))
+  assert.equal(from, createHash('sha256').update(logo).digest('hex'))
+  assert.deepEqual((await service.checkout.documentBrand(partnerId))?.logo, drawn)
+  await service.checkout.setBranding(partnerId, { name: 'Hopper' })
+  assert.deepEqual((await rowOf(partnerId)).drawn, drawn, 'another field changes')
+  await service.checkout.setBranding(partnerId, { logo: svg.toString('base64') })
+  assert.equal((await rowOf(partnerId)).drawn, null)
+  assert.equal((await service.checkout.documentBrand(partnerId))?.logo, undefined)
+  await service.checkout.setBranding(partnerId, { logo: null })
+  assert.deepEqual(await rowOf(partnerId), { drawn: null, from: null })
+  assert.equal((await service.checkout.documentBrand(partnerId))?.logo, undefined)
+  await assert.rejects(
+    service.checkout.setBranding(partnerId, { logo: png(2000).toString('base64') }),
+    refusedAt('/logo', 'validation_failed'),
+  )
+})
+
+test('a logo that a version before stored is drawn at its first document, also by many at once, and kept', async () => {
+  const { partner } = await open()
+  const { partnerId } = partner
+  const [first, second] = [png(2000, 2000, { alpha: true }), png(30, 10)]
+  await service.checkout.setBranding(partnerId, { name: 'Grace', logo: svg.toString('base64') })
+  const storedBefore = (logo: Buffer, type: string) =>
+    service.db.run(
+      sql`update checkout.branding set logo = ${logo}, logo_type = ${type} where partner_id = ${partnerId}`,
+    )
+  for (const [logo, type] of [
+    [first, 'image/png'],
+    [second, 'image/png'],
+    [svg, 'image/svg+xml'],
+  ] as const) {
+    await storedBefore(logo, type)
+    const expected = (await drawnLogo(logo)) ?? null
+    const brands = await Promise.all(Array.from({ length: 4 }, () => service.checkout.documentBrand(partnerId)))
+    for (const brand of brands) assert.deepEqual(brand?.logo ?? null, expected)
+    assert.deepEqual((await rowOf(partnerId)).drawn, expected)
+    assert.equal((await rowOf(partnerId)).from, createHash('sha256').update(logo).digest('hex'))
+  }
+  assert.deepEqual((await service.checkout.branding(partnerId)).logo, svg, 'pages show what was set')
 })

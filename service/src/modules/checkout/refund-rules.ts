@@ -1,5 +1,5 @@
 /** Pure: which part of a payment can be refunded, and to which account. */
-import type { payouts } from '@partner-payments/wire'
+import { ownJson, type payouts } from '@partner-payments/wire'
 import { refuseField, Refusal } from '../../api/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import { type IncomingDebtor, isIban, readDomestic } from '../../rails/index.ts'
@@ -46,7 +46,7 @@ type Paid = { readonly paid: Minor; readonly refunded: Minor; readonly currency:
 /** The account that paid, as the bank named it with the payment. Refuses: payer_account_unknown. */
 export function payerOf(debtor: string | null, isErased: boolean): Creditor {
   if (isErased) throw new Refusal('payer_account_unknown', 'The customer was erased, and gets no payments.')
-  const payer = debtor === null ? null : (JSON.parse(debtor) as IncomingDebtor | null)
+  const payer = debtor === null ? null : ownJson<IncomingDebtor | null>(debtor)
   const name = payer?.name.trim() ?? ''
   const account = payer?.account ?? ''
   if (payer === null || name === '' || (!isIban(account) && readDomestic(account) === undefined))

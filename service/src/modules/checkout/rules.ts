@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import {
   type BodyOf,
-  type CheckoutStatus,
   checkout as wire,
+  type CheckoutStatus,
   type FieldError,
+  ownJson,
   type PaymentMethod,
 } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
@@ -92,7 +93,7 @@ export const lineItemsText = (items: readonly LineItem[] | null): string | null 
   items && JSON.stringify(items.map(({ amount, ...item }) => ({ ...item, amount: amount.toString() })))
 
 export function lineItemsOf(text: string | null): readonly LineItem[] | null {
-  const stored = text === null ? null : (JSON.parse(text) as readonly (Omit<LineItem, 'amount'> & { amount: string })[])
+  const stored = text === null ? null : ownJson<readonly (Omit<LineItem, 'amount'> & { amount: string })[]>(text)
   return stored && stored.map((item) => ({ ...item, amount: BigInt(item.amount) }))
 }
 

@@ -2,6 +2,7 @@
  * Erases customers. The request is one transaction: it refuses, or leaves a tombstone with what has to be kept. A loop
  * erases the payments' fields page by page, waits until what is kept is due, and continues where a process ended.
  */
+import { ownJson } from '@partner-payments/wire'
 import { notFound } from '../../api/index.ts'
 import type { Audit, NewRecord } from '../../audit/index.ts'
 import { type Clock, nilId, type Sealer } from '../../kernel/index.ts'
@@ -199,7 +200,7 @@ async function rewriteChanges(tx: Tx, sealer: Sealer, partnerId: string, custome
     const rows = await changesStore.changesOf(tx, partnerId, customerId, before, changesPerPageMax)
     for (const { id, valuesSealed } of rows) {
       const context = changeContext(partnerId, id)
-      const kept = retainedChanges(JSON.parse(sealer.open(valuesSealed, context)) as readonly FieldChange[])
+      const kept = retainedChanges(ownJson<readonly FieldChange[]>(sealer.open(valuesSealed, context)))
       const fields = kept.map(({ field }) => field)
       await store.rewriteChange(tx, partnerId, { id, fields, valuesSealed: sealer.seal(JSON.stringify(kept), context) })
     }

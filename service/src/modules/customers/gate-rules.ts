@@ -1,7 +1,7 @@
 /** Pure: what a customer may do in each state of its verification, and why not. */
 import { Refusal } from '../../api/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
-import { type Capability, capabilities, type VerificationState } from '@partner-payments/wire'
+import { capabilities, type Capability, ownJson, type VerificationState } from '@partner-payments/wire'
 
 /** The largest balance of a customer in each currency, in minor units. A currency without one has no maximum. */
 export type BalancesMax = Readonly<Partial<Record<Currency, Minor>>>
@@ -97,5 +97,5 @@ export const readBalancesMax = (text: string | null): BalancesMax =>
   text === null
     ? {}
     : Object.fromEntries(
-        Object.entries(JSON.parse(text) as Record<string, string>).map(([currency, max]) => [currency, BigInt(max)]),
+        Object.entries(ownJson<Record<string, string>>(text)).map(([currency, max]) => [currency, BigInt(max)]),
       )

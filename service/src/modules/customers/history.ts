@@ -1,5 +1,5 @@
 /** The history of a customer: what each change changed, written in its transaction and read page by page. */
-import { listLimitDefault, type QueryOf } from '@partner-payments/wire'
+import { listLimitDefault, ownJson, type QueryOf } from '@partner-payments/wire'
 import { type Cursors, type Page } from '../../api/index.ts'
 import { newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -40,7 +40,7 @@ export function createHistory(deps: {
   const { db, sealer, cursors } = deps
   const toChange = (partnerId: string, { valuesSealed, fields: _fields, ...row }: store.ChangeRow): Change => ({
     ...row,
-    changes: JSON.parse(sealer.open(valuesSealed, changeContext(partnerId, row.id))) as readonly FieldChange[],
+    changes: ownJson<readonly FieldChange[]>(sealer.open(valuesSealed, changeContext(partnerId, row.id))),
   })
   return {
     append: async (tx, partnerId, { customerId, before, after, changedAt, by }) => {

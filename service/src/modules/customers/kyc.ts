@@ -2,7 +2,7 @@
  * KYC as it is stored: sealed as a whole, under a context that names partner and customer. Also the references by which
  * a request names a customer.
  */
-import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
+import { ownJson, serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import type { Sealer } from '../../kernel/index.ts'
 import type { KycFields } from './rules.ts'
 import type { CustomerRefKind } from './store.ts'
@@ -13,7 +13,7 @@ export function createKycSealer(sealer: Sealer) {
     seal: (partnerId: string, id: string, kyc: KycFields) =>
       sealer.seal(JSON.stringify(kyc), kycContext(partnerId, id)),
     open: (partnerId: string, id: string, kycSealed: Uint8Array) =>
-      JSON.parse(sealer.open(kycSealed, kycContext(partnerId, id))) as KycFields,
+      ownJson<KycFields>(sealer.open(kycSealed, kycContext(partnerId, id))),
     mark: sealer.mark,
   }
 }

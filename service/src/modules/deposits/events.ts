@@ -1,5 +1,5 @@
 /** Maps a deposit to event `data`, one function for each event. A missing plain string is the empty string. */
-import { parseJsonExactly } from '@partner-payments/wire'
+import { ownJsonExactly } from '@partner-payments/wire'
 import { type Minor, writeAmount } from '../../kernel/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 import type { Customer, Payer } from '../customers/index.ts'
@@ -40,7 +40,7 @@ const payer = (debtor: IncomingDebtor) => ({
 
 /** The partner's own object. Numbers keep all their digits. */
 export function customFieldsOf(deposit: Deposit): Record<string, unknown> | null {
-  return deposit.customFields === null ? null : (parseJsonExactly(deposit.customFields) as Record<string, unknown>)
+  return deposit.customFields === null ? null : ownJsonExactly<Record<string, unknown>>(deposit.customFields)
 }
 
 export const created = (deposit: Deposit, customer: Customer, partnerName: string) => ({

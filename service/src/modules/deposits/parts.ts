@@ -8,7 +8,7 @@ import { assert, type Minor, newId, partnerKey, present } from '../../kernel/ind
 import { type AccountName, type Entry, entryOf } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../../rails/index.ts'
-import { checkout } from '@partner-payments/wire'
+import { checkout, ownJson } from '@partner-payments/wire'
 import type { Block } from './inbound.ts'
 import { awaitingParts } from './lifecycle.ts'
 import type { DepositTrigger } from './triggers.ts'
@@ -23,7 +23,7 @@ export type InParts = Deposit & { readonly parts: readonly Part[] }
 export type PartReport = Pick<CaseReport, 'account' | 'remittance' | 'endToEndId'> & { readonly debtor: IncomingDebtor }
 
 export const reportOfPart = ({ report }: Pick<Part, 'report'>): PartReport | undefined =>
-  report === null ? undefined : (JSON.parse(report) as PartReport)
+  report === null ? undefined : ownJson<PartReport>(report)
 
 const sumOf = (parts: readonly Pick<Part, 'amount' | 'status'>[], ...statuses: readonly PartStatus[]): Minor =>
   parts.reduce((sum, { amount, status }) => (statuses.includes(status) ? sum + amount : sum), 0n)
@@ -148,7 +148,7 @@ function arrival(name: string, row: InParts, trigger: Paying, block: Block | und
   const missing = missingOf(row)
   const amount = money.amount < missing ? money.amount : missing
   const debtor =
-    trigger.kind === 'credit' ? trigger.debtor : (JSON.parse(present(row.debtor, 'a payer is named')) as IncomingDebtor)
+    trigger.kind === 'credit' ? trigger.debtor : ownJson<IncomingDebtor>(present(row.debtor, 'a payer is named'))
   const origin = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   const report = { ...origin, debtor }
   const partOf = (status: PartStatus): Part => ({

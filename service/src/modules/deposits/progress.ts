@@ -2,6 +2,7 @@
  * The only writer of a deposit's progress: the engine of lifecycles with the table of deposits. One transaction applies a
  * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
+import { ownJson } from '@partner-payments/wire'
 import { assert, partnerKey, present } from '../../kernel/index.ts'
 import { type Entry, entryOf } from '../../ledger/index.ts'
 import { type Inbound, openToAll, readInbound } from './inbound.ts'
@@ -154,7 +155,7 @@ const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: Deposi
 function caseOfHold({ row: { partnerId, id, currency, amount, debtor, endToEndId }, trigger }: DepositMove): NewCase {
   assert('connector' in trigger, 'a credit is reported by a connector')
   const { connector, id: notificationId, kind } = trigger
-  const [money, payer] = [{ currency, amount }, debtor === null ? null : (JSON.parse(debtor) as IncomingDebtor)]
+  const [money, payer] = [{ currency, amount }, debtor === null ? null : ownJson<IncomingDebtor>(debtor)]
   const report = { kind, money, debtor: payer, endToEndId }
   return { partnerId, id, kind: 'sanctions_hold', connector, notificationId, subject: id, report, booked: money }
 }
@@ -328,7 +329,7 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
 }
 
 const debtorOf = ({ debtor }: store.Deposit) =>
-  JSON.parse(present(debtor, 'an accepted deposit has a debtor')) as IncomingDebtor
+  ownJson<IncomingDebtor>(present(debtor, 'an accepted deposit has a debtor'))
 
 /** The payer of the last part, which comes with its credit. */
 const payerOf = (row: store.Deposit, trigger: DepositTrigger): IncomingDebtor =>

@@ -1,4 +1,5 @@
 /** Screens the names of the customer and of the payer before money is credited. */
+import { ownJson } from '@partner-payments/wire'
 import { after, secondMs } from '../../kernel/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -46,7 +47,7 @@ export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ 
 /** Empty texts: the bank does not say. */
 type ScreenedPayer = Pick<IncomingDebtor, 'name' | 'account' | 'bic' | 'countryCode'>
 const payerIn = (debtor: string | null): ScreenedPayer =>
-  debtor === null ? { name: '', account: '', bic: '', countryCode: '' } : (JSON.parse(debtor) as IncomingDebtor)
+  debtor === null ? { name: '', account: '', bic: '', countryCode: '' } : ownJson<IncomingDebtor>(debtor)
 
 const countriesOf = ({ account, bic, countryCode: country }: ScreenedPayer) =>
   countriesOfAccount({ account, bic, country })

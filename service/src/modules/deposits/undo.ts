@@ -2,6 +2,7 @@
  * Takes a credit away from the deposit that it was matched with by mistake: from the balance, or from the parts of a session that waits for the rest.
  * The money goes to suspense with a case, in which two persons find its owner.
  */
+import { ownJson } from '@partner-payments/wire'
 import { notFound, Refusal } from '../../api/index.ts'
 import { amountText, newId, present } from '../../kernel/index.ts'
 import type { Entry } from '../../ledger/index.ts'
@@ -42,7 +43,7 @@ export const createUndoCredit =
     const part = partToUndo(deposit, partId)
     await stopRefunds(deps, tx, { partnerId, id: deposit.id, partId: part?.id })
     const taken = part ? await takePart(deps, tx, deposit, part) : await takeWhole(deps, tx, deposit)
-    const creditor = JSON.parse(row.creditor ?? '{}') as { readonly iban?: string; readonly walletAddress?: string }
+    const creditor = ownJson<{ readonly iban?: string; readonly walletAddress?: string }>(row.creditor ?? '{}')
     const { connector, money, notificationId } = taken
     const report = {
       ...{ kind: 'credit.booked', undone: reference, account: creditor.iban ?? creditor.walletAddress ?? '' },
@@ -75,7 +76,7 @@ async function takeWhole(deps: DepositsDeps, tx: Tx, deposit: store.Deposit) {
   const notificationId = `undo ${deposit.id}`
   await store.markReversed(tx, deposit, notificationId, deps.clock.now())
   const report = {
-    debtor: deposit.debtor === null ? null : (JSON.parse(deposit.debtor) as IncomingDebtor),
+    debtor: deposit.debtor === null ? null : ownJson<IncomingDebtor>(deposit.debtor),
     endToEndId: deposit.endToEndId === '' ? null : deposit.endToEndId,
     ...(deposit.transactionHash === null ? {} : { transactionHash: deposit.transactionHash }),
   }

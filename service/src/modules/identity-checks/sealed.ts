@@ -1,4 +1,5 @@
 /** The sealed content of identity verifications, and what binds it to its row. */
+import { ownJson } from '@partner-payments/wire'
 import type { Sealer } from '../../kernel/index.ts'
 import type { IdentityEvidence } from '../../identity/index.ts'
 import type { SealedColumn } from '../../postgres/index.ts'
@@ -27,6 +28,6 @@ export const createContentSealer = (sealer: Sealer) => ({
   seal: ({ partnerId, id }: Key, content: Content): Uint8Array =>
     sealer.seal(JSON.stringify(content), contentContext(partnerId, id)),
   open: ({ partnerId, id, contentSealed }: Key & { readonly contentSealed: Uint8Array }): Content =>
-    JSON.parse(sealer.open(contentSealed, contentContext(partnerId, id))) as Content,
+    ownJson<Content>(sealer.open(contentSealed, contentContext(partnerId, id))),
 })
 export type ContentSealer = ReturnType<typeof createContentSealer>

@@ -1,6 +1,6 @@
 /** Pure: the limits that apply to a payout, their periods, and the amounts that remain. */
 import { Refusal } from '../../api/index.ts'
-import type { VerificationState } from '@partner-payments/wire'
+import { ownJson, type VerificationState } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import type { NeededApproval } from './approval-rules.ts'
 import type { Side } from './sides.ts'
@@ -198,7 +198,7 @@ export function readCounted(
 ): readonly (Counter & Pick<Side, 'amount'>)[] {
   const { countedIn, createdAt } = payout
   if (countedIn === null) return []
-  const names = new Set(JSON.parse(countedIn) as readonly string[])
+  const names = new Set(ownJson<readonly string[]>(countedIn))
   return sides.flatMap((side) =>
     countersFor(payout, side.currency, periodStarts(createdAt))
       .filter((counter) => names.has(nameFor(side, counter)))

@@ -6,6 +6,7 @@
  * are locked before all other counters, by approvals and by give-backs alike, so that two batches cannot deadlock.
  */
 import { hash } from 'node:crypto'
+import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { amountText, type Currency, type Minor, partnerKey, personKey } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -92,7 +93,7 @@ function refusalOf({ currency, most, left, resetsAt: until }: BeyondMaximum): Re
 
 /** The changes that give a counted approval back to the day on which it was made. */
 const returnsOf = (returned: Returned) => {
-  const names = new Set(JSON.parse(returned.countedIn) as readonly string[])
+  const names = new Set(ownJson<readonly string[]>(returned.countedIn))
   return sidesOfPayout(returned.payout)
     .filter((side) => names.has(nameFor(side, { scope, period })))
     .flatMap((side) =>

@@ -8,6 +8,7 @@ import {
   type BulkApprovalSnapshot,
   itemText,
   leafOf,
+  ownJson,
   payeeDigestOf,
   type SignedApproval,
   treeOf,
@@ -195,7 +196,7 @@ async function evidence(
   if (confirmation === undefined) return () => undefined
   const items = await itemsOf(deps, waiting)
   const { root, paths } = treeOf(items.map((item) => leafOf(itemText(item))))
-  if ((JSON.parse(confirmation.snapshot) as BulkApprovalSnapshot).payouts !== hex(root))
+  if (ownJson<BulkApprovalSnapshot>(confirmation.snapshot).payouts !== hex(root))
     throw new Refusal(
       'payout_not_awaiting_approval',
       'Other payouts wait than those that were signed. Read them again.',

@@ -5,7 +5,6 @@
  * gives the same bytes, whenever it is written and by how many attempts. A file consists of the parts of one attempt. A
  * statement agrees with the ledger to the minor unit, or it is not made. A deleted report is neither read nor written.
  */
-export { csvCell } from './formats/csv-cell.ts'
 export { reportJobs } from './jobs.ts'
 export { renderReportMail } from './report-mail.ts'
 export { reportsRoutes } from './routes.ts'

@@ -1,4 +1,5 @@
 /** The mails of schedules: a link to a report that is ready, or the reason why there is none. */
+import { ownJson } from '@partner-payments/wire'
 import {
   escapeHtml,
   htmlPage,
@@ -35,7 +36,7 @@ export async function queueReportMails(
   { partnerId, id, kind, format, currency, periodFrom, periodTo }: ReportRow,
   outcome: Outcome,
 ): Promise<void> {
-  const addresses = JSON.parse(schedule.emails) as readonly string[]
+  const addresses = ownJson<readonly string[]>(schedule.emails)
   const expiresAt = 'expiresAt' in outcome ? outcome.expiresAt : null
   const members = await membersByAddress(tx, partnerId, addresses)
   const mails = [...members.values()].map(({ email: address }) => ({

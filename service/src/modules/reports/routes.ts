@@ -1,5 +1,5 @@
 /** Operation id -> verb -> shape. */
-import { reports as wire } from '@partner-payments/wire'
+import { ownJson, reports as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Report, Reports, Schedule } from './service.ts'
@@ -16,7 +16,7 @@ function toWire(report: Report) {
 
 const writeSchedule = writerOf(wire.ReportSchedule)
 const toWireSchedule = ({ emails, nextAt: nextRunAt, ...schedule }: Schedule) =>
-  writeSchedule({ ...schedule, emails: JSON.parse(emails) as string[], nextRunAt })
+  writeSchedule({ ...schedule, emails: ownJson<string[]>(emails), nextRunAt })
 
 export function reportsRoutes(reports: Reports, idempotency: Idempotency): Handlers<'reports'> {
   return {

@@ -1,5 +1,5 @@
 /** Operation id -> verb -> shape, for what a partner reads of its request log. */
-import { requests as wire } from '@partner-payments/wire'
+import { ownJson, requests as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { LoggedRequest, Requests } from '../../requests/index.ts'
 
@@ -34,4 +34,4 @@ export function requestLogRoutes(requests: Requests) {
 
 const writeRequest = writerOf(wire.LoggedRequest)
 const toWireRequest = (row: LoggedRequest) =>
-  writeRequest({ ...row, params: JSON.parse(row.params) as Record<string, string> })
+  writeRequest({ ...row, params: ownJson<Record<string, string>>(row.params) })

@@ -1,5 +1,6 @@
 /** Pure: records as CSV, for the auditor. The last lines of each hold the signed text, from which the other lines are made. */
-import { csvCell } from '../reports/index.ts'
+import { ownJson } from '@partner-payments/wire'
+import { csvCell } from '../../kernel/index.ts'
 import type { Content, Signed } from './content.ts'
 
 const columns = [
@@ -22,7 +23,7 @@ type Line = Partial<Record<(typeof columns)[number], string>> & { readonly line:
 const signedLines = { content: 'signed_content', signature: 'signature', publicKey: 'public_key' } as const
 
 function linesOf({ content: text, signature, publicKey }: Signed): readonly Line[] {
-  const content = JSON.parse(text) as Content
+  const content = ownJson<Content>(text)
   const { requirement, accounts, parts, entries, changedRows } = content
   const sums = [
     ['requirement', requirement.total],

@@ -1,4 +1,5 @@
 /** A day in all its currencies as PDF, for the auditor. The same records give the same bytes. */
+import { ownJson } from '@partner-payments/wire'
 import { accountPdf, type DocumentRow, type DocumentSection } from '../../typesetting/index.ts'
 import { type Content, digestOf, type Signed } from './content.ts'
 
@@ -13,7 +14,7 @@ const groupNames = { own: 'Own money', timing: 'In transit', discrepancy: 'Discr
 
 /** One PDF of one day. The records are of that day. */
 export function safeguardingPdf(records: readonly Signed[]): AsyncGenerator<Uint8Array> {
-  const contents = records.map(({ content }) => JSON.parse(content) as Content)
+  const contents = records.map(({ content }) => ownJson<Content>(content))
   const [first] = contents
   return accountPdf({
     title: 'Safeguarding record',

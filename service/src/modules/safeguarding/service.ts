@@ -1,4 +1,5 @@
 /** The verbs of safeguarding: designated accounts, the computation of a day, its records, and the job that makes them. */
+import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import { type Cases, operatorPartnerId } from '../../cases/index.ts'
@@ -170,7 +171,7 @@ async function askedOf(deps: SafeguardingDeps, day: string, at: Date | undefined
 const recordOf = ({ content: text, ...row }: store.RecordRow): SafeguardingRecord => ({
   ...row,
   text,
-  content: JSON.parse(text) as Content,
+  content: ownJson<Content>(text),
 })
 
 /** Signs and keeps a record, if it finds something else than the last version. The lock makes it once, with two workers as well. */
@@ -184,7 +185,7 @@ function keep(deps: SafeguardingDeps, facts: Facts): Promise<Computed> {
     const now = clock.now()
     const version = (last?.version ?? 0) + 1
     const content: Content = { ...facts, version, previous: last?.digest ?? null, computedAt: now.toISOString() }
-    if (last !== undefined && findingOf(JSON.parse(last.content) as Content) === findingOf(content))
+    if (last !== undefined && findingOf(ownJson<Content>(last.content)) === findingOf(content))
       return { record: recordOf(last), isNew: false }
     const text = JSON.stringify(content)
     const digest = digestOf(text)

@@ -1,5 +1,5 @@
 /** Operation id -> service call and shape. */
-import type { ResponseOf } from '@partner-payments/wire'
+import { ownJson, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, pageOf, readTime } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
@@ -148,7 +148,7 @@ export function toTransaction({ row, timeline }: TransactionView): ResponseOf<'g
   }
 }
 
-const read = (json: string | null) => (json === null ? null : (JSON.parse(json) as Record<string, string>))
+const read = (json: string | null) => (json === null ? null : ownJson<Record<string, string>>(json))
 
 /** Removes the fields that are null. */
 function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {

@@ -1,11 +1,12 @@
 /** The verbs of transactions. Payments (payouts, deposits) call them inside their own database transaction. */
-import type {
-  ErrorKey,
-  Rail,
-  TimelineStep,
-  TransactionCategory,
-  TransactionDirection,
-  TransactionType,
+import {
+  type ErrorKey,
+  ownJson,
+  type Rail,
+  type TimelineStep,
+  type TransactionCategory,
+  type TransactionDirection,
+  type TransactionType,
 } from '@partner-payments/wire'
 import {
   assert,
@@ -238,10 +239,10 @@ function toRows(
 }
 
 function completed(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
-  const opening = JSON.parse(row.timeline) as readonly store.TimelineEntry[]
+  const opening = ownJson<readonly store.TimelineEntry[]>(row.timeline)
   // The transaction ends as it opens: the end has the cause of the opening.
   const { actor = 'worker', record } = present(opening.at(-1), 'a transaction opens with a step')
-  const ending = JSON.parse(entries(steps, 'Completed', now, { actor }, record)) as readonly store.TimelineEntry[]
+  const ending = ownJson<readonly store.TimelineEntry[]>(entries(steps, 'Completed', now, { actor }, record))
   return { ...row, status: 'Completed', timeline: JSON.stringify([...opening, ...ending]) }
 }
 

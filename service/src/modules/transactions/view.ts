@@ -1,4 +1,5 @@
 /** A transaction as it is read: its row, and its timeline taken from the JSON of the row. */
+import { ownJson } from '@partner-payments/wire'
 import type * as store from './store.ts'
 
 export type TransactionView = {
@@ -10,5 +11,5 @@ export type TransactionView = {
 export const view = (row: store.TransactionRow): TransactionView => ({
   row,
   id: row.id,
-  timeline: JSON.parse(row.timeline) as readonly store.TimelineEntry[],
+  timeline: ownJson<readonly store.TimelineEntry[]>(row.timeline),
 })

@@ -1,5 +1,5 @@
 /** The provider of a partner: setting it, proving its domain, removing it. Each change is mailed to all Admins. */
-import type { BodyOf, FieldError } from '@partner-payments/wire'
+import { type BodyOf, type FieldError, ownJson } from '@partner-payments/wire'
 import { type Caller, notFound, Refusal, refuseField, refuseFields } from '../../api/index.ts'
 import { randomBytes } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -100,7 +100,7 @@ const viewOf =
       ...shown,
       redirectUri: redirectUri(partnerId),
       domainRecord: { name: `_partner-payments.${row.emailDomain}`, type: 'TXT', value },
-      roles: row.roleClaim === null ? null : (JSON.parse(roleValues) as store.RoleValues),
+      roles: row.roleClaim === null ? null : ownJson<store.RoleValues>(roleValues),
     }
   }
 

@@ -1,5 +1,5 @@
 /** Single sign-on of a team at the provider that its partner has set. */
-import type { users as wire } from '@partner-payments/wire'
+import { ownJson, type users as wire } from '@partner-payments/wire'
 import { newLinkToken } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -46,7 +46,7 @@ async function providerOf({ sealer, isClosed }: MembersDeps, tx: Tx, partnerId: 
   if (row === undefined || row.domainProvedAt === null || (await isClosed(tx, partnerId))) throw new SignOnFailed('off')
   const { issuer, clientId, roleClaim, emailDomain } = row
   const clientSecret = sealer.open(row.clientSecretSealed, clientSecretContext(partnerId))
-  return { issuer, clientId, clientSecret, roleClaim, emailDomain, roles: JSON.parse(row.roleValues) as RoleValues }
+  return { issuer, clientId, clientSecret, roleClaim, emailDomain, roles: ownJson<RoleValues>(row.roleValues) }
 }
 
 export function createTeamSingleSignOn(deps: MembersDeps): TeamSingleSignOn {

@@ -4,6 +4,7 @@ import {
   eventNames,
   events,
   isExtensionEvent,
+  ownJson,
   type Static,
   type webhooks,
 } from '@partner-payments/wire'
@@ -25,7 +26,7 @@ const describe = (name: EventName): Static<typeof webhooks.EventType> => ({
   emitted: !isExtensionEvent(name),
   version: 2,
   // The conversion to text removes the functions and symbols of the schema library.
-  properties: plainSchema(JSON.parse(JSON.stringify(events[name].data.properties)) as Json) as Record<string, unknown>,
+  properties: plainSchema(ownJson<Json>(JSON.stringify(events[name].data.properties))) as Record<string, unknown>,
 })
 
 export const eventTypes = eventNames.map(describe)

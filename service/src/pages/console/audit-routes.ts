@@ -1,5 +1,5 @@
 /** The audit log, made of the operations that read it: records, one record with its proof, and the signed heads. */
-import type { AuditHeadContent, ResponseOf } from '@partner-payments/wire'
+import { type AuditHeadContent, ownJson, type ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../api/index.ts'
 import { momentOfId } from '../../kernel/index.ts'
 import {
@@ -70,12 +70,12 @@ const provedReference = ({ caller }: Person, { action, subject }: AuditRecord): 
   action === stepsAction && caller.permissions.includes('transactions:read') ? subject['reference'] : undefined
 
 const headOf = (content: string) => {
-  const { from, to, firstSequence, lastSequence, root } = JSON.parse(content) as AuditHeadContent
+  const { from, to, firstSequence, lastSequence, root } = ownJson<AuditHeadContent>(content)
   return { from: new Date(from), to: new Date(to), firstSequence, lastSequence, root }
 }
 
 function placeOf(view: Person['view'], id: string, reference: string, proof: Proof): RecordProof {
-  const proved = proof.records.find(({ content }) => (JSON.parse(content) as { readonly id: string }).id === id)
+  const proved = proof.records.find(({ content }) => ownJson<{ readonly id: string }>(content).id === id)
   const head = proved && proof.heads[proved.head]
   if (proved === undefined || head === undefined) return { state: 'pending' }
   const { sequence } = proved

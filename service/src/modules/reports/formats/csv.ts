@@ -1,6 +1,6 @@
 /** CSV by RFC 4180: UTF-8 without a byte order mark, CRLF, a header line. Numbers are never changed, so that a negative one stays. */
 import type { Columns, Content, Row } from '../contents/content.ts'
-import { csvCell } from './csv-cell.ts'
+import { csvCell } from '../../../kernel/index.ts'
 
 const columnsOf = (columns: Columns) => Object.entries(columns).filter(([, type]) => type !== 'json')
 
