@@ -92,9 +92,13 @@ export type Credit = {
   readonly account: string
   readonly money: Money
   readonly debtor: IncomingDebtor
-  /** The payer's text. It may contain a creditor reference (ISO 11649). */
   readonly remittance: string | null
   readonly endToEndId: string | null
+  /**
+   * The creditor references (ISO 11649) that the message may name, the surest first: each list counts alone if one of it is known.
+   * Absent: they are read from the texts above. Empty: no text of the message may choose the owner of the money.
+   */
+  readonly creditorReferences?: readonly (readonly string[])[]
   /** Set on a blockchain. */
   readonly transactionHash?: string
   /** How the money came. Absent: by the usual method of the currency. */

@@ -149,7 +149,7 @@ function difference(
       facts: { why: 'unknown_debit', account, money, details },
     }
   const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
-  const credit = { account, money, debtor, remittance: details, endToEndId: null }
+  const credit = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
   return { ...origin, partnerId: operatorId, kind: 'credit.booked', facts: credit }
 }
 
@@ -255,7 +255,7 @@ function failureOf({ returned, isReversal }: Unit) {
 
 /** `isForPeople`: none of its texts may choose the owner of the money. */
 function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPeople: boolean): Match {
-  const { account, creditedAccount, counterparty, references, remittance } = unit
+  const { account, creditedAccount, counterparty, references, remittance, creditorReferences } = unit
   const isNamed = creditedAccount !== account.iban
   const facts = {
     account: isForPeople ? account.iban : creditedAccount,
@@ -263,6 +263,7 @@ function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPe
     debtor: debtorOf(counterparty),
     remittance: isForPeople ? null : remittance,
     endToEndId: references.endToEnd,
+    creditorReferences: isForPeople ? [] : creditorReferences,
   }
   return {
     kind: isForPeople ? 'unknown' : 'credit',
@@ -300,7 +301,7 @@ export function possiblyAnnounced(
   const report: Report =
     unit.amount < 0n
       ? { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money: facts.money, details } }
-      : { ...named, kind: 'credit.booked', facts: { ...facts, remittance: details } }
+      : { ...named, kind: 'credit.booked', facts: { ...facts, remittance: details, creditorReferences: [] } }
   const subject = { partnerId: operatorId, id: doubt.id }
   return { kind: 'unknown', subject, score: 0, matchedBy: matchText(['amount'], ['announced']), reports: [report] }
 }

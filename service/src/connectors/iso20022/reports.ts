@@ -1,6 +1,6 @@
 /** Reports to settlement, as rows. The id of a report is derived from its content, so that a repetition adds none. */
 import type { ErrorKey } from '@partner-payments/wire'
-import type { PayeeResult } from '../../iso20022/index.ts'
+import type { NamedReferences, PayeeResult } from '../../iso20022/index.ts'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/index.ts'
@@ -8,6 +8,8 @@ import { byShard } from './shards.ts'
 import { insertNotifications, type NewNotification } from './store-notifications.ts'
 
 type Failure = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string | null }
+/** Each maker says whether the texts of the bank may choose the owner of the money. */
+type CreditFacts = Credit & { readonly creditorReferences: NamedReferences }
 export type Report = {
   readonly partnerId: string
   readonly id: string
@@ -18,7 +20,7 @@ export type Report = {
   | { readonly kind: 'payout.settled'; readonly facts: { readonly money?: Money } }
   | { readonly kind: 'payout.payee_checked'; readonly facts: { readonly payee: PayeeResult } }
   | { readonly kind: 'payout.rejected' | 'payout.returned'; readonly facts: Failure & { readonly money?: Money } }
-  | { readonly kind: 'credit.booked'; readonly facts: Credit }
+  | { readonly kind: 'credit.booked'; readonly facts: CreditFacts }
   | { readonly kind: 'credit.reversed'; readonly facts: { readonly money: Money; readonly details: string } }
   | { readonly kind: 'debit.booked'; readonly facts: Debit }
   | {
