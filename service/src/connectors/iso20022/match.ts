@@ -1,7 +1,7 @@
 /** Matches bookings: each gets one meaning, its certainty, and the reports about it. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
-import type { DebitReason, Money } from '../../rails/index.ts'
+import { bankTextOf, type DebitReason, type Money } from '../../rails/index.ts'
 import { debtorOf } from './counterparty.ts'
 import { isOwnEndToEndId, paymentName } from './ids.ts'
 import { oddity, type Report, settledId } from './reports.ts'
@@ -245,12 +245,13 @@ function matchReturn(context: MatchContext, placed: Placed, { sent, score, agree
 
 function failureOf({ returned, isReversal }: Unit) {
   const reasonCode = returned?.code ?? null
+  const bankText = returned === null ? null : bankTextOf([returned.text])
   if (reasonCode === null) {
     const details = isReversal ? 'The bank cancelled the payment.' : 'The bank returned the payment.'
-    return { errorKey: 'BankRejection', details, reasonCode } as const
+    return { errorKey: 'BankRejection', details, reasonCode, bankText } as const
   }
   const { errorKey, details } = reasonOf(reasonCode)
-  return { errorKey, details, reasonCode }
+  return { errorKey, details, reasonCode, bankText }
 }
 
 /** `isForPeople`: none of its texts may choose the owner of the money. */

@@ -50,6 +50,16 @@ const all: PersonalColumns = {
   erased: { ...details.erased, creditor: null, debtor: null, description: null, user_reference: null },
 }
 
+/** The words of a bank about a step may name a person. */
+async function eraseBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx.run(sql`/* transactions.eraseBankTexts */
+    update transactions.transactions
+    set timeline = (
+      select jsonb_agg(entry - 'bankText' order by place) from jsonb_array_elements(timeline) with ordinality as steps (entry, place))
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and timeline @? '$[*].bankText'`)
+}
+
 /**
  * Erases the partner's own fields, or everything that names a person or is free text. This is not a change of the
  * payment: the time of the last change stays.
@@ -61,4 +71,5 @@ export async function eraseFields(
   scope: 'details' | 'all',
 ): Promise<void> {
   await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
+  if (scope === 'all') await eraseBankTexts(tx, partnerId, ids)
 }
