@@ -60,7 +60,7 @@ const book = async (minor: bigint, detail: Partial<EntryDetail>) => {
   await bank.work()
 }
 
-/** What the partner reads: the steps with words of the bank, and the event. */
+/** Reads the steps with words of the bank, the event, and the details of the payout. */
 async function readBy({ payout }: Sent) {
   const { partnerId, caller } = partner
   const call = { caller, params: { reference: payout.reference }, query: {}, body: undefined }

@@ -142,7 +142,8 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       matchingStore.waitingOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
     namedIn: async (tx, partnerId, texts) => {
       const references = namedInTexts(...texts).flat()
-      return references.length === 0 ? [] : matchingStore.depositsNamed(tx, partnerId, references)
+      const found = references.length === 0 ? [] : await matchingStore.depositsNamed(tx, references)
+      return found.filter((deposit) => partnerId === undefined || deposit.partnerId === partnerId)
     },
     moneyOfCredit: store.moneyOfCredit,
     processReversal: createReverse({ ...deps, withdraw: apply.withdraw }),

@@ -36,20 +36,13 @@ export type WaitingDeposit = {
 
 const facts = sql`partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at`
 
-/** The deposits of a partner, or of all, that creditor references name. */
-export function depositsNamed(
-  tx: Tx,
-  partnerId: string | undefined,
-  references: readonly string[],
-): Promise<readonly WaitingDeposit[]> {
-  const named = sql`creditor_reference = any(${references}::text[])`
-  if (partnerId !== undefined)
-    return tx.rows<WaitingDeposit>(sql`/* deposits.depositsNamed */
-      select ${facts} from deposits.deposits where partner_id = ${partnerId} and ${named}`)
+/** The deposits that creditor references name, of all partners. */
+export function depositsNamed(tx: Tx, references: readonly string[]): Promise<readonly WaitingDeposit[]> {
   return tx.rows<WaitingDeposit>(
     acrossPartners(
       'finds deposits by what a payer wrote, which does not name the partner, by an index',
-      sql`/* deposits.depositsNamedAnywhere */ select ${facts} from deposits.deposits where ${named}`,
+      sql`/* deposits.depositsNamed */
+        select ${facts} from deposits.deposits where creditor_reference = any(${references}::text[])`,
     ),
   )
 }

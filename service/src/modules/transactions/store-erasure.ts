@@ -1,5 +1,6 @@
 /** The SQL by which an erasure of a customer reads and writes its transactions. */
 import { erasePersonal, type PersonalColumns, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import type { TimelineEntry } from './store.ts'
 
 /** Some of a customer's transactions that are pending, the newest first. */
 export async function pendingOf(
@@ -50,14 +51,21 @@ const all: PersonalColumns = {
   erased: { ...details.erased, creditor: null, debtor: null, description: null, user_reference: null },
 }
 
+type Told = { readonly id: string; readonly timeline: string }
+
+/** Locks the transactions that have words of a bank: few. */
+function lockBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Told[]> {
+  return tx.rows<Told>(sql`/* transactions.lockBankTexts */
+    select id, timeline from transactions.transactions
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and timeline @? '$[*].bankText' order by id for update`)
+}
+
 /** The words of a bank about a step may name a person. */
-async function eraseBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
-  await tx.run(sql`/* transactions.eraseBankTexts */
-    update transactions.transactions
-    set timeline = (
-      select jsonb_agg(entry - 'bankText' order by place) from jsonb_array_elements(timeline) with ordinality as steps (entry, place))
-    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and timeline @? '$[*].bankText'`)
+async function eraseBankText(tx: Tx, partnerId: string, { id, timeline }: Told): Promise<void> {
+  const entries = JSON.parse(timeline) as readonly TimelineEntry[]
+  const kept = JSON.stringify(entries.map(({ bankText: _erased, ...entry }) => entry))
+  await tx.run(sql`/* transactions.eraseBankText */
+    update transactions.transactions set timeline = ${kept}::jsonb where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /**
@@ -71,5 +79,6 @@ export async function eraseFields(
   scope: 'details' | 'all',
 ): Promise<void> {
   await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
-  if (scope === 'all') await eraseBankTexts(tx, partnerId, ids)
+  if (scope === 'all' && ids.length > 0)
+    for (const told of await lockBankTexts(tx, partnerId, ids)) await eraseBankText(tx, partnerId, told)
 }
