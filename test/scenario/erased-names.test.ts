@@ -125,6 +125,17 @@ const recallOf = ({ id }: { readonly id: string }): Request => ({
   body: { reason: 'FRAD', text: `${payeeName} has forged the invoice.` },
 })
 
+/** The bank of the payee says by whom the money is kept. */
+async function answerRecall(partnerId: string, payout: { readonly id: string }) {
+  const [recall] = await service.recalls.list(partnerId, payout.id)
+  const answer = { accepted: false, reasonCode: 'NARR', bankText: `${payeeName} keeps the money` } as const
+  const instructionId = recall?.instructionId ?? ''
+  assert.equal(
+    await service.recalls.answered({ partnerId, recallId: recall?.id ?? '', instructionId, ...answer }),
+    true,
+  )
+}
+
 /** Two persons note the cases: their money stays in suspense in this test. */
 async function resolveCases(): Promise<void> {
   for (const { partnerId, id } of await service.cases.list(undefined, 10))
@@ -192,6 +203,9 @@ async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<Retu
   const [sent] = await service.db.rows<{ endToEndId: string }>(sql`select end_to_end_id from rails.iso_instructions`)
   const paid = { creditor: { name: payeeName }, references: { endToEndId: sent?.endToEndId ?? '' } }
   await folders.put('paid.xml', reportXml([entryOf(-1_00n, { details: [paid] })]))
+  await bank.work()
+  const back = { ...paid, returned: { code: 'NARR', texts: [`${payeeName} does not accept it`] } }
+  await folders.put('back.xml', reportXml([entryOf(1_00n, { details: [back] })]))
   await sendCredit(service, iban, name)
   await sendCredit(service, 'DE02120300000000202051', name)
   const detail = { debtor: { name }, remittanceLines: ['Vexbridge'], references: { endToEndId: 'E1' } }
@@ -222,6 +236,8 @@ const underDuty: Readonly<Record<string, string>> = {
   'customers.changes.values_sealed': 'who the customer was: AMLD, Art. 40, until the end of the erasure',
   'customers.customers.kyc_sealed': 'who the customer was: AMLD, Art. 40, until the end of the erasure',
   'deposits.deposits.debtor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
+  'payouts.payouts.error_details': 'the words of the bank about a payment, with it, until the end of the erasure',
+  'payouts.recalls.answer_text': 'the words of the bank about a recall, with the payment, until the end of the erasure',
   'payouts.recalls.details': 'why a payment was asked back, with the payment, until the end of the erasure',
   'payouts.payouts.creditor_name': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
   'rails.chain_transfers.creditor_name':
@@ -234,6 +250,7 @@ const underDuty: Readonly<Record<string, string>> = {
   'rails.iso_instructions.creditor_name': 'what was sent to the bank, until the end of the erasure',
   'transactions.transactions.creditor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
   'transactions.transactions.debtor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
+  'transactions.transactions.timeline': 'the words of the bank about a payment, with it, until the end of the erasure',
 }
 
 /** What no erasure and no age of a payment ends. */
@@ -257,6 +274,7 @@ test('after an erasure the names stand only where a duty keeps them, and nowhere
   await addChainTransfer(partnerId, instructionIdOf(payout))
   await addBankRecall(partnerId)
   await made.call('createPayoutRecall', (made.requests['createPayoutRecall'] = recallOf(payout)))
+  await answerRecall(partnerId, payout)
   const before = await placesOf(service, words)
   for (const place of [...everywhere, ...Object.keys(underDuty), ...Object.keys(always)])
     assert.ok(before.includes(place), `no name was in ${place}`)

@@ -70,6 +70,11 @@ export const PayoutRecall = closed({
     ),
     'Answer of the bank: the reason of a refusal, or a remark. Absent if it gave no code.',
   ),
+  bankText: described(
+    optional(Type.String()),
+    "The bank's own words in its answer, in its language: one line of plain text, at most 500 characters. " +
+      'Absent if it gave none, and after the erasure of the customer.',
+  ),
   expiredAt: described(
     optional(Timestamp),
     'When the time for the answer ended without one. It stays if an answer comes later.',

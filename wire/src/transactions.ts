@@ -273,6 +273,11 @@ export const TransactionTimeline = closed({
           ),
           'Reason that the bank gave for the step. For `RecallRequested`: the reason of the request. Absent if there is no code.',
         ),
+        bankText: described(
+          optional(Type.String()),
+          "The bank's own words about the reason, in its language: one line of plain text, at most 500 characters. " +
+            'Absent if it gave none, and after the erasure of the customer.',
+        ),
         recallId: described(
           optional(Uuid),
           'The recall that the step is of, or by which the money came back. Absent for other steps.',

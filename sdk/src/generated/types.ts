@@ -1667,6 +1667,8 @@ export type TransactionTimeline = {
       /** Meaning of the code. */
       readonly text: string
     }
+    /** The bank's own words about the reason, in its language: one line of plain text, at most 500 characters. Absent if it gave none, and after the erasure of the customer. */
+    readonly bankText?: string
     /** The recall that the step is of, or by which the money came back. Absent for other steps. */
     readonly recallId?: string
   })[]
@@ -4427,6 +4429,8 @@ export type OperationResults = {
       /** Meaning of the code. */
       readonly text: string
     }
+    /** The bank's own words in its answer, in its language: one line of plain text, at most 500 characters. Absent if it gave none, and after the erasure of the customer. */
+    readonly bankText?: string
     /** When the time for the answer ended without one. It stays if an answer comes later. */
     readonly expiredAt?: string
     /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
@@ -4476,6 +4480,8 @@ export type OperationResults = {
         /** Meaning of the code. */
         readonly text: string
       }
+      /** The bank's own words in its answer, in its language: one line of plain text, at most 500 characters. Absent if it gave none, and after the erasure of the customer. */
+      readonly bankText?: string
       /** When the time for the answer ended without one. It stays if an answer comes later. */
       readonly expiredAt?: string
       /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
@@ -4524,6 +4530,8 @@ export type OperationResults = {
       /** Meaning of the code. */
       readonly text: string
     }
+    /** The bank's own words in its answer, in its language: one line of plain text, at most 500 characters. Absent if it gave none, and after the erasure of the customer. */
+    readonly bankText?: string
     /** When the time for the answer ended without one. It stays if an answer comes later. */
     readonly expiredAt?: string
     /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
@@ -8353,6 +8361,8 @@ export type Namespaces = {
       /** Meaning of the code. */
       readonly text: string
     }
+    /** The bank's own words in its answer, in its language: one line of plain text, at most 500 characters. Absent if it gave none, and after the erasure of the customer. */
+    readonly bankText?: string
     /** When the time for the answer ended without one. It stays if an answer comes later. */
     readonly expiredAt?: string
     /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
@@ -8410,6 +8420,8 @@ export type Namespaces = {
         /** Meaning of the code. */
         readonly text: string
       }
+      /** The bank's own words in its answer, in its language: one line of plain text, at most 500 characters. Absent if it gave none, and after the erasure of the customer. */
+      readonly bankText?: string
       /** When the time for the answer ended without one. It stays if an answer comes later. */
       readonly expiredAt?: string
       /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
@@ -8466,6 +8478,8 @@ export type Namespaces = {
       /** Meaning of the code. */
       readonly text: string
     }
+    /** The bank's own words in its answer, in its language: one line of plain text, at most 500 characters. Absent if it gave none, and after the erasure of the customer. */
+    readonly bankText?: string
     /** When the time for the answer ended without one. It stays if an answer comes later. */
     readonly expiredAt?: string
     /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */

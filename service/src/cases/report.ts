@@ -16,6 +16,8 @@ export type CaseReport = {
   }
   readonly remittance?: string | null
   readonly endToEndId?: string | null
+  /** The creditor references that the message may name, the surest first. */
+  readonly creditorReferences?: readonly (readonly string[])[]
   readonly transactionHash?: string
   readonly details?: string
   /** The refunds of a payment that its bank has taken back, as they were then. */

@@ -11,6 +11,13 @@ export {
   type StatementEntry,
   type TransactionCode,
 } from './camt053.ts'
+export {
+  creditorReferenceOf,
+  isCreditorReference,
+  namedInPayment,
+  namedInTexts,
+  type NamedReferences,
+} from './creditor-reference.ts'
 export type { MessageKind, MessageName } from './messages.ts'
 export type * from './model-report.ts'
 export type * from './model.ts'

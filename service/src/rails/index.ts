@@ -21,6 +21,7 @@ export {
   type FileStatement,
 } from './bank-files.ts'
 export type { BankSimulator, BankStep, PayerFacts } from './bank-simulator.ts'
+export { bankTextCharsMax, bankTextOf, withBankText } from './bank-text.ts'
 export type {
   BankBooks,
   BankEntry,

@@ -29,16 +29,16 @@ export type Instruction = {
 /**
  * Accepted: on a blockchain with the hash of the transaction. `notBefore`: the connector keeps the instruction and has not handed it to the
  * bank; it is asked again (`find`) at that time. Refused: `details` is a sentence for the partner, `reasonCode` the bank's own code
- * (ISO 20022 ExternalStatusReason1Code).
+ * (ISO 20022 ExternalStatusReason1Code), and `bankText` its own words.
  */
 export type Acknowledgement =
   | { readonly accepted: true; readonly transactionHash?: string; readonly notBefore?: Date }
-  | {
+  | ({
       readonly accepted: false
       readonly errorKey: ErrorKey
       readonly details: string
       readonly reasonCode: string | null
-    }
+    } & BankText)
 
 /** `unknown`: the bank may have the instruction or not. It is asked (`find`) before the instruction is sent again. */
 export type InstructionOutcome = Acknowledgement | 'unknown'
@@ -79,6 +79,9 @@ export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: st
 /** The result of a bank's verification of the payee. `unchecked`: the bank of the payee gave no result. */
 export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
 
+/** The bank's own words about a reason (`bankTextOf`), in its language. Absent or null: it gave none. */
+type BankText = { readonly bankText?: string | null }
+
 /** The money that the bank booked. Absent: the bank does not say, and the instructed money is assumed. */
 type Reported = { readonly money?: Money }
 export type Money = { readonly currency: Currency; readonly amount: Minor }
@@ -92,9 +95,13 @@ export type Credit = {
   readonly account: string
   readonly money: Money
   readonly debtor: IncomingDebtor
-  /** The payer's text. It may contain a creditor reference (ISO 11649). */
   readonly remittance: string | null
   readonly endToEndId: string | null
+  /**
+   * The creditor references (ISO 11649) that the message may name, the surest first: each list counts alone if one of it is known.
+   * Absent: they are read from the texts above. Empty: no text of the message may choose the owner of the money.
+   */
+  readonly creditorReferences?: readonly (readonly string[])[]
   /** Set on a blockchain. */
   readonly transactionHash?: string
   /** How the money came. Absent: by the usual method of the currency. */
@@ -115,25 +122,26 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
       readonly errorKey: ErrorKey
       readonly details: string
       readonly reasonCode: string | null
-    } & Reported)
+    } & Reported &
+      BankText)
   /** The bank has compared the payee's name with its account. The payment goes on, or another report ends it. */
-  | { readonly kind: 'payout.payee_checked'; readonly payee: PayeeResult }
+  | ({ readonly kind: 'payout.payee_checked'; readonly payee: PayeeResult } & BankText)
   | { readonly kind: 'deposit.initiated'; readonly payer?: PayerOrigin }
   | { readonly kind: 'deposit.submitted' }
   | ({ readonly kind: 'deposit.settled' } & Reported)
   | { readonly kind: 'deposit.accepted'; readonly debtor: IncomingDebtor }
-  | { readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null }
+  | ({ readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null } & BankText)
   | ({ readonly kind: 'credit.booked' } & Credit)
   /** The money of a credit is gone: the bank cancelled its booking, or the blockchain dropped the block. `subjectId`: the credit. */
   | { readonly kind: 'credit.reversed'; readonly money: Money; readonly details: string }
   | ({ readonly kind: 'debit.booked' } & Debit)
   /** The answer to a recall, which is the subject. Money that comes back by it is reported as `payout.returned`. */
-  | {
+  | ({
       readonly kind: 'recall.answered'
       readonly instructionId: string
       readonly accepted: boolean
       readonly reasonCode: string | null
-    }
+    } & BankText)
   /** A message of the bank is inconsistent, and moved no money. `details`: a sentence for the operator. */
   | { readonly kind: 'oddity'; readonly what: Oddity; readonly details: string }
 )

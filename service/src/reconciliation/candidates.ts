@@ -50,9 +50,10 @@ export async function candidatesFor(
 function moneyOf(
   { openedAt, subject }: CaseRow,
   { currency, amount }: { readonly currency: Money['currency']; readonly amount: Minor },
-  { debtor, remittance, endToEndId, details }: CaseReport,
+  { debtor, remittance, endToEndId, details, creditorReferences = [] }: CaseReport,
 ): Money {
-  const texts = [subject, remittance ?? '', endToEndId ?? '', details ?? ''].filter((text) => text !== '')
+  const said = [subject, remittance ?? '', endToEndId ?? '', details ?? '', ...creditorReferences.flat()]
+  const texts = said.filter((text) => text !== '')
   return { currency, amount, account: debtor?.account ?? '', name: debtor?.name ?? '', texts, on: openedAt }
 }
 

@@ -1,4 +1,5 @@
 /** Payments of ours that an unexplained booking of a bank may belong to. */
+import { operatorPartnerId } from '../cases/index.ts'
 import { type Clock, dayMs } from '../kernel/index.ts'
 import type { AccountOwner, Deposits } from '../modules/deposits/index.ts'
 import { payoutsOfAmount } from '../modules/payouts/index.ts'
@@ -7,7 +8,7 @@ import type { Candidate, CandidateSources } from '../reconciliation/index.ts'
 
 export type CandidatesDeps = {
   readonly clock: Clock
-  readonly deposits: Pick<Deposits, 'waitingOfAmount'>
+  readonly deposits: Pick<Deposits, 'namedIn' | 'waitingOfAmount'>
   /** Finds the owners of accounts: IBANs of customers, addresses of wallets. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
@@ -15,20 +16,24 @@ export type CandidatesDeps = {
 const candidateDays = 30
 
 export const createCandidateSources = ({ deposits, ownersOf, clock }: CandidatesDeps): CandidateSources => ({
-  incoming: async (tx, { currency, amount }, credited, partnerId) => {
+  incoming: async (tx, { currency, amount, texts }, credited, partnerId) => {
     const owner = credited === '' ? undefined : (await ownersOf(tx, [credited])).get(credited)
     const since = new Date(clock.now().getTime() - candidateDays * dayMs)
-    const waiting = await deposits.waitingOfAmount(tx, owner?.partnerId ?? partnerId, { currency, amount }, since)
+    const ofPartner = owner?.partnerId ?? (partnerId === operatorPartnerId ? undefined : partnerId)
+    const named = await deposits.namedIn(tx, ofPartner, texts)
+    const waiting = await deposits.waitingOfAmount(tx, ofPartner ?? partnerId, { currency, amount }, since)
     return [
       ...(owner === undefined ? [] : [ownerCandidate(owner, currency, credited)]),
-      ...waiting.map(({ createdAt: on, reference, endToEndId, creditorReference, ...row }): Candidate => ({
-        ...row,
-        kind: 'deposit',
-        account: '',
-        name: '',
-        references: [reference, endToEndId, ...(creditorReference === null ? [] : [creditorReference])],
-        on,
-      })),
+      ...[...named, ...waiting].map(
+        ({ createdAt: on, reference, endToEndId, creditorReference, ...row }): Candidate => ({
+          ...row,
+          kind: 'deposit',
+          account: '',
+          name: '',
+          references: [reference, endToEndId, ...(creditorReference === null ? [] : [creditorReference])],
+          on,
+        }),
+      ),
     ]
   },
   outgoing: async (tx, { currency, amount, on }, partnerId) => {

@@ -8,7 +8,7 @@ import { endToEndIdSent, instructionIdOf, type PayoutClaim } from '../modules/pa
 import type { Acknowledgement, CallOptions, Connector, Instruction, InstructionOutcome } from '../rails/index.ts'
 import { endOfCall, inTime, late } from './calls.ts'
 import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
-import { withCode } from './reasons.ts'
+import { asTold } from './reasons.ts'
 
 /** How many sets a worker claims after it has lost payouts to another one. */
 const setsAfterLoss = 50
@@ -238,7 +238,7 @@ async function record(
   await eachOrLog(bank, answers, ({ attempt, outcome }) =>
     outcome === 'unknown'
       ? payouts.unreachable(attempt)
-      : payouts.answered(attempt, outcome.accepted ? outcome : withCode(outcome)),
+      : payouts.answered(attempt, outcome.accepted ? outcome : asTold(outcome)),
   )
 }
 

@@ -6,7 +6,7 @@ import { endOfCall, inTime } from './calls.ts'
 import type { Applied } from '../lifecycle/index.ts'
 import type { NotificationOutcome, SettlementDeps, Source } from './deps.ts'
 import { openCase } from './suspense.ts'
-import { withCode } from './reasons.ts'
+import { asTold, plainText } from './reasons.ts'
 
 const notificationsPerStepMax = 5000
 const notificationsPerStepMin = 200
@@ -177,8 +177,9 @@ type RecallAnswer = Extract<BankNotification, { readonly kind: 'recall.answered'
 /** An answer moves no money. An answer that is not about a partner's recall is about a request of the operator. */
 async function applyToRecall({ recalls }: SettlementDeps, notification: RecallAnswer): Promise<boolean> {
   const { partnerId, subjectId: recallId, instructionId, accepted, reasonCode } = notification
+  const bankText = plainText(notification.bankText)
   if (![partnerId, recallId, instructionId].every(isUuid)) return false
-  return recalls.answered({ partnerId, recallId, instructionId, accepted, reasonCode })
+  return recalls.answered({ partnerId, recallId, instructionId, accepted, reasonCode, bankText })
 }
 
 type PayeeCheck = Extract<BankNotification, { readonly kind: 'payout.payee_checked' }>
@@ -186,10 +187,10 @@ type PayeeCheck = Extract<BankNotification, { readonly kind: 'payout.payee_check
 /** A result for a payee moves no money. One about a return of a case, or about an ended payout, is no news. */
 async function applyPayeeCheck(
   { payouts }: SettlementDeps,
-  { partnerId, subjectId: instructionId, payee }: PayeeCheck,
+  { partnerId, subjectId: instructionId, payee, bankText }: PayeeCheck,
 ): Promise<boolean> {
   if (![partnerId, instructionId].every(isUuid)) return false
-  return payouts.payeeChecked({ partnerId, instructionId }, payee)
+  return payouts.payeeChecked({ partnerId, instructionId }, payee, plainText(bankText))
 }
 
 /** Applies a report to a payout; if there is none, to a return of a case. */
@@ -202,7 +203,7 @@ async function applyToReturn(
   if (kind !== 'payout.settled' && kind !== 'payout.rejected' && kind !== 'payout.returned') return 'unknown'
   if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
   const { money } = notification
-  const told = 'errorKey' in notification ? { details: withCode(notification).details } : {}
+  const told = 'errorKey' in notification ? { details: asTold(notification).details } : {}
   return returns.reported({ kind, partnerId, id, subjectId, connector, ...(money ? { money } : {}), ...told })
 }
 
@@ -226,16 +227,16 @@ async function applyToSubject(
     case 'payout.settled':
       return payouts.settled({ ...reporting, transactionHash: notification.transactionHash })
     case 'payout.rejected':
-      return payouts.rejected(reporting, withCode(notification))
+      return payouts.rejected(reporting, asTold(notification))
     case 'payout.returned':
-      return payouts.returned(reporting, withCode(notification))
+      return payouts.returned(reporting, asTold(notification))
     case 'deposit.initiated':
     case 'deposit.submitted':
     case 'deposit.accepted':
     case 'deposit.settled':
       return deposits.processNotification(connector, notification)
     case 'deposit.failed':
-      return deposits.processNotification(connector, withCode(notification))
+      return deposits.processNotification(connector, asTold(notification))
   }
 }
 

@@ -11,7 +11,7 @@ import {
   stepMsDefault,
 } from '../../../test/support/composition.ts'
 import { processBankNotifications, submitDuePayouts } from './index.ts'
-import { withCode } from './reasons.ts'
+import { asTold } from './reasons.ts'
 
 let service: Service
 before(async () => {
@@ -53,7 +53,16 @@ test('a deposit fails with the code of the bank', async () => {
   ])
 })
 
-test('a reason without a code is left as it is', () => {
-  const reason = { details: 'No.', reasonCode: null }
-  assert.equal(withCode(reason), reason)
+test('a reason without a code or words of the bank is left as it is', () => {
+  assert.deepEqual(asTold({ details: 'No.', reasonCode: null }), { details: 'No.', reasonCode: null, bankText: null })
+})
+
+test('the words of the bank follow the sentence of the service, are marked, and are plain', () => {
+  const { details, bankText } = asTold({
+    details: 'The bank refused.',
+    reasonCode: 'NARR',
+    bankText: ' \u202eTown\nand <b>country</b>\u0000 < required ',
+  })
+  assert.equal(bankText, 'Town and country ‹ required')
+  assert.equal(details, 'The bank refused. (NARR) The bank says: “Town and country ‹ required”')
 })

@@ -4,7 +4,7 @@ import type { ReturnClaim } from '../cases/index.ts'
 import type { Connector, Instruction, InstructionOutcome } from '../rails/index.ts'
 import { endOfCall, inTime } from './calls.ts'
 import type { SettlementDeps } from './deps.ts'
-import { withCode } from './reasons.ts'
+import { asTold } from './reasons.ts'
 
 const returnsPerStepMax = 50
 
@@ -28,7 +28,7 @@ async function send({ log, returns }: SettlementDeps, connector: Connector, clai
     if (outcome === 'unknown') await returns.postponed(claim)
     else if (outcome.accepted && outcome.notBefore !== undefined) await returns.postponed(claim, outcome.notBefore)
     else if (outcome.accepted) await returns.accepted(claim)
-    else await returns.refused(claim, withCode(outcome).details)
+    else await returns.refused(claim, asTold(outcome).details)
   } catch (error) {
     const facts = { err: error, connector: connector.id, returnId, caseId }
     if (error instanceof Unreachable) log.warn(facts, 'bank unreachable')

@@ -7,14 +7,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { transactions } from '@partner-payments/wire'
 import { Unreachable } from '../../api/index.ts'
 import { newId, present, secondMs } from '../../kernel/index.ts'
-import type {
-  Acknowledgement,
-  BankNotification,
-  CallOptions,
-  Connector,
-  Instruction,
-  InstructionKey,
-  InstructionOutcome,
+import {
+  type Acknowledgement,
+  type BankNotification,
+  bankTextOf,
+  type CallOptions,
+  type Connector,
+  type Instruction,
+  type InstructionKey,
+  type InstructionOutcome,
 } from '../../rails/index.ts'
 import type { Behaviour, Harness, OpenConnector } from './harness.ts'
 
@@ -30,7 +31,12 @@ const roundsMax = 50
 type Answer<T> = T | 'unreachable'
 
 /** The part of a refusal or of a failed payment that partners read. */
-type Reason = { readonly errorKey: string; readonly details: string; readonly reasonCode: string | null }
+type Reason = {
+  readonly errorKey: string
+  readonly details: string
+  readonly reasonCode: string | null
+  readonly bankText?: string | null
+}
 
 export type Context = {
   readonly harness: Harness
@@ -172,13 +178,15 @@ function checkedAcknowledgement(acknowledgement: Acknowledgement): Acknowledgeme
  * Checks that the text is a sentence for partners and their customers, not the bank's own text; the bank's code is a
  * separate field.
  */
-function checkReason({ errorKey, details, reasonCode }: Reason): void {
+function checkReason({ errorKey, details, reasonCode, bankText }: Reason): void {
   assert.ok(
     (transactions.errorKeys as readonly string[]).includes(errorKey),
     `${errorKey} is an error key of the contract`,
   )
   assert.match(details, /^[A-Z][^\n]*[a-z][^\n]* [^\n]*\.$/, `the details are a sentence: ${details}`)
   assert.ok(reasonCode === null || /^\S{1,35}$/.test(reasonCode), `the reason code is a code or null: ${reasonCode}`)
+  const plain = typeof bankText === 'string' ? bankTextOf([bankText]) : null
+  assert.equal(bankText ?? null, plain, 'the words of the bank are plain and bounded')
 }
 
 /** Fails if `work` does not end in time. */

@@ -156,7 +156,7 @@ function toEntry(
     isReversal: unit.isReversal,
     payments: unit.payments,
     codes: unit.codes,
-    refs: JSON.stringify({ ...references, creditedAccount, isFee, information, returned }),
+    refs: JSON.stringify({ ...references, creditedAccount, isFee, information }),
     counterparty: JSON.stringify(unit.counterparty),
     remittance: unit.remittance,
     returnReason: returned?.code ?? null,

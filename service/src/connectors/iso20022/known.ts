@@ -332,6 +332,7 @@ function correction(
   const details = `The booking ${unit.references.bank ?? ''} was announced with ${announced} ${currency} and is on the statement with ${booked} ${currency}.`
   const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
   if (more < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
-  const facts = { account, money, debtor: debtorOf(unit.counterparty), remittance: details, endToEndId: null }
+  const debtor = debtorOf(unit.counterparty)
+  const facts = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
   return { ...named, kind: 'credit.booked', facts }
 }

@@ -1,7 +1,7 @@
 /** Matches bookings: each gets one meaning, its certainty, and the reports about it. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
-import type { DebitReason, Money } from '../../rails/index.ts'
+import { bankTextOf, type DebitReason, type Money } from '../../rails/index.ts'
 import { debtorOf } from './counterparty.ts'
 import { isOwnEndToEndId, paymentName } from './ids.ts'
 import { oddity, type Report, settledId } from './reports.ts'
@@ -149,7 +149,7 @@ function difference(
       facts: { why: 'unknown_debit', account, money, details },
     }
   const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
-  const credit = { account, money, debtor, remittance: details, endToEndId: null }
+  const credit = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
   return { ...origin, partnerId: operatorId, kind: 'credit.booked', facts: credit }
 }
 
@@ -245,17 +245,18 @@ function matchReturn(context: MatchContext, placed: Placed, { sent, score, agree
 
 function failureOf({ returned, isReversal }: Unit) {
   const reasonCode = returned?.code ?? null
+  const bankText = returned === null ? null : bankTextOf([returned.text])
   if (reasonCode === null) {
     const details = isReversal ? 'The bank cancelled the payment.' : 'The bank returned the payment.'
-    return { errorKey: 'BankRejection', details, reasonCode } as const
+    return { errorKey: 'BankRejection', details, reasonCode, bankText } as const
   }
   const { errorKey, details } = reasonOf(reasonCode)
-  return { errorKey, details, reasonCode }
+  return { errorKey, details, reasonCode, bankText }
 }
 
 /** `isForPeople`: none of its texts may choose the owner of the money. */
 function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPeople: boolean): Match {
-  const { account, creditedAccount, counterparty, references, remittance } = unit
+  const { account, creditedAccount, counterparty, references, remittance, creditorReferences } = unit
   const isNamed = creditedAccount !== account.iban
   const facts = {
     account: isForPeople ? account.iban : creditedAccount,
@@ -263,6 +264,7 @@ function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPe
     debtor: debtorOf(counterparty),
     remittance: isForPeople ? null : remittance,
     endToEndId: references.endToEnd,
+    creditorReferences: isForPeople ? [] : creditorReferences,
   }
   return {
     kind: isForPeople ? 'unknown' : 'credit',
@@ -300,7 +302,7 @@ export function possiblyAnnounced(
   const report: Report =
     unit.amount < 0n
       ? { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money: facts.money, details } }
-      : { ...named, kind: 'credit.booked', facts: { ...facts, remittance: details } }
+      : { ...named, kind: 'credit.booked', facts: { ...facts, remittance: details, creditorReferences: [] } }
   const subject = { partnerId: operatorId, id: doubt.id }
   return { kind: 'unknown', subject, score: 0, matchedBy: matchText(['amount'], ['announced']), reports: [report] }
 }

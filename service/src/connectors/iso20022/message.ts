@@ -4,6 +4,7 @@ import {
   type CreditTransfer,
   type CreditTransferInitiation,
   inSepaCharacters,
+  isCreditorReference,
   pain001Xml,
   type PaymentBatch,
   type Remittance,
@@ -167,15 +168,4 @@ function remittanceOf(text: string | null): { readonly remittance?: Remittance }
     ? { structured: [{ creditorReference: compact }] }
     : { unstructured: [text] }
   return { remittance }
-}
-
-/**
- * ISO 11649: with the first four characters at the end and letters as numbers from 10, the reference is 1 modulo 97.
- */
-function isCreditorReference(text: string): boolean {
-  if (!/^RF\d{2}[0-9A-Z]{1,21}$/.test(text)) return false
-  const digits = [...(text.slice(4) + text.slice(0, 4)).matchAll(/./g)]
-    .map(([char]) => Number.parseInt(char, 36))
-    .join('')
-  return BigInt(digits) % 97n === 1n
 }

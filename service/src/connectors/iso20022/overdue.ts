@@ -68,7 +68,8 @@ function toReport(row: Waiting, operatorId: string): Report {
   const details = isTakingBack(row) ? 'The bank reversed an unknown credit.' : unnamed(row)
   if (amount < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
   const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
-  return { ...named, kind: 'credit.booked', facts: { account, money, debtor, remittance: details, endToEndId: null } }
+  const facts = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
+  return { ...named, kind: 'credit.booked', facts }
 }
 
 function unnamed({ payments, codes, bookedOn }: Waiting): string {

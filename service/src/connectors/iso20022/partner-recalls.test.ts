@@ -81,8 +81,8 @@ const hex = (id: string) => id.replaceAll('-', '')
 const recallFiles = async (kind: RecallKind = 'camt.055') =>
   (await atBank(folders)).filter(({ name }) => name.startsWith(kind))
 
-function answerXml(recallId: string, status: string, code?: string): string {
-  const reasons = code === undefined ? [] : [{ code, texts: [] }]
+function answerXml(recallId: string, status: string, code?: string, ...texts: readonly string[]): string {
+  const reasons = code === undefined ? [] : [{ code, texts }]
   const value = {
     messageId: hex(newId()),
     createdAt: '2026-01-12T12:00:00Z',
@@ -132,9 +132,13 @@ test('a refusal leaves the way open for another reason, which is another request
   await bank.send()
   await bank.work()
   // The answer comes before the worker has asked whether the file is at the bank.
-  await bank.take(answerXml(first.id, 'RJCR', 'NOAS'))
+  await bank.take(answerXml(first.id, 'RJCR', 'NOAS', 'Le bénéficiaire', '\u202ene répond pas'))
   const refused = await recallOf(payout.id)
-  assert.deepEqual([refused?.status, refused?.answerCode], ['Refused', 'NOAS'])
+  const words = 'Le bénéficiaire ne répond pas'
+  assert.deepEqual([refused?.status, refused?.answerCode, refused?.answerText], ['Refused', 'NOAS', words])
+  const { transaction } = await service.transactions.timeline(partner.partnerId, payout.reference)
+  const [told] = transaction.timeline.filter(({ step }) => step === 'RecallRefused')
+  assert.deepEqual([told?.reason, told?.bankText, told?.recallId], ['NOAS', words, first.id])
   const second = await request(payout.id, 'FRAD')
   await bank.send()
   await bank.work()

@@ -2,6 +2,7 @@
 import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { bankTextOf } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
@@ -54,7 +55,6 @@ function answersOf({
     const meaning = meanings[told ?? '']
     if (meaning === undefined) return []
     const reasons = own.length > 0 ? own : ofAll
-    const texts = reasons.flatMap((one) => one.texts).join(' ')
     const isWhole = cancellationId === undefined && instructionId === undefined && endToEndId === undefined
     return [
       {
@@ -63,7 +63,7 @@ function answersOf({
         fileIds: isWhole ? idsIn(caseId?.slice(1)) : [],
         status: meaning,
         code: reasons.flatMap(({ code, proprietary }) => code ?? proprietary ?? [])[0] ?? told ?? null,
-        details: texts === '' ? null : texts,
+        details: bankTextOf(reasons.flatMap(({ texts }) => texts)),
       },
     ]
   })
@@ -99,10 +99,15 @@ export async function writeAnswers(
   const reports: Report[] = []
   for (const group of byShard(tx, answers))
     for (const recall of await store.answerRecalls(tx, group, now)) {
-      const { status, answerCode } = present(byId.get(recall.id), 'an answer changes its own recall')
+      const {
+        status,
+        answerCode,
+        answerDetails: bankText,
+      } = present(byId.get(recall.id), 'an answer changes its own recall')
       if (status === 'Pending') continue
-      const isAccepted = status === 'Accepted'
-      reports.push(recallAnswer(connector, recall, isAccepted, isAccepted ? null : answerCode))
+      const accepted = status === 'Accepted'
+      const answer = { accepted, reasonCode: accepted ? null : answerCode, bankText }
+      reports.push(recallAnswer(connector, recall, answer))
     }
   if (reports.length > 0) writeReports(tx, connector, reports, now)
 }

@@ -1,13 +1,20 @@
 /** Reports to settlement, as rows. The id of a report is derived from its content, so that a repetition adds none. */
 import type { ErrorKey } from '@partner-payments/wire'
-import type { PayeeResult } from '../../iso20022/index.ts'
+import type { NamedReferences, PayeeResult } from '../../iso20022/index.ts'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/index.ts'
 import { byShard } from './shards.ts'
 import { insertNotifications, type NewNotification } from './store-notifications.ts'
 
-type Failure = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string | null }
+type Failure = {
+  readonly errorKey: ErrorKey
+  readonly details: string
+  readonly reasonCode: string | null
+  readonly bankText?: string | null
+}
+/** Each maker says whether the texts of the bank may choose the owner of the money. */
+type CreditFacts = Credit & { readonly creditorReferences: NamedReferences }
 export type Report = {
   readonly partnerId: string
   readonly id: string
@@ -16,14 +23,22 @@ export type Report = {
   readonly entryId?: string
 } & (
   | { readonly kind: 'payout.settled'; readonly facts: { readonly money?: Money } }
-  | { readonly kind: 'payout.payee_checked'; readonly facts: { readonly payee: PayeeResult } }
+  | {
+      readonly kind: 'payout.payee_checked'
+      readonly facts: { readonly payee: PayeeResult; readonly bankText: string | null }
+    }
   | { readonly kind: 'payout.rejected' | 'payout.returned'; readonly facts: Failure & { readonly money?: Money } }
-  | { readonly kind: 'credit.booked'; readonly facts: Credit }
+  | { readonly kind: 'credit.booked'; readonly facts: CreditFacts }
   | { readonly kind: 'credit.reversed'; readonly facts: { readonly money: Money; readonly details: string } }
   | { readonly kind: 'debit.booked'; readonly facts: Debit }
   | {
       readonly kind: 'recall.answered'
-      readonly facts: { readonly instructionId: string; readonly accepted: boolean; readonly reasonCode: string | null }
+      readonly facts: {
+        readonly instructionId: string
+        readonly accepted: boolean
+        readonly reasonCode: string | null
+        readonly bankText: string | null
+      }
     }
   | { readonly kind: 'oddity'; readonly facts: { readonly what: Oddity; readonly details: string } }
 )
@@ -60,11 +75,11 @@ export const payeeCheckedId = (
 export function recallAnswer(
   connector: string,
   { partnerId, id: subjectId, instructionId }: InstructionKey & { readonly instructionId: string },
-  accepted: boolean,
-  reasonCode: string | null,
+  answer: { readonly accepted: boolean; readonly reasonCode: string | null; readonly bankText: string | null },
 ): Report {
+  const { accepted, reasonCode } = answer
   const id = derivedTimeId(nilId, 'recall', connector, partnerId, subjectId, String(accepted), reasonCode ?? '')
-  return { partnerId, id, subjectId, kind: 'recall.answered', facts: { instructionId, accepted, reasonCode } }
+  return { partnerId, id, subjectId, kind: 'recall.answered', facts: { instructionId, ...answer } }
 }
 
 /**

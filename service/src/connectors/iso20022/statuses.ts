@@ -12,6 +12,7 @@ import {
 } from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { withBankText } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { isRecallFile, paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
@@ -19,7 +20,7 @@ import { oddity, payeeCheckedId, rejectedId, type Report, settledId, writeReport
 import { writeAnswers } from './recall-answers.ts'
 import { createRequeue } from './requeue.ts'
 import { byShard } from './shards.ts'
-import { type Meaning, meaningOf, reasonText } from './status-meanings.ts'
+import { type Meaning, meaningOf, reasonText, wordsOf } from './status-meanings.ts'
 import { type Mismatch, oddities } from './status-oddities.ts'
 import * as store from './store-words.ts'
 
@@ -305,7 +306,8 @@ function applied(sent: store.Sent, word: Word, connector: string, now: Date): Ap
     kind: 'payout.rejected',
     facts: failure,
   }
-  const { errorKey, details: errorDetails, reasonCode } = failure
+  const { errorKey, reasonCode } = failure
+  const errorDetails = withBankText(failure.details, failure.bankText)
   return isOpen ? { change: { ...same, status: 'Rejected', errorKey, errorDetails, reasonCode }, report } : { report }
 }
 
@@ -319,7 +321,7 @@ function payeeChecked(sent: store.Sent, word: Word, connector: string): Applied 
     subjectId: id,
     id: payeeCheckedId(connector, sent, attempt, payee),
     kind: 'payout.payee_checked',
-    facts: { payee },
+    facts: { payee, bankText: wordsOf(word.reasons) },
   }
   return { payee: { partnerId, id, payee }, report }
 }
@@ -333,13 +335,13 @@ const payeeFailures = {
 function failureOf(word: Word, payee: PayeeResult | null) {
   const [payeeCode, mismatch] =
     (payee === 'no_match' || payee === 'close_match' ? payeeFailures[payee] : undefined) ?? []
-  const reasonCode = codeOf(word)
+  const [reasonCode, bankText] = [codeOf(word), wordsOf(word.reasons)]
   if (reasonCode === null)
     return mismatch === undefined
-      ? ({ errorKey: 'BankRejection', details: 'The bank rejected the payment.', reasonCode } as const)
-      : ({ errorKey: 'InvalidAccountDetails', details: mismatch, reasonCode: payeeCode } as const)
+      ? ({ errorKey: 'BankRejection', details: 'The bank rejected the payment.', reasonCode, bankText } as const)
+      : ({ errorKey: 'InvalidAccountDetails', details: mismatch, reasonCode: payeeCode, bankText } as const)
   const { errorKey, details } = reasonOf(reasonCode)
-  return { errorKey, details: mismatch === undefined ? details : `${details} ${mismatch}`, reasonCode }
+  return { errorKey, details: mismatch === undefined ? details : `${details} ${mismatch}`, reasonCode, bankText }
 }
 
 /** A recall has no payments of its own: if its file is refused, none of its payments is recalled. */
@@ -354,7 +356,7 @@ async function noteFile(
   if (!isRecallFile(file) || statusOf(groupStatus)?.meaning !== 'rejected') return
   const code = reasons.flatMap((reason) => reason.code ?? reason.proprietary ?? [])[0] ?? null
   const refused = await store.recallsByIds(tx, rules.id, { ids: [], instructionIds: [], fileIds: [file.id] })
-  const answer = { status: 'Refused', answerCode: code, answerDetails: reasonText(reasons) } as const
+  const answer = { status: 'Refused', answerCode: code, answerDetails: wordsOf(reasons) } as const
   const answered = refused.map(({ partnerId, id }) => ({ partnerId, id, ...answer }))
   await writeAnswers(tx, rules.id, answered, clock.now())
 }

@@ -3,7 +3,15 @@
  * it.
  */
 import { hash } from 'node:crypto'
-import type { AccountId, BankEntry, EntryBatch, EntryDetail, Remittance } from '../../iso20022/index.ts'
+import {
+  type AccountId,
+  type BankEntry,
+  type EntryBatch,
+  type EntryDetail,
+  namedInPayment,
+  type NamedReferences,
+  type Remittance,
+} from '../../iso20022/index.ts'
 import { amountText, type Minor } from '../../kernel/index.ts'
 import type { Oddity } from '../../rails/index.ts'
 import { minorOf } from './accounts.ts'
@@ -48,6 +56,8 @@ export type Unit = {
   /** The credited account of a credit. */
   readonly creditedAccount: string
   readonly remittance: string | null
+  /** The creditor references that a credit may name. */
+  readonly creditorReferences: NamedReferences
   readonly returned: { readonly code: string | null; readonly text: string } | null
   /** The charges that the bank kept, and its further text. */
   readonly information: string | null
@@ -280,6 +290,7 @@ function unitOf(
   const codes = codesOf(entry, detail)
   const returned = detail?.returned
   const isCredit = amount > 0n
+  const onlyPayment = entry.details.length === 1
   return {
     isSum: false,
     account,
@@ -306,6 +317,7 @@ function unitOf(
     counterparty: counterpartyOf(detail, isCredit),
     creditedAccount: (isCredit ? accountText(detail?.creditorAccount) : null) ?? account.iban,
     remittance: remittanceText(detail?.remittance),
+    creditorReferences: isCredit ? namedInPayment(detail, onlyPayment ? entry.information : undefined) : [],
     returned:
       returned === undefined
         ? null

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { isValidBIC, isValidIBAN } from 'ibantools'
 import { Refusal } from '../../api/index.ts'
 import { defaultIssuers } from '../accounts/settings.ts'
-import { creditorReferenceOf } from '../deposits/index.ts'
+import { creditorReferenceOf } from '../../iso20022/index.ts'
 import { payerSteps, sandboxBankCountries } from '../../connectors/sandbox/script.ts'
 import { epcText, fingerprintOf, readSession, type SessionCreate } from './rules.ts'
 

@@ -5,7 +5,7 @@ import { type Currency, newId } from '../../kernel/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications } from '../../settlement/index.ts'
-import { creditorReferenceIn, creditorReferenceOf } from './rules.ts'
+import { creditorReferenceOf } from '../../iso20022/index.ts'
 import {
   addPartner,
   balanceOf,
@@ -28,6 +28,8 @@ const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode:
 type Given = {
   readonly creditId?: string
   readonly remittance?: string | null
+  readonly endToEndId?: string
+  readonly creditorReferences?: readonly (readonly string[])[]
   readonly amount?: bigint
   readonly currency?: Currency
 }
@@ -35,7 +37,7 @@ type Given = {
 /** Has the bank book money on an account, and processes what it reports. Returns the id of the credit. */
 async function receive(
   account: string,
-  { creditId = newId(), remittance = null, amount = 500n, currency }: Given = {},
+  { creditId = newId(), remittance = null, endToEndId = 'E2E-1', amount = 500n, currency, ...more }: Given = {},
 ) {
   const money = { currency: currency ?? 'EUR', amount } as const
   await service.db.transaction(async (tx) =>
@@ -44,7 +46,8 @@ async function receive(
       money,
       debtor,
       remittance,
-      endToEndId: 'E2E-1',
+      endToEndId,
+      ...more,
     }),
   )
   await processed()
@@ -318,12 +321,88 @@ test('a reversal of a credit that is unknown, or in suspense, takes it from ther
   )
 })
 
-test('creditor references: made, found in a text, and refused with wrong check digits', () => {
-  // The example of ISO 11649.
-  assert.equal(creditorReferenceOf('539007547034'), 'RF18539007547034')
-  assert.equal(creditorReferenceIn('rf18 5390 0754 7034'), 'RF18539007547034')
-  assert.equal(creditorReferenceIn('invoice RF18539007547034 of May'), 'RF18539007547034')
-  assert.equal(creditorReferenceIn('RF19 5390 0754 7034'), undefined)
-  assert.equal(creditorReferenceIn('RF RF18 nothing'), undefined)
-  assert.equal(creditorReferenceIn(''), undefined)
+test('a reference is found with words beside it, in the end-to-end id, and behind another valid one', async () => {
+  const partner = await addPartner(service)
+  const iban = await ibanOf(partner)
+  for (const text of [
+    (own: string) => `${own} Jan`,
+    (own: string) => `Rechnung${own.slice(0, 9)} \u00a0${own.slice(9)}-Danke`,
+    (own: string) => `RF18539007547034 ${own}`,
+  ]) {
+    const deposit = await awaiting(partner)
+    await receive(iban, { remittance: text(deposit.creditorReference) })
+    assert.equal(await deposit.status(), 'Completed')
+  }
+  const deposit = await awaiting(partner)
+  await receive(iban, { endToEndId: deposit.creditorReference })
+  assert.equal(await deposit.status(), 'Completed')
+})
+
+test('the surest references count alone, and others only if none of these is known', async () => {
+  const partner = await addPartner(service)
+  const iban = await ibanOf(partner)
+  const [structured, written, behind] = [await awaiting(partner), await awaiting(partner), await awaiting(partner)]
+  const named = (...lists: readonly (readonly { readonly creditorReference: string }[])[]) =>
+    lists.map((list) => list.map(({ creditorReference }) => creditorReference))
+  await receive(iban, { creditorReferences: named([structured], [written]) })
+  assert.deepEqual([await structured.status(), await written.status()], ['Completed', 'Created'])
+  await receive(iban, { creditorReferences: [['RF18539007547034'], ...named([behind])] })
+  assert.equal(await behind.status(), 'Completed')
+  // Settlement says that no text may choose the owner.
+  await receive(iban, { creditorReferences: [], remittance: written.creditorReference })
+  assert.equal(await written.status(), 'Created')
+})
+
+test('a credit that names two waiting deposits pays neither: its money is in suspense, with a case that shows both', async () => {
+  const partner = await addPartner(service)
+  const [one, other] = [await awaiting(partner), await awaiting(partner)]
+  const before = await balanceOf(service, partner.partnerId)
+  const creditId = await receive(await ibanOf(partner), {
+    amount: 1000n,
+    remittance: `${one.creditorReference} ${other.creditorReference}`,
+  })
+  assert.deepEqual([await one.status(), await other.status()], ['Created', 'Created'])
+  assert.deepEqual(await casesOf(partner.partnerId), [{ kind: 'unknown_payment', subject: creditId, booked: 1000n }])
+  assert.equal((await balanceOf(service, partner.partnerId)).posted, before.posted)
+  const texts = [`${one.creditorReference}${other.creditorReference}`]
+  for (const whose of [partner.partnerId, undefined]) {
+    const found = await service.deposits.namedIn(service.db, whose, texts)
+    assert.deepEqual(new Set(found.map((row) => row.reference)), new Set([one.reference, other.reference]))
+  }
+  const stranger = await addPartner(service)
+  assert.deepEqual(await service.deposits.namedIn(service.db, stranger.partnerId, texts), [])
+})
+
+test('of two named deposits only one waits: it is paid, and a repetition after its end changes nothing', async () => {
+  const partner = await addPartner(service)
+  const iban = await ibanOf(partner)
+  const [paid, open] = [await awaiting(partner), await awaiting(partner)]
+  await receive(iban, { remittance: paid.creditorReference })
+  const before = await balanceOf(service, partner.partnerId)
+  const remittance = `${paid.creditorReference} ${open.creditorReference}`
+  const creditId = await receive(iban, { remittance })
+  assert.equal(await open.status(), 'Completed')
+  await receive(iban, { creditId, remittance })
+  assert.equal((await balanceOf(service, partner.partnerId)).posted - before.posted, 500n)
+  assert.deepEqual(await casesOf(partner.partnerId), [])
+})
+
+test('a credit that its account has already does not pay a deposit that its texts name as well', async () => {
+  const partner = await addPartner(service)
+  const iban = await ibanOf(partner)
+  const deposit = await awaiting(partner)
+  const before = await balanceOf(service, partner.partnerId)
+  const creditId = await receive(iban, { creditorReferences: [] })
+  await receive(iban, { creditId, remittance: deposit.creditorReference })
+  assert.equal(await deposit.status(), 'Created')
+  assert.equal((await balanceOf(service, partner.partnerId)).posted - before.posted, 500n)
+  assert.deepEqual(await casesOf(partner.partnerId), [])
+})
+
+test('two deposits of different partners on an account that is not ours are a case of the operator', async () => {
+  const [one, other] = [await awaiting(await addPartner(service)), await awaiting(await addPartner(service))]
+  const creditId = await receive('DE00NONE', { remittance: `${one.creditorReference}/${other.creditorReference}` })
+  assert.deepEqual([await one.status(), await other.status()], ['Created', 'Created'])
+  const found = (await casesOf(operatorPartnerId)).filter(({ subject }) => subject === creditId)
+  assert.deepEqual(found, [{ kind: 'unknown_payment', subject: creditId, booked: 500n }])
 })

@@ -5,10 +5,11 @@
  */
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
 import { notFound, Refusal } from '../../api/index.ts'
+import { namedInTexts } from '../../iso20022/index.ts'
 import { firstIdOf, isFiat, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Advanced, Applied } from '../../lifecycle/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
-import type { BankNotification, Money } from '../../rails/index.ts'
+import type { Money } from '../../rails/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
@@ -17,14 +18,13 @@ import { craftText } from '../../screening/index.ts'
 import * as events from './events.ts'
 import type { CreditOfDeposit } from './triggers.ts'
 import { refuseClosed } from './inbound.ts'
+import { type CreditNotification, locateAll, type ReportedCredit } from './locate.ts'
 import { createReverse, type Withdraw, type ReversalNotification } from './reversals.ts'
-import { creditorReferenceIn } from './rules.ts'
 import * as store from './store.ts'
 import * as matchingStore from './store-matching.ts'
 
-export type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
 export type Credits = {
-  /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named. */
+  /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named; or several are. */
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
   /** Undefined: the partner has no deposit of this credit. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
@@ -48,11 +48,16 @@ export type Credits = {
     money: Money,
     since: Date,
   ) => Promise<readonly matchingStore.WaitingDeposit[]>
+  /** The deposits of a partner, or of all, that creditor references in these texts name. */
+  readonly namedIn: (
+    tx: Tx,
+    partnerId: string | undefined,
+    texts: readonly string[],
+  ) => Promise<readonly matchingStore.WaitingDeposit[]>
   /** Takes the money of a credit back and records a case. `unknown`: no deposit was made of the credit. */
   readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
 }
 
-type Located = { readonly deposit: store.DepositKey } | { readonly owner: AccountOwner } | undefined
 type Booking = {
   readonly connector: string
   readonly owner: AccountOwner
@@ -74,10 +79,10 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
   const { db, customers } = deps
   const locate = createBatcher({
     db: withoutTransaction(db),
-    work: (tx: Tx, notifications: readonly CreditNotification[]) => locateAll(deps, tx, notifications),
+    work: (tx: Tx, credits: readonly ReportedCredit[]) => locateAll(deps, tx, credits),
     callsMax: creditsPerBatchMax,
     batchesMax: batchesUnderWayMax,
-    partnerOf: ({ partnerId }) => partnerId,
+    partnerOf: ({ notification: { partnerId } }) => partnerId,
   })
   // Booked and credited together: a deposit of a credit is never visible before its money.
   const complete = createBatcher({
@@ -102,8 +107,9 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
   return {
     processCredit: async (connector, notification) => {
       if (notification.money.amount <= 0n) return { applied: 'contradiction', partnerId: notification.partnerId }
-      const located = await locate(notification)
+      const located = await locate({ connector, notification })
       if (located === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
+      if ('several' in located) return { applied: 'unknown', partnerId: located.several }
       if ('deposit' in located) {
         const { partnerId } = located.deposit
         return { applied: await apply.inBatches(creditOf(connector, located.deposit, notification)), partnerId }
@@ -134,6 +140,11 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     creditsCompleted: matchingStore.creditsCompleted,
     waitingOfAmount: (tx, partnerId, money, since) =>
       matchingStore.waitingOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
+    namedIn: async (tx, partnerId, texts) => {
+      const references = namedInTexts(...texts).flat()
+      const found = references.length === 0 ? [] : await matchingStore.depositsNamed(tx, references)
+      return found.filter((deposit) => partnerId === undefined || deposit.partnerId === partnerId)
+    },
     moneyOfCredit: store.moneyOfCredit,
     processReversal: createReverse({ ...deps, withdraw: apply.withdraw }),
   }
@@ -151,31 +162,6 @@ function creditOf(
   const hash = transactionHash === undefined ? {} : { transactionHash }
   const credited = { connector, partnerId, id, subjectId, creditId, money, debtor, ...hash }
   return { kind: 'credit', ...credited, origin, isDecided: false }
-}
-
-/**
- * A reference counts if the account is the same partner's, or not ours: a payer must not choose the owner of the money.
- */
-async function locateAll(
-  { ownersOf }: DepositsDeps,
-  tx: Tx,
-  notifications: readonly CreditNotification[],
-): Promise<readonly Located[]> {
-  const references = notifications.map(({ remittance }) => creditorReferenceIn(remittance ?? ''))
-  const named = references.filter((reference) => reference !== undefined)
-  const [owners, waiting] = await Promise.all([
-    ownersOf(tx, [...new Set(notifications.map(({ account }) => account))]),
-    named.length === 0 ? [] : store.depositsByCreditorReference(tx, named),
-  ])
-  return notifications.map(({ account }, index): Located => {
-    const owner = owners.get(account)
-    const [deposit, ...others] = waiting.filter(
-      ({ creditorReference, partnerId }) =>
-        creditorReference === references[index] && (owner === undefined || owner.partnerId === partnerId),
-    )
-    if (deposit !== undefined && others.length === 0) return { deposit }
-    return owner && { owner }
-  })
 }
 
 /**

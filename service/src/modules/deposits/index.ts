@@ -11,7 +11,7 @@
 export type { AccountOwner, PaymentRefunds } from './deps.ts'
 export { hashFingerprint } from './fingerprint.ts'
 export { type InParts, paidIn, reportOfPart } from './parts.ts'
-export { creditorReferenceOf, type DepositStatus } from './rules.ts'
+export type { DepositStatus } from './rules.ts'
 export { type Deposits, createDeposits } from './service.ts'
 export { type Deposit, type DepositRow, depositsDue } from './store.ts'
 export type { Part } from './store-parts.ts'

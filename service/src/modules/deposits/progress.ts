@@ -317,7 +317,8 @@ function backToBank({ row, trigger }: DepositMove): Entry {
 function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): Move {
   const { steps, concludes, errorKey, ledger } = transition
   const reason = 'reasonCode' in trigger && !implied ? trigger.reasonCode : null
-  const move = { partnerId: row.partnerId, id: row.transactionId, steps, actor, reason }
+  const bankText = 'bankText' in trigger && !implied ? (trigger.bankText ?? null) : null
+  const move = { partnerId: row.partnerId, id: row.transactionId, steps, actor, reason, bankText }
   if (concludes === undefined) return move
   const conclusion = {
     status: concludes,

@@ -34,6 +34,19 @@ export type WaitingDeposit = {
   readonly createdAt: Date
 }
 
+const facts = sql`partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at`
+
+/** The deposits that creditor references name, of all partners. */
+export function depositsNamed(tx: Tx, references: readonly string[]): Promise<readonly WaitingDeposit[]> {
+  return tx.rows<WaitingDeposit>(
+    acrossPartners(
+      'finds deposits by what a payer wrote, which does not name the partner, by an index',
+      sql`/* deposits.depositsNamed */
+        select ${facts} from deposits.deposits where creditor_reference = any(${references}::text[])`,
+    ),
+  )
+}
+
 /** Unpaid deposits of a partner with this amount, after an id, newest first. */
 export function waitingOfAmount(
   tx: Tx,
@@ -41,8 +54,7 @@ export function waitingOfAmount(
   wanted: { readonly currency: Currency; readonly amount: Minor; readonly after: string; readonly rowsMax: number },
 ): Promise<readonly WaitingDeposit[]> {
   return tx.rows<WaitingDeposit>(sql`/* deposits.waitingOfAmount */
-    select partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at
-    from deposits.deposits
+    select ${facts} from deposits.deposits
     where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
       and status not in ('Completed', 'Screening')
     order by id desc limit ${wanted.rowsMax}`)

@@ -159,16 +159,32 @@ export function creditsKnown(
     where ${ofPartners(keys.map((key) => key.partnerId))} and credit_id = any(${keys.map((key) => key.creditId)}::text[])`)
 }
 
+export type NamedDeposit = DepositKey & { readonly creditorReference: string; readonly status: DepositStatus }
+
 /** The deposits that creditor references name. */
-export function depositsByCreditorReference(
-  tx: Tx,
-  references: readonly string[],
-): Promise<readonly (DepositKey & { readonly creditorReference: string })[]> {
-  return tx.rows(
+export function depositsByCreditorReference(tx: Tx, references: readonly string[]): Promise<readonly NamedDeposit[]> {
+  return tx.rows<NamedDeposit>(
     acrossPartners(
       'finds deposits by what a payer wrote, which does not name the partner, by an index',
       sql`/* deposits.depositsByCreditorReference */
-        select partner_id, id, creditor_reference from deposits.deposits where creditor_reference = any(${references}::text[])`,
+        select partner_id, id, creditor_reference, status from deposits.deposits
+        where creditor_reference = any(${references}::text[])`,
+    ),
+  )
+}
+
+/** The deposits that credits have paid or made, or of which they are parts. */
+export function depositsOfCredits(
+  tx: Tx,
+  creditIds: readonly string[],
+): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds the deposits of credits, whose partner the bank does not name, by the indexes of credits',
+      sql`/* deposits.depositsOfCredits */
+        select partner_id, id, connector, credit_id from deposits.deposits where credit_id = any(${creditIds}::text[])
+        union all
+        select partner_id, deposit_id, connector, credit_id from deposits.parts where credit_id = any(${creditIds}::text[])`,
     ),
   )
 }

@@ -81,14 +81,14 @@ function personOf(trigger: PayoutTrigger): Person | undefined {
 /** The trigger does not report an implied transition, which therefore has no failure. */
 const toWritten = (transit: PayoutMove): Written => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
-  const reason = 'failure' in trigger && !implied ? (trigger.failure.reasonCode ?? null) : null
+  const { reasonCode: reason = null, bankText = null } = 'failure' in trigger && !implied ? trigger.failure : {}
   const by = personOf(trigger)
   return {
     payout,
     move,
     kind: trigger.kind,
     transactionHash: hashOf(transit),
-    cause: { actor, reason, ...(by && { by }) },
+    cause: { actor, reason, bankText, ...(by && { by }) },
     ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
     ...('report' in trigger && !implied ? { report: trigger.report } : {}),
   }

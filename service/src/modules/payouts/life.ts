@@ -106,7 +106,11 @@ export type PayoutLife = {
   /** Acts as `rejected` before settlement. After it, a new, linked transaction brings the money back. */
   readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
   /** Adds the bank's result for the payee to the timeline. False: it is there, or the payout has ended or is unknown. */
-  readonly payeeChecked: (key: Omit<Reporting, 'report'>, payee: PayeeResult) => Promise<boolean>
+  readonly payeeChecked: (
+    key: Omit<Reporting, 'report'>,
+    payee: PayeeResult,
+    bankText?: string | null,
+  ) => Promise<boolean>
   /**
    * Sent -> Completed or Failed, by the written word of the bank that two persons have. A later report that says otherwise is a contradiction.
    * Refuses: validation_failed (another status; a payout that no bank carries).
@@ -293,12 +297,12 @@ const createReporting = (
   settled: ({ transactionHash, ...reporting }) =>
     advance({ ...reporting, kind: 'settled', ...hashIn({ transactionHash }) }),
   rejected: (reporting, failure) => advance({ ...reporting, kind: 'rejected', failure }),
-  payeeChecked: ({ partnerId, instructionId }, payee) =>
+  payeeChecked: ({ partnerId, instructionId }, payee, bankText = null) =>
     deps.db.transaction(async (tx) => {
       const endToEndId = instructionId.replaceAll('-', '')
       const noted = await store.notePayeeCheck(tx, { partnerId, endToEndId }, payee)
       if (noted === undefined) return false
-      const move = { partnerId, id: noted.transactionId, steps: [payeeSteps[payee]], actor: 'bank' as const }
+      const move = { partnerId, id: noted.transactionId, steps: [payeeSteps[payee]], actor: 'bank' as const, bankText }
       await deps.transactions.moveMany(tx, [move])
       const { beneficiaryId: id, creditorName: name, creditorAccount: account } = noted
       if (id !== null && payee !== 'unchecked')

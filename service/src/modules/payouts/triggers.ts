@@ -9,11 +9,12 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Money } from '../../rails/index.ts'
 import * as store from './store.ts'
 
-/** `reasonCode`: the bank's ISO 20022 code. */
+/** `reasonCode`: the bank's ISO 20022 code; `bankText`: its own words, which `details` ends with. */
 export type Failure = {
   readonly errorKey: ErrorKey
   readonly details: string
   readonly reasonCode?: string | null
+  readonly bankText?: string | null
 }
 
 /** A worker's step under its lease. Changes nothing once another worker has the lease. */

@@ -12,8 +12,8 @@ import { recallLifecycle } from './lifecycle.ts'
 import { answerDue } from './rules.ts'
 import * as store from './store.ts'
 
-/** `reasonCode`: the bank's, of ISO 20022. */
-type Answer = { readonly reasonCode: string | null }
+/** `reasonCode`: the bank's, of ISO 20022; `bankText`: its own words. */
+type Answer = { readonly reasonCode: string | null; readonly bankText?: string | null }
 export type RecallTrigger =
   | { readonly kind: 'taken'; readonly leaseId: string }
   | ({ readonly kind: 'declined'; readonly leaseId: string } & Answer)
@@ -66,9 +66,10 @@ async function write(
   for (const { move, row } of written) store.updateRecall(tx, row, move.row.status)
   for (const { move, row } of written) {
     const { partnerId, transactionId: id, id: recallId } = row
-    const reason = 'reasonCode' in move.trigger && !move.implied ? move.trigger.reasonCode : null
-    for (const step of move.transition.steps)
-      await transactions.noteAfterEnd(tx, { partnerId, id }, step, { actor: move.actor, reason, recallId })
+    const { reasonCode: reason = null, bankText = null } =
+      'reasonCode' in move.trigger && !move.implied ? move.trigger : {}
+    const cause = { actor: move.actor, reason, bankText, recallId }
+    for (const step of move.transition.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, cause)
   }
   eventOutbox.appendMany(
     tx,
@@ -87,7 +88,10 @@ function changed({ row, trigger, transition, implied }: RecallMove, now: Date): 
   if (kind === 'overdue') return { ...moved, expiredAt: now }
   if (trigger.kind === 'returned') {
     const money = { settledAmount: trigger.amount, returnReference: trigger.reference, returnedAt: now }
-    return { ...moved, ...money, answeredAt: row.status === 'Accepted' ? row.answeredAt : now, answerCode: null }
+    const isAnswered = row.status === 'Accepted'
+    const answerText = isAnswered ? row.answerText : null
+    return { ...moved, ...money, answeredAt: isAnswered ? row.answeredAt : now, answerCode: null, answerText }
   }
-  return { ...moved, answeredAt: now, answerCode: 'reasonCode' in trigger ? trigger.reasonCode : null }
+  const { reasonCode: answerCode = null, bankText: answerText = null } = 'reasonCode' in trigger ? trigger : {}
+  return { ...moved, answeredAt: now, answerCode, answerText }
 }

@@ -29,6 +29,7 @@ const toWire = ({ amount, currency, settledAmount, answerCode, ...recall }: Reca
     currency,
     requestedBy: recall.requestedName,
     answer: answerCode === null ? null : { code: answerCode, text: reasonOf(answerCode).details },
+    bankText: recall.answerText,
     settledAmount: settledAmount === null ? null : writeAmount(settledAmount, currency),
     fee: settledAmount === null ? null : writeAmount(amount - settledAmount, currency),
   })

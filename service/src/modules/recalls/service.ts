@@ -18,6 +18,7 @@ type RecallAnswered = {
   readonly instructionId: string
   readonly accepted: boolean
   readonly reasonCode: string | null
+  readonly bankText?: string | null
 }
 
 /** A key of the partner, or the operator for it. */
@@ -88,11 +89,11 @@ export function createRecalls(deps: RecallsDeps): Recalls {
       return row
     },
     ...createSending(deps, advance),
-    answered: async ({ partnerId, recallId, instructionId, accepted, reasonCode }) => {
+    answered: async ({ partnerId, recallId, instructionId, accepted, reasonCode, bankText = null }) => {
       const payoutId = (await payoutOfInstruction(db, { partnerId, instructionId })) ?? null
       const key = await store.recallOfAnswer(db, { partnerId, id: recallId, payoutId })
       if (key === undefined) return false
-      return move(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode })
+      return move(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode, bankText })
     },
     expireStep: createExpire(deps, advance),
     oldestUnsent: (connector) => store.oldestUnsentRecall(db, connector),
@@ -186,6 +187,7 @@ const opening = {
   answerDueAt: null,
   answeredAt: null,
   answerCode: null,
+  answerText: null,
   expiredAt: null,
   settledAmount: null,
   returnReference: null,

@@ -42,6 +42,7 @@ const types = {
   answerDueAt: 'timestamptz?',
   answeredAt: 'timestamptz?',
   answerCode: 'text?',
+  answerText: 'text?',
   expiredAt: 'timestamptz?',
   /** The amount that is booked on the balance. */
   settledAmount: 'bigint?',
@@ -110,6 +111,7 @@ export function updateRecall(tx: Tx, row: RecallRow, fromStatus: RecallStatus): 
     sql`/* recalls.updateRecall */
     update payouts.recalls set status = ${row.status}, sent_at = ${row.sentAt}, answer_due_on = ${row.answerDueOn}::date,
       answer_due_at = ${row.answerDueAt}, answered_at = ${row.answeredAt}, answer_code = ${row.answerCode},
+      answer_text = ${row.answerText},
       expired_at = ${row.expiredAt}, settled_amount = ${row.settledAmount}, return_reference = ${row.returnReference},
       returned_at = ${row.returnedAt}, due_at = ${row.dueAt}, lease_id = ${row.leaseId}, updated_at = ${row.updatedAt}
     where partner_id = ${row.partnerId} and id = ${row.id} and status = ${fromStatus}`,
@@ -284,7 +286,7 @@ export function eraseRecalls(
   payoutIds: readonly string[],
 ): Promise<readonly ErasedRecall[]> {
   return tx.rows<ErasedRecall>(sql`/* recalls.eraseRecalls */
-    update payouts.recalls set details = null
-    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[]) and details is not null
+    update payouts.recalls set details = null, answer_text = null
+    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[]) and (details is not null or answer_text is not null)
     returning id, requested_at`)
 }

@@ -91,13 +91,14 @@ function toTimeline({
     reference: row.reference,
     status: row.status,
     ...(requestId === undefined ? {} : { requestId }),
-    data: timeline.map(({ step, status, createdAt, actor, reason, recallId }, index) => ({
+    data: timeline.map(({ step, status, createdAt, actor, reason, bankText, recallId }, index) => ({
       sequence: index + 1,
       step,
       status,
       createdAt,
       ...(actor === undefined ? {} : { actor: actorNames[actor] }),
       ...(reason === undefined ? {} : { reason: { code: reason, text: reasonOf(reason).details } }),
+      ...(bankText === undefined ? {} : { bankText }),
       ...(recallId === undefined ? {} : { recallId }),
     })),
   }

@@ -89,13 +89,14 @@ export type Exchange = {
 }
 
 /**
- * Cause of a step: the actor, by default `worker`, and the bank's code of ISO 20022. `by`: the service account of the
+ * Cause of a step: the actor, by default `worker`, the bank's code of ISO 20022, and its own words. `by`: the service account of the
  * partner, for the audit log. `recallId`: the recall of the step, or the one by which money came back.
  */
 export type Cause = {
   readonly actor?: Actor
   readonly by?: StepMaker
   readonly reason?: string | null
+  readonly bankText?: string | null
   readonly recallId?: string
 }
 
@@ -309,7 +310,7 @@ const entries = (
   steps: readonly TimelineStep[],
   status: store.TimelineEntry['status'],
   now: Date,
-  { actor = 'worker', reason = null, recallId }: Cause,
+  { actor = 'worker', reason = null, bankText = null, recallId }: Cause,
   record: string | undefined,
 ) =>
   JSON.stringify(
@@ -319,6 +320,7 @@ const entries = (
       createdAt: now.toISOString(),
       actor,
       ...(reason === null ? {} : { reason }),
+      ...(bankText === null ? {} : { bankText }),
       ...(recallId === undefined ? {} : { recallId }),
       // The steps of a move have one record.
       ...(record === undefined || index + 1 < steps.length ? {} : { record }),

@@ -1,5 +1,6 @@
 /** The SQL by which an erasure of a customer reads and writes its transactions. */
 import { erasePersonal, type PersonalColumns, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import type { TimelineEntry } from './store.ts'
 
 /** Some of a customer's transactions that are pending, the newest first. */
 export async function pendingOf(
@@ -50,6 +51,23 @@ const all: PersonalColumns = {
   erased: { ...details.erased, creditor: null, debtor: null, description: null, user_reference: null },
 }
 
+type Told = { readonly id: string; readonly timeline: string }
+
+/** Locks the transactions that have words of a bank: few. */
+function lockBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Told[]> {
+  return tx.rows<Told>(sql`/* transactions.lockBankTexts */
+    select id, timeline from transactions.transactions
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and timeline @? '$[*].bankText' order by id for update`)
+}
+
+/** The words of a bank about a step may name a person. */
+async function eraseBankText(tx: Tx, partnerId: string, { id, timeline }: Told): Promise<void> {
+  const entries = JSON.parse(timeline) as readonly TimelineEntry[]
+  const kept = JSON.stringify(entries.map(({ bankText: _erased, ...entry }) => entry))
+  await tx.run(sql`/* transactions.eraseBankText */
+    update transactions.transactions set timeline = ${kept}::jsonb where partner_id = ${partnerId} and id = ${id}`)
+}
+
 /**
  * Erases the partner's own fields, or everything that names a person or is free text. This is not a change of the
  * payment: the time of the last change stays.
@@ -61,4 +79,6 @@ export async function eraseFields(
   scope: 'details' | 'all',
 ): Promise<void> {
   await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
+  if (scope === 'all' && ids.length > 0)
+    for (const told of await lockBankTexts(tx, partnerId, ids)) await eraseBankText(tx, partnerId, told)
 }

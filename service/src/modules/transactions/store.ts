@@ -87,6 +87,8 @@ export type TimelineEntry = {
   readonly actor?: Actor
   /** Code of ISO 20022 by which a bank gave its reason, as it sent it. */
   readonly reason?: string
+  /** The bank's own words. Erased with the customer. */
+  readonly bankText?: string
   /** The recall of the step, or the one by which the money came back. */
   readonly recallId?: string
   /** The audit record of the step and of the steps before it that were made with it. */

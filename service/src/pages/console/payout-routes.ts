@@ -26,7 +26,7 @@ import {
 } from './payments-request.ts'
 import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
-import { stepsOf, transactionHref } from './transaction-routes.ts'
+import { bankSaid, stepsOf, transactionHref } from './transaction-routes.ts'
 import type { ConsoleView } from './view.ts'
 
 type Payout = ResponseOf<'listPayouts'>['data'][number]
@@ -133,12 +133,12 @@ async function showOne(
 const outcomes = ['created', 'cancelled', 'recallRequested'] as const
 
 const recallRowOf = (view: ConsoleView, recall: ResponseOf<'listPayoutRecalls'>['data'][number]) => {
-  const { id, reason, status, requestedBy, answer, settledAmount, currency, returnReference } = recall
+  const { id, reason, status, requestedBy, settledAmount, currency, returnReference } = recall
   return {
     ...{ id, reason, status, requestedBy },
     requestedAt: new Date(recall.requestedAt),
     answerDueOn: recall.answerDueOn === undefined ? undefined : new Date(recall.answerDueOn),
-    answer: answer && `${answer.code}: ${answer.text}`,
+    answer: bankSaid(view, recall.answer, recall.bankText),
     returned:
       settledAmount === undefined
         ? undefined

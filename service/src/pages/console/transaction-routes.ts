@@ -32,14 +32,25 @@ export const transactionHref = ({ root }: ConsoleView, reference: string): strin
   `${root}transactions/${encodeURIComponent(reference)}`
 
 /** Steps of a payment with their actor and the reason of the bank, in words. */
-export const stepsOf = ({ language }: ConsoleView, { data }: Timeline): readonly Step[] => {
-  const p = paymentTexts[language]
-  return data.map(({ step, createdAt, actor, reason }) => ({
+export const stepsOf = (view: ConsoleView, { data }: Timeline): readonly Step[] => {
+  const p = paymentTexts[view.language]
+  return data.map(({ step, createdAt, actor, reason, bankText }) => ({
     title: wordOf(p.step, step),
     at: new Date(createdAt),
     by: actor && fill(p.timelineBy, { actor: wordOf(p.actor, actor) }),
-    detail: reason && `${reason.code}: ${reason.text}`,
+    detail: bankSaid(view, reason, bankText),
   }))
+}
+
+/** A bank's code with its meaning, and its own words, which are marked as such. */
+export const bankSaid = (
+  { language }: Pick<ConsoleView, 'language'>,
+  reason: { readonly code: string; readonly text: string } | undefined,
+  bankText: string | undefined,
+): string | undefined => {
+  const coded = reason === undefined ? [] : [`${reason.code}: ${reason.text}`]
+  const words = bankText === undefined ? [] : [fill(paymentTexts[language].bankSays, { text: bankText })]
+  return [...coded, ...words].join(' ') || undefined
 }
 
 const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>

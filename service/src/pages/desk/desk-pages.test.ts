@@ -277,7 +277,13 @@ function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly
           since: at,
         },
         ...{ amount: '12.34', currency: 'EUR', sold: text, connector: text, attempts: 2, beneficiary: text },
-        ...{ errorKey: text, errorDetails: text, timeline: [{ step: text, createdAt: at }], next: text, runbook: text },
+        ...{
+          errorKey: text,
+          errorDetails: text,
+          timeline: [{ step: text, createdAt: at, reason: text, bankText: text }],
+          next: text,
+          runbook: text,
+        },
         hits: [{ id: text, status: text, openedAt: at }],
       }
       const approval = each && { decision: text, by: text, at }

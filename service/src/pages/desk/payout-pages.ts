@@ -26,7 +26,13 @@ export type PayoutFacts = {
   readonly beneficiary: string
   readonly errorKey: string | null
   readonly errorDetails: string | null
-  readonly timeline: readonly { readonly step: string; readonly createdAt: Date | string }[]
+  readonly timeline: readonly {
+    readonly step: string
+    readonly createdAt: Date | string
+    /** The bank's code, and its own words. */
+    readonly reason?: string
+    readonly bankText?: string
+  }[]
   readonly hits: readonly { readonly id: string; readonly status: string; readonly openedAt: Date }[]
   readonly next: string
   /** The path of the runbook in the repository, with the section of the status. */
@@ -98,7 +104,11 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
       <h2>${d.timeline}</h2>
       ${steps(
         view,
-        payout.timeline.map(({ step, createdAt }) => ({ title: step, at: new Date(createdAt) })),
+        payout.timeline.map(({ step, createdAt, reason, bankText }) => ({
+          title: step,
+          at: new Date(createdAt),
+          detail: [reason, bankText && fill(d.bankSays, { text: bankText })].filter(Boolean).join(' ') || undefined,
+        })),
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}

@@ -77,6 +77,7 @@ export const paymentsDe: PaymentTexts = {
   exportCall: 'API-Aufruf, der Transaktionen exportiert',
   timeline: 'Was geschehen ist',
   timelineBy: 'durch {actor}',
+  bankSays: 'Die Bank sagt: „{text}“',
   related: 'Gehört zur selben Zahlung',
   relation: 'Beziehung',
   toPayout: 'Auszahlung öffnen',

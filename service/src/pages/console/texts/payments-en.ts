@@ -74,6 +74,7 @@ export const paymentsEn = {
   exportCall: 'API call that exports transactions',
   timeline: 'What happened',
   timelineBy: 'by {actor}',
+  bankSays: 'The bank says: “{text}”',
   related: 'Belongs to the same payment',
   relation: 'Relation',
   toPayout: 'Open the payout',
