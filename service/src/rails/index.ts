@@ -55,7 +55,7 @@ export {
   readSortCode,
   routingProblem,
 } from './domestic.ts'
-export { type BritishAccount, britishAccountOf, ibanCountries, ibanProblem, isIban } from './ibans.ts'
+export { type BritishAccount, britishAccountOf, ibanCountries, ibanProblem, isBic, isIban } from './ibans.ts'
 export {
   type Acknowledgement,
   type BankNotification,
@@ -85,8 +85,13 @@ export { railOf, territoriesWithIbansOf } from './sepa.ts'
 export {
   balancesAlong,
   inOrder,
+  isJoined,
   isRepetition,
   isSameStatement,
+  missingByNumber,
+  type Numbering,
+  numberings,
+  numberStep,
   pageIdOf,
   pageNumberOf,
   type Versions,
