@@ -255,6 +255,28 @@ for (const [title, { payouts = [], ours, samples, moved, booked, closing, on }] 
     test('as it was reported', { skip }, () => counts((at) => samples.map((name) => sample(at, name))))
   })
 
+test('times become days of the bank, whatever their offsets and fractions are', async () => {
+  const at = await atBank([])
+  const days: Readonly<Record<string, string>> = {
+    '2026-11-24': '2026-11-24',
+    '2026-11-24T23:59:59': '2026-11-24',
+    '2026-11-24T24:00:00': '2026-11-24',
+    '2026-11-24T24:00:00+01:00': '2026-11-24',
+    '2026-11-24T22:59:59.999999999999Z': '2026-11-24',
+    '2026-11-24T23:00:00Z': '2026-11-25',
+    '2026-11-25T00:30:00+02:00': '2026-11-24',
+    '2026-06-30T22:00:00.000Z': '2026-07-01',
+  }
+  const entries = Object.keys(days).map((bookingDate, index) =>
+    entryOf(BigInt(index + 1), { bookingDate, details: [creditTo(at.iban)] }),
+  )
+  await at.take(reportXml(entries))
+  assert.deepEqual(
+    (await bookings()).map(({ bookedOn }) => bookedOn),
+    Object.values(days),
+  )
+})
+
 suite('an entry that cannot be read waits alone', () => {
   const credits = (iban: string) =>
     [21_00n, 22_00n, 23_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] })) as [

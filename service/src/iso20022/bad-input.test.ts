@@ -253,7 +253,11 @@ suite('an entry that cannot be read waits alone', () => {
   const eur = (minor: bigint) => ({ currency: 'EUR', minor })
   const none = { currency: 'EUR', minor: null, text: '' }
   const cases: Readonly<Record<string, readonly [text: string, problem: RegExp, amount: unknown]>> = {
-    'an amount twice': [two.replace(amountXml, amountXml + amountXml), /more than one Amt.*Ntry\/Amt/, { ...none, currency: '' }],
+    'an amount twice': [
+      two.replace(amountXml, amountXml + amountXml),
+      /more than one Amt.*Ntry\/Amt/,
+      { ...none, currency: '' },
+    ],
     'no amount': [two.replace(amountXml, ''), /no Amt/, { ...none, currency: '' }],
     'no direction': [two.replace('<CdtDbtInd>CRDT</CdtDbtInd>', ''), /CdtDbtInd/, none],
     'a day that is none': [
@@ -262,7 +266,10 @@ suite('an entry that cannot be read waits alone', () => {
       eur(12_50n),
     ],
     'a payment with two references': [
-      two.replace('<BkTxCd/>', '<NtryDtls><TxDtls><Refs><TxId>1</TxId><TxId>2</TxId></Refs></TxDtls><TxDtls/></NtryDtls>'),
+      two.replace(
+        '<BkTxCd/>',
+        '<NtryDtls><TxDtls><Refs><TxId>1</TxId><TxId>2</TxId></Refs></TxDtls><TxDtls/></NtryDtls>',
+      ),
       /more than one TxId/,
       eur(12_50n),
     ],
@@ -291,7 +298,9 @@ suite('what informs is kept as it is written', () => {
   }
   for (const text of ['0.025', '-1.50', '1,50', '9'.repeat(30)])
     test(`a charge of ${text}`, async () =>
-      assert.deepEqual((await only(detail(charge(text))))?.charges, [{ amount: { currency: 'EUR', minor: null, text } }]))
+      assert.deepEqual((await only(detail(charge(text))))?.charges, [
+        { amount: { currency: 'EUR', minor: null, text } },
+      ]))
   test('an instructed amount with five decimals, an exchange without a rate, sums of documents', async () => {
     const found = await only(
       detail(
@@ -317,7 +326,12 @@ suite('what informs is kept as it is written', () => {
     const parts = await partsOf(document(`<Id>S1</Id>${account}${written.join('')}${totals}${entry}`))
     const [head] = parts.flatMap((part) => (part.kind === 'statement' ? [part.statement] : []))
     assert.deepEqual(head?.balances, [
-      { type: { code: 'CLAV' }, creditLines: [], amount: { currency: 'EUR', minor: null, text: '1.00005' }, isCredit: true },
+      {
+        type: { code: 'CLAV' },
+        creditLines: [],
+        amount: { currency: 'EUR', minor: null, text: '1.00005' },
+        isCredit: true,
+      },
     ])
     assert.deepEqual(head?.totals, { sum: '.3' })
   })

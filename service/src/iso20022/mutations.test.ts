@@ -110,7 +110,7 @@ const plain = (amount: string): string =>
     .replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
 const ours = (minor: bigint): string => `${minor / 100n}.${(minor % 100n).toString().padStart(2, '0')}`
 
-/** Without one: the entry cannot be read, and waits alone. */
+/** Undefined: the entry cannot be read, and waits alone. */
 type AmountRead = string | undefined
 
 const readers = [readPain001, readStatusReport, readRecall, readRecallAnswer]

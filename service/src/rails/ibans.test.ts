@@ -174,6 +174,17 @@ test("the British account is that of the registry's example", () => {
 test('a BIC may have digits in front (ISO 9362:2022), has the country of a list, and nothing else', () => {
   for (const bic of ['DEUTDEFF', 'DEUTDEFF500', '1A2BDEFF', '9999DEFFXXX', 'NWBKGB2L', 'AAAAXKPR'])
     assert.equal(isBic(bic), true, bic)
-  for (const bic of ['', 'DEUTDEF', 'DEUTDEFF5', 'DEUTDEFF5000', 'DEUT12FF', 'DEUTQQFF', 'deutdeff', 'DEUT DEFF', 'DÉUTDEFF', ' DEUTDEFF'])
+  for (const bic of [
+    '',
+    'DEUTDEF',
+    'DEUTDEFF5',
+    'DEUTDEFF5000',
+    'DEUT12FF',
+    'DEUTQQFF',
+    'deutdeff',
+    'DEUT DEFF',
+    'DÉUTDEFF',
+    ' DEUTDEFF',
+  ])
     assert.equal(isBic(bic), false, bic)
 })

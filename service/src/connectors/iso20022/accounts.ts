@@ -26,7 +26,7 @@ const codeOf = ({ type }: Balance): string => ('code' in type ? type.code : type
 
 export type DatedBalance = { readonly minor: Minor; readonly on: string }
 
-type Stated = DatedBalance & { readonly code: string; readonly rank: number }
+type Stated = DatedBalance & { readonly code: string; readonly place: number }
 type Pair = { readonly opening: Stated | undefined; readonly closing: Stated | undefined }
 
 /**
@@ -43,11 +43,12 @@ export function balancesOf(
     const [code, minor] = [codeOf(balance), minorOf(balance.amount, currency)]
     const on = balance.date ?? (openingCodes.includes(code) ? from : to)
     if (minor === undefined || on === undefined) return []
-    return [{ code, minor: balance.isCredit ? minor : -minor, on, rank: rankOf(balance) }]
+    return [{ code, minor: balance.isCredit ? minor : -minor, on, place: placeOf(balance) }]
   })
   const usual = pairOf(stated)
   const inPeriod = pairOf(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
-  const turned = isInterim(usual.opening) && isInterim(usual.closing) ? [{ opening: usual.closing, closing: usual.opening }] : []
+  const turned =
+    isInterim(usual.opening) && isInterim(usual.closing) ? [{ opening: usual.closing, closing: usual.opening }] : []
   const { opening, closing } = [usual, inPeriod, ...turned].find((pair) => fits(pair, moved)) ?? usual
   return { opening: toDated(opening), closing: toDated(closing) }
 }
@@ -65,21 +66,24 @@ function pairOf(stated: readonly Stated[]): Pair {
   const closings = stated.filter(({ code }) => code === 'CLBD')
   const [named] = stated
     .filter(({ code }) => openingCodes.includes(code))
-    .toSorted((a, b) => compare(a.on, b.on) || compare(a.code, b.code) || a.rank - b.rank)
+    .toSorted((a, b) => compare(a.on, b.on) || compare(a.code, b.code) || a.place - b.place)
   const [first, ...later] = interim.toSorted((a, b) => compare(a.on, b.on))
   const opening = named ?? (closings.length > 0 || later.length > 0 ? first : undefined)
-  const [last] = closings.toSorted((a, b) => compare(b.on, a.on) || a.rank - b.rank)
+  const [last] = closings.toSorted((a, b) => compare(b.on, a.on) || a.place - b.place)
   return { opening, closing: last ?? later.at(-1) ?? (opening === first ? undefined : first) }
 }
 
 /** A balance of a day outside the period, if there is one within: an older closing balance, or one that is still to come. */
 function isOutside(code: string, on: string, stated: readonly Stated[], from = '', to = '9999'): boolean {
   if (code === 'CLBD') return on > to && stated.some((other) => other.code === code && other.on <= to)
-  return openingCodes.includes(code) && stated.some((other) => openingCodes.includes(other.code) && other.on <= from && other.on > on)
+  return (
+    openingCodes.includes(code) &&
+    stated.some((other) => openingCodes.includes(other.code) && other.on <= from && other.on > on)
+  )
 }
 
-/** Of one kind and day the balance of the account itself counts before one with a credit line, or of a page. */
-const rankOf = ({ creditLines, subType }: Balance): number =>
+/** Sorts balances of one kind and day: that of the account itself, then that of a page, then those with a credit line. */
+const placeOf = ({ creditLines, subType }: Balance): number =>
   Number(creditLines.some(({ isIncluded }) => isIncluded)) * 2 +
   Number(subType !== undefined && 'code' in subType && subType.code === 'INTM')
 

@@ -75,8 +75,7 @@ function findingsOf(
   let before: Statement | undefined
   const joints: Finding[] = []
   for (const { statement, before: balance } of balancesAlong(versions.keys())) {
-    if (before !== undefined)
-      joints.push(...between({ ...before, closing: balance }, statement, currency, numbering))
+    if (before !== undefined) joints.push(...between({ ...before, closing: balance }, statement, currency, numbering))
     before = statement
   }
   return [...again, ...joints]

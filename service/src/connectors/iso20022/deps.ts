@@ -66,7 +66,7 @@ export type BankRules = Calendar & {
   /** The folder of this process for files on their way and for the archive. Not shared with the bank. */
   readonly archive: string
   readonly pollMs: number
-  /** What the numbers of its statements prove. By default what no balance proves. */
+  /** Says what the numbers of its statements prove: by default, what no balance does. */
   readonly statementNumbers?: Numbering
 }
 

@@ -120,7 +120,11 @@ const unreadable: readonly (readonly [title: string, contents: () => string | Ui
     () => '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn/></Document>',
     /goes to a bank/,
   ],
-  ['entries of which none can be read', () => twice().replaceAll('>0.01<', '>0,01<'), /2 of its 2 entries.*line \d+, Document/],
+  [
+    'entries of which none can be read',
+    () => twice().replaceAll('>0.01<', '>0,01<'),
+    /2 of its 2 entries.*line \d+, Document/,
+  ],
   ['a wrong encoding', () => Buffer.from(whole().replace('<MsgId>', '<MsgId>\u00fc'), 'latin1'), /encoding/],
   ['an account of others', () => reportXml([entryOf(1n)], { iban: 'DE89370400440532013000' }), /not configured/],
 ]

@@ -115,7 +115,7 @@ export async function inspectReport(
   return { messageId, statements, ...(problem === undefined ? {} : { problem }) }
 }
 
-/** More is no slip of one entry, and nobody decides about as many cases. */
+/** More is no slip of one entry, and too many cases for people. */
 const unreadEntriesMax = 100
 
 /** An entry that cannot be read waits alone. A message of which nothing can be read waits as a whole: the bank has changed its form. */
@@ -177,7 +177,9 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
     return { facts: { ...counted, account: undefined, skipped, opening: null, closing: null } }
   }
   const { currency } = account
-  const { opening, closing } = isStatement ? balancesOf(head, currency, credits - debits) : { opening: null, closing: null }
+  const { opening, closing } = isStatement
+    ? balancesOf(head, currency, credits - debits)
+    : { opening: null, closing: null }
   const hasBoth = opening !== null && closing !== null && !open.foreign
   const difference = hasBoth ? closing.minor - opening.minor - credits + debits : 0n
   const facts = { ...counted, account, opening, closing }
@@ -192,7 +194,10 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
     const own = { opening: undated(opening, first), closing: undated(closing, last) }
     return { facts: { ...facts, ...own, statementId: pagedId(head.id, page) } }
   }
-  const wrong = open.foreign || unread.count > 0 ? undefined : head.totals && totalsProblem(head.totals, [open.all, booked], currency)
+  const wrong =
+    open.foreign || unread.count > 0
+      ? undefined
+      : head.totals && totalsProblem(head.totals, [open.all, booked], currency)
   const valuedLater = new Map([...valued].filter(([on]) => closing !== null && on > closing.on))
   const problem = wrong === undefined ? {} : { wrong: `Statement ${head.id} of ${account.iban}: ${wrong}.` }
   return { facts: { ...facts, difference, valuedLater }, ...problem }

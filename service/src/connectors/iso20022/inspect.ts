@@ -89,7 +89,7 @@ const textOf = ({ code, message, path, line }: MessageProblem): string =>
  * Replaces the times of bookings and balances by days of the bank: midnight in Berlin is 23:00 of the day before in UTC. Whatever reads
  * the parts of a report reads days.
  */
-export async function* inDays(
+async function* inDays(
   groups: AsyncIterable<readonly ReportPart[]>,
   timeZone: string,
 ): AsyncGenerator<readonly ReportPart[]> {
@@ -106,12 +106,15 @@ export async function* inDays(
       if (part.kind !== 'statement') return part
       const { statement } = part
       const balances = statement.balances.map((balance) => ({ ...balance, ...day('date', balance.date) }))
-      return { ...part, statement: { ...statement, ...day('from', statement.from), ...day('to', statement.to), balances } }
+      return {
+        ...part,
+        statement: { ...statement, ...day('from', statement.from), ...day('to', statement.to), balances },
+      }
     })
 }
 
 /** The last written time is remembered: entries beside each other have the same. */
-export function createDays(timeZone: string): (written: string) => string {
+function createDays(timeZone: string): (written: string) => string {
   let last = { written: '', day: '' }
   return (written) => {
     if (!/T.*(?:Z|[+-]\d\d:\d\d)$/.test(written)) return written.slice(0, 10)

@@ -65,7 +65,6 @@ const plain = (name: string): string =>
     .replace(/[^\p{Letter}\p{Number}]/gu, '')
     .toLowerCase()
 
-
 /** The surest first; of equal ones an unbooked one, then the oldest. */
 export const surestFirst = (a: Scored, b: Scored): number =>
   b.score - a.score ||

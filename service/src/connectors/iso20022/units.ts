@@ -117,9 +117,10 @@ function unread(whole: OfEntry, isKnown: boolean): Unfolded {
   const named = bankReference === undefined ? '' : ` with the reference ${bankReference}`
   const told = isKnown ? ` of ${amountText(minor, account.currency)} ${account.currency}` : ''
   const why = `An entry${told} of ${bookedOn} on ${account.iban}${named} cannot be read: ${problem}.`
-  const text = isKnown && minor !== 0n
-    ? `${why} It waits for a message that names its payment, and goes to suspense without one.`
-    : `${why} Its money is not known: ask the bank for a corrected message.`
+  const text =
+    isKnown && minor !== 0n
+      ? `${why} It waits for a message that names its payment, and goes to suspense without one.`
+      : `${why} Its money is not known: ask the bank for a corrected message.`
   const units = minor === 0n ? [] : [{ ...sumOf(whole), information: text }]
   return { units, oddity: { what: 'entry_unclear', text } }
 }
@@ -291,7 +292,7 @@ function partAmount({ entry, account }: OfEntry, detail: EntryDetail, read: Read
 type Charged = Pick<EntryDetail, 'charges' | 'chargesTotal'>
 
 /**
- * What a level may say about its charges, below zero if the bank took them: the records that it calls included, all of them, its total.
+ * The sums that a level may state as its charges, below zero if the bank took them: the records that it calls included, all of them, its total.
  * Banks set the mark as they like, and some write a sign.
  */
 function chargesIn({ charges, chargesTotal }: Charged, currency: Currency): readonly Minor[] {
@@ -318,7 +319,7 @@ function statedCharges({ entry, account: { currency } }: OfEntry): ReadonlySet<M
   return new Set(ofEntry.flatMap((one) => ofDetails.map((other) => absolute(one + other))).filter((sum) => sum !== 0n))
 }
 
-/** What the bank took off a credit before it booked it. */
+/** Says what the bank took off a credit before it booked it. */
 function kept(whole: OfEntry, detail: EntryDetail): string | null {
   const { entry, minor, account } = whole
   const { currency } = account

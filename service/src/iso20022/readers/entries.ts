@@ -55,7 +55,10 @@ function chargesOf(node: Node): Pick<EntryDetail, 'charges' | 'chargesTotal'> {
     return rows.length > 0 ? rows : one(charges, 'Amt') ? [charges] : []
   })
   const total = found.length === 1 ? statedAmount(found[0], 'TtlChrgsAndTaxAmt') : undefined
-  return given<Pick<EntryDetail, 'charges' | 'chargesTotal'>>({ charges: records.flatMap((row) => chargeOf(row) ?? []), chargesTotal: total })
+  return given<Pick<EntryDetail, 'charges' | 'chargesTotal'>>({
+    charges: records.flatMap((row) => chargeOf(row) ?? []),
+    chargesTotal: total,
+  })
 }
 
 /** Undefined: it states no amount, so that it explains nothing. */
@@ -198,7 +201,13 @@ export function readOr<T>(read: () => T, failed: (problem: MessageProblem) => vo
  */
 export function entryOf(node: Node, details: readonly EntryDetail[], broken: MessageProblem | undefined): BankEntry {
   let problem = broken
-  const entry = broken === undefined ? readOr(() => wholeEntry(node, details), (found) => (problem = found)) : undefined
+  const entry =
+    broken === undefined
+      ? readOr(
+          () => wholeEntry(node, details),
+          (found) => (problem = found),
+        )
+      : undefined
   return entry ?? partOfEntry(node, problem)
 }
 
@@ -213,8 +222,7 @@ function partOfEntry(node: Node, problem: MessageProblem | undefined): BankEntry
   return given<BankEntry>({
     problem: problem === undefined ? 'it cannot be read' : `${problem.message} (line ${problem.line}, ${problem.path})`,
     reference: readOr(() => token(node, 'NtryRef')),
-    amount:
-      (direction === undefined ? undefined : exact) ?? { currency: stated?.currency ?? '', minor: null, text },
+    amount: (direction === undefined ? undefined : exact) ?? { currency: stated?.currency ?? '', minor: null, text },
     isCredit: direction ?? true,
     isReversal: readOr(() => flag(node, 'RvslInd')) ?? false,
     status,

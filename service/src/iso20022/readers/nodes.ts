@@ -132,7 +132,8 @@ export function statedAmountOf(node: Node | undefined): Amount | undefined {
   const found = exactAmount(currency, written)
   return typeof found === 'string' ? { currency, minor: null, text: written.slice(0, decimalChars) } : found
 }
-export const statedAmount = (node: Node | undefined, name: string): Amount | undefined => statedAmountOf(one(node, name))
+export const statedAmount = (node: Node | undefined, name: string): Amount | undefined =>
+  statedAmountOf(one(node, name))
 
 export const amount = (node: Node | undefined, name: string): Amount | undefined => {
   const found = one(node, name)
