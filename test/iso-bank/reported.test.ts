@@ -106,6 +106,24 @@ type Kind = {
   readonly on?: string
 }
 
+const ofTwoDays = (isTurned: boolean): Kind => ({
+  ours: ({ iban }) => {
+    const entries = [20_00n, 30_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] }))
+    const first = statement([], { opening: 1000_00n, closing: 1020_00n, on: '2025-12-31' })
+    const last = statement(entries, { opening: 1020_00n, closing: 1050_00n })
+    const balancesOf = (xml: string) => /<Bal>.*<\/Bal>/s.exec(xml)?.[0] ?? ''
+    const both = [balancesOf(first), balancesOf(last)]
+    return [last.replace(balancesOf(last), (isTurned ? both.toReversed() : both).join(''))]
+  },
+  samples: [],
+  moved: 50_00n,
+  booked: [
+    ['credit', 20_00n],
+    ['credit', 30_00n],
+  ],
+  closing: '1050.00',
+})
+
 const kinds: Readonly<Record<string, Kind>> = {
   'a booking of zero with payments inside': {
     payouts: ['701.00'],
@@ -122,25 +140,8 @@ const kinds: Readonly<Record<string, Kind>> = {
     ],
     closing: '1000.00',
   },
-  'balances of two days in a statement': {
-    ours: ({ iban }) => {
-      const entries = [20_00n, 30_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] }))
-      const [first, second] = [
-        statement([], { opening: 1000_00n, closing: 1020_00n, on: '2025-12-31' }),
-        statement(entries, { opening: 1020_00n, closing: 1050_00n }),
-      ]
-      const balances = /<Bal>.*<\/Bal>/s.exec(first)?.[0] ?? ''
-      // Those of the last day first.
-      return [second.replace(/(?<=<\/Bal>)(?!<Bal>)/, balances)]
-    },
-    samples: ['two-days-in-a-statement'],
-    moved: 50_00n,
-    booked: [
-      ['credit', 20_00n],
-      ['credit', 30_00n],
-    ],
-    closing: '1050.00',
-  },
+  'balances of two days in a statement': { ...ofTwoDays(false), samples: ['two-days-in-a-statement'] },
+  'balances of two days, the last one first': ofTwoDays(true),
   'amounts that inform': {
     ours: ({ iban }) => {
       const informing: readonly Partial<EntryDetail>[] = [
@@ -252,7 +253,8 @@ for (const [title, { payouts = [], ours, samples, moved, booked, closing, on }] 
       assert.deepEqual(await reconciled(), { closing, unexplained: '0.00' })
     }
     test('as we write it', () => counts(ours))
-    test('as it was reported', { skip }, () => counts((at) => samples.map((name) => sample(at, name))))
+    if (samples.length > 0)
+      test('as it was reported', { skip }, () => counts((at) => samples.map((name) => sample(at, name))))
   })
 
 test('times become days of the bank, whatever their offsets and fractions are', async () => {

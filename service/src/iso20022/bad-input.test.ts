@@ -337,6 +337,26 @@ suite('what informs is kept as it is written', () => {
   })
 })
 
+suite('control sums', () => {
+  const transfer =
+    '<CdtTrfTxInf><PmtId><EndToEndId>E1</EndToEndId></PmtId><Amt><InstdAmt Ccy="EUR">0.30</InstdAmt></Amt><Cdtr><Nm>A</Nm></Cdtr>' +
+    '<CdtrAcct><Id><IBAN>NL91ABNA0417164300</IBAN></Id></CdtrAcct></CdtTrfTxInf>'
+  const file = (sum: string) =>
+    '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn><GrpHdr><MsgId>M</MsgId>' +
+    `<CreDtTm>2026-11-23T10:00:00Z</CreDtTm><NbOfTxs>1</NbOfTxs><CtrlSum>${sum}</CtrlSum><InitgPty><Nm>A</Nm></InitgPty></GrpHdr>` +
+    '<PmtInf><PmtInfId>P</PmtInfId><PmtMtd>TRF</PmtMtd><ReqdExctnDt><Dt>2026-11-24</Dt></ReqdExctnDt><Dbtr><Nm>A</Nm></Dbtr>' +
+    '<DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></DbtrAcct><DbtrAgt><FinInstnId><BICFI>COBADEFF</BICFI></FinInstnId></DbtrAgt>' +
+    `${transfer}</PmtInf></CstmrCdtTrfInitn></Document>`
+  for (const sum of ['.3', '+.30', '0.3', '00.300', '0.30'])
+    test(`${sum} is the sum of 0.30`, async () => {
+      const { batches } = await readPain001(chunks(Buffer.from(file(sum))))
+      assert.equal(batches[0]?.transfers[0]?.money.minor, 30n)
+    })
+  for (const sum of ['3', '.03', '.31', '0.030'])
+    test(`refused: ${sum}`, async () =>
+      assert.match((await problemOf(readPain001(chunks(Buffer.from(file(sum)))))).message, /CtrlSum is/))
+})
+
 suite('amounts that count are exact, or their entry is not read', () => {
   const read = async (text: string, currency = 'EUR') => {
     const parts = await partsOf(whole.replace(amountXml, `<Amt Ccy="${currency}">${text}</Amt>`))
