@@ -16,8 +16,8 @@ import { entryOf, euro, partsOf, reportXml } from './iso-incoming.ts'
 type Dice = ReturnType<typeof createDice>
 export type Paid = { readonly endToEndId: string; readonly minor: bigint }
 type Detail = Partial<EntryDetail>
-/** `moved`: what the balance shows, also where the entry does not. `announced`: as another message has it. */
-type Booked = { readonly entry: BankEntry; readonly moved: bigint; readonly announced?: BankEntry }
+/** `moved`: what the balance shows, also where the entry does not. `announced`: as another message has it, perhaps apart. */
+type Booked = { readonly entry: BankEntry; readonly moved: bigint; readonly announced?: readonly BankEntry[] }
 
 /** Each once, whatever the files say how often. */
 export type Oracle = {
@@ -95,7 +95,15 @@ function netted(making: Making): Booked | undefined {
   ]
   const moved = credits.reduce((sum, minor) => sum + minor, -payout.minor)
   const entry = entryOf(moved, { details: dice.chance(0.5) ? details : details.toReversed() })
-  return { entry: moved === 0n && dice.chance(0.5) ? { ...entry, isCredit: true } : entry, moved }
+  const apart = details.map(({ amount, ...detail }) => {
+    const minor = amount?.minor ?? 0n
+    return entryOf(detail.isCredit === true ? minor : -minor, { details: [detail] })
+  })
+  return {
+    entry: moved === 0n && dice.chance(0.5) ? { ...entry, isCredit: true } : entry,
+    moved,
+    ...(dice.chance(0.3) ? { announced: apart } : {}),
+  }
 }
 
 /** The ways in which a payment of a batch states what was paid. */
@@ -135,7 +143,11 @@ function unread(making: Making, isAnnounced: boolean): Booked {
   if (!isAnnounced) making.oracle.unread.push(minor)
   const announced = entryOf(minor, { details: [detail] })
   const text = `${minor / 100n}.${String(minor % 100n).padStart(2, '0')}4`
-  return { entry: { ...announced, amount: inText(text) }, moved: minor, ...(isAnnounced ? { announced } : {}) }
+  return {
+    entry: { ...announced, amount: inText(text) },
+    moved: minor,
+    ...(isAnnounced ? { announced: [announced] } : {}),
+  }
 }
 
 /** How the bank numbers its statements. */
@@ -172,7 +184,7 @@ export function makeStatements({ seed, statements, ibans, payouts }: Wanted): Ge
     const announced = bookings.flatMap((ofDay, index) =>
       ofDay.flatMap(({ entry, announced: other }) => {
         const isTold = other !== undefined || (typeof entry.amount.minor === 'bigint' && dice.chance(0.3))
-        return isTold ? [booked(other ?? entry, days[index] ?? day)] : []
+        return isTold ? (other ?? [entry]).map((one) => booked(one, days[index] ?? day)) : []
       }),
     )
     const files = listing(dice, head, bookings, isPaged)

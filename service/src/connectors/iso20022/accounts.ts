@@ -46,10 +46,11 @@ export function balancesOf(
     return [{ code, minor: balance.isCredit ? minor : -minor, on, place: placeOf(balance) }]
   })
   const usual = pairOf(stated)
+  const opened = pairOf(stated.filter(({ code }) => code !== 'PRCD'))
   const inPeriod = pairOf(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
   const turned =
     isInterim(usual.opening) && isInterim(usual.closing) ? [{ opening: usual.closing, closing: usual.opening }] : []
-  const { opening, closing } = [usual, inPeriod, ...turned].find((pair) => fits(pair, moved)) ?? usual
+  const { opening, closing } = [usual, opened, inPeriod, ...turned].find((pair) => fits(pair, moved)) ?? usual
   return { opening: toDated(opening), closing: toDated(closing) }
 }
 

@@ -226,12 +226,14 @@ type Split = { readonly amounts: readonly Minor[]; readonly rest: Minor }
 function splitOf(whole: OfEntry): Split | undefined {
   const { entry, minor } = whole
   const total = signed(minor, entry.isCredit)
-  const charges = statedCharges(whole)
-  const splits = readings.flatMap((read): readonly Split[] => {
+  let charges: ReadonlySet<Minor> | undefined
+  for (const read of readings) {
     const amounts = entry.details.flatMap((detail) => partAmount(whole, detail, read) ?? [])
-    return amounts.length < entry.details.length ? [] : [{ amounts, rest: total - sumUp(amounts) }]
-  })
-  return splits.find(({ rest }) => rest === 0n || charges.has(absolute(rest)))
+    if (amounts.length < entry.details.length) continue
+    const rest = total - sumUp(amounts)
+    if (rest === 0n || (charges ??= statedCharges(whole)).has(absolute(rest))) return { amounts, rest }
+  }
+  return undefined
 }
 
 type Read = (detail: EntryDetail) => readonly (Amount | undefined)[]
