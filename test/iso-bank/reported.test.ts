@@ -279,6 +279,25 @@ test('times become days of the bank, whatever their offsets and fractions are', 
   )
 })
 
+for (const [statementNumbers, cases] of [
+  ['evidence', []],
+  ['ignored', []],
+  ['consecutive', ['statement_gap']],
+] as const)
+  test(`a number that is left out while the balances join: ${statementNumbers}`, async () => {
+    const bank = createIncomingBank(service, folders, { statementNumbers })
+    const day = { opening: 10_00n, closing: 10_00n }
+    await folders.put('1.xml', statement([], { ...day, sequence: 1 }))
+    await folders.put('3.xml', statement([], { ...day, sequence: 3, on: '2026-01-03' }))
+    await bank.work()
+    const found = await casesOf(service)
+    assert.deepEqual(
+      found.map(({ kind }) => kind),
+      cases,
+    )
+    for (const { details } of found) assert.match(details, /1 statement is missing between 1 .* and 3 /)
+  })
+
 suite('an entry that cannot be read waits alone', () => {
   const credits = (iban: string) =>
     [21_00n, 22_00n, 23_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] })) as [
