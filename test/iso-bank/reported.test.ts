@@ -440,26 +440,30 @@ suite('charges are those that make the sums fit', () => {
       )
       assert.deepEqual(await reconciled(), { closing: '36.50', unexplained: '0.00' })
     })
-  test('a charge that fits no sum is a case, and nothing is split', async () => {
-    const at = await atBank(['31.00', '32.00'])
-    const details = (
-      [
-        [at.endToEndId, 31_00n],
-        [at.second, 32_00n],
-      ] as const
-    ).map(([endToEndId, minor]) => ({
-      references: { endToEndId },
-      amount: euro(minor),
-    }))
-    const charges = [charge(49n)]
-    await at.take(statement([entryOf(-63_50n, { details, charges })], { opening: 100_00n, closing: 36_50n }))
-    assert.deepEqual(
-      (await bookings()).map(({ kind, amount }) => [kind, amount]),
-      [['waiting', -63_50n]],
-    )
-    assert.deepEqual(
-      (await casesOf(service)).map(({ kind }) => kind),
-      ['entry_unclear'],
-    )
-  })
+  for (const [sum, minor] of [
+    [-63_50n, 49n],
+    [-62_50n, 50n],
+  ] as const)
+    test(`a charge of ${minor} beside a booking of ${sum} fits no sum: it is a case, and nothing is split`, async () => {
+      const at = await atBank(['31.00', '32.00'])
+      const details = (
+        [
+          [at.endToEndId, 31_00n],
+          [at.second, 32_00n],
+        ] as const
+      ).map(([endToEndId, minor]) => ({
+        references: { endToEndId },
+        amount: euro(minor),
+      }))
+      const charges = [charge(minor)]
+      await at.take(statement([entryOf(sum, { details, charges })], { opening: 100_00n, closing: 100_00n + sum }))
+      assert.deepEqual(
+        (await bookings()).map(({ kind, amount }) => [kind, amount]),
+        [['waiting', sum]],
+      )
+      assert.deepEqual(
+        (await casesOf(service)).map(({ kind }) => kind),
+        ['entry_unclear'],
+      )
+    })
 })

@@ -231,7 +231,7 @@ function splitOf(whole: OfEntry): Split | undefined {
     const amounts = entry.details.flatMap((detail) => partAmount(whole, detail, read) ?? [])
     if (amounts.length < entry.details.length) continue
     const rest = total - sumUp(amounts)
-    if (rest === 0n || (charges ??= statedCharges(whole)).has(absolute(rest))) return { amounts, rest }
+    if (rest === 0n || (charges ??= statedCharges(whole)).has(rest)) return { amounts, rest }
   }
   return undefined
 }
@@ -295,30 +295,30 @@ type Charged = Pick<EntryDetail, 'charges' | 'chargesTotal'>
 
 /**
  * The sums that a level may state as its charges, below zero if the bank took them: the records that it calls included, all of them, its total.
- * Banks set the mark as they like, and some write a sign.
+ * Banks set the mark as they like.
  */
 function chargesIn({ charges, chargesTotal }: Charged, currency: Currency): readonly Minor[] {
   const sum = (list: Charged['charges']) =>
-    sumUp(list.map(({ amount, isCredit = false }) => signed(signedMinorOf(amount, currency), isCredit)))
-  const total = chargesTotal === undefined ? 0n : -signedMinorOf(chargesTotal, currency)
+    sumUp(list.map(({ amount, isCredit = false }) => signed(chargeMinorOf(amount, currency), isCredit)))
+  const total = chargesTotal === undefined ? 0n : -chargeMinorOf(chargesTotal, currency)
   return [sum(charges.filter(({ isIncluded = true }) => isIncluded)), sum(charges), total]
 }
 
-/** Zero: it is in another currency, or no exact amount. */
-function signedMinorOf(amount: Amount, currency: Currency): Minor {
-  if (amount.minor !== null) return minorOf(amount, currency) ?? 0n
-  return amount.currency === currency && amount.text.startsWith('-') ? -(minorOfText(amount.text, currency) ?? 0n) : 0n
+/** Zero: it is in another currency, or no exact amount. Some banks write what they took with a sign. */
+function chargeMinorOf(amount: Amount, currency: Currency): Minor {
+  const minor = amount.minor === null ? minorOfText(amount.text, currency) : amount.minor
+  return amount.currency === currency ? (minor ?? 0n) : 0n
 }
 
 /**
- * The charges that may stand between an entry and its payments, without their sign: those of the entry, of its payments, or of both. Some
- * banks repeat at one level what they state at the other, so that only the sums say which are meant.
+ * The charges that may stand between an entry and its payments: those of the entry, of its payments, or of both. Some banks
+ * repeat at one level what they state at the other, so that only the sums say which are meant.
  */
 function statedCharges({ entry, account: { currency } }: OfEntry): ReadonlySet<Minor> {
   const ofEntry = [0n, ...chargesIn(entry, currency)]
   const each = entry.details.map((detail) => chargesIn(detail, currency))
   const ofDetails = [0n, ...[0, 1, 2].map((way) => sumUp(each.map((ways) => ways[way] ?? 0n)))]
-  return new Set(ofEntry.flatMap((one) => ofDetails.map((other) => absolute(one + other))).filter((sum) => sum !== 0n))
+  return new Set(ofEntry.flatMap((one) => ofDetails.map((other) => one + other)).filter((sum) => sum !== 0n))
 }
 
 /** Says what the bank took off a credit before it booked it. */
@@ -329,7 +329,7 @@ function kept(whole: OfEntry, detail: EntryDetail): string | null {
   const gross = detail.amount && minorOf(detail.amount, currency)
   const stated = statedCharges(whole)
   const taken = gross === undefined || gross === minor ? includedOf(whole) : gross - minor
-  if (taken <= 0n || (gross !== undefined && gross !== minor && !stated.has(taken))) return null
+  if (taken <= 0n || (gross !== undefined && gross !== minor && !stated.has(-taken))) return null
   const of = gross === undefined ? '' : ` of ${amountText(gross, currency)} ${currency}`
   return `The bank kept ${amountText(taken, currency)} ${currency}${of} as charges.`
 }
