@@ -112,7 +112,7 @@ const detail = record<EntryDetail>(
   // Without an amount of its own, a payment takes that of its details.
   ['references', 'charges', 'amount'],
 )
-const entry = record<BankEntry>(
+const entry = record<Omit<BankEntry, 'problem'>>(
   {
     reference: reference(),
     amount,

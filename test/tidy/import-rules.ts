@@ -112,7 +112,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   'graphile-worker': [],
   'i18n-iso-countries': ['customers', 'beneficiaries', 'accounts', 'checkout', 'screening'],
   'libphonenumber-js': ['customers'],
-  ibantools: ['accounts', 'beneficiaries', 'rails', 'connectors/iso20022'],
+  ibantools: ['beneficiaries', 'rails'],
   'ipaddr.js': ['delivery', 'gateway'],
   marked: ['gateway'],
   pdfkit: ['typesetting'],

@@ -41,6 +41,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly monitoring: Pick<Monitoring, 'standingOf'>
     /** The accounts at the configured file-based banks. */
     readonly bankAccounts: readonly BooksAccount[]
+    readonly banks: Parameters<typeof createIsoBooks>[0]['banks']
   }
 
 export type Composed = {
@@ -53,8 +54,8 @@ export type Composed = {
 }
 
 export function composeDecisions(deps: Deps): Composed {
-  const { db, clock, ledger, cases, bankAccounts: accounts } = deps
-  const books = createIsoBooks({ operatorId: operatorPartnerId, clock })
+  const { db, clock, ledger, cases, banks, bankAccounts: accounts } = deps
+  const books = createIsoBooks({ operatorId: operatorPartnerId, clock, banks })
   const returns = createReturns({ db, clock, ledger, record: cases.record })
   const refusal = createRefusal(deps.monitoring)
   const effects = { ...createCaseEffects({ ...deps, books }), refusal, sendBack: returns.start }

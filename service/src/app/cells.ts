@@ -19,7 +19,7 @@ type CellIssuer = Issuer & { readonly cell: string | undefined }
 
 const cellName = /^[a-z0-9][a-z0-9-]{0,31}$/
 const entryForm =
-  /^(?<country>[A-Z]{2}):(?<bankCode>[A-Z0-9]+)(?:\/(?<bic>[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?))?(?::(?<first>\d{1,15})-(?<last>\d{1,15}))?(?:@(?<cell>[a-z0-9-]+))?$/
+  /^(?<country>[A-Z]{2}):(?<bankCode>[A-Z0-9]+)(?:\/(?<bic>[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?))?(?::(?<first>\d{1,15})-(?<last>\d{1,15}))?(?:@(?<cell>[a-z0-9-]+))?$/
 
 function readEntry(text: string): CellIssuer {
   const groups = entryForm.exec(text)?.groups

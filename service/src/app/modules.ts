@@ -266,7 +266,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const simulated = { bank, simulatedChain: chains.simulated, checkout }
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
-  const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, ownersOf, bankAccounts })
+  const books = { bankAccounts, banks: config.ISO20022_BANKS }
+  const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, ownersOf, ...books })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
   const movements = { monitoring, safeguarding, renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }

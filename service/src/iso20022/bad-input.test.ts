@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { chunks, reportParts } from '../../../scripts/iso-documents.ts'
 import {
+  type BankEntry,
   type Limits,
   MessageProblem,
   type ProblemCode,
@@ -202,13 +203,6 @@ suite('sizes', () => {
 suite('what is no statement', () => {
   const cases: Readonly<Record<string, readonly [text: string, path: string, message: RegExp]>> = {
     'no account': [document('<Id>S1</Id>'), 'Document/BkToCstmrStmt/Stmt', /no Acct/],
-    'an amount twice': [
-      whole.replace(amountXml, amountXml + amountXml),
-      'Document/BkToCstmrStmt/Stmt/Ntry/Amt',
-      /more than one Amt/,
-    ],
-    'no amount': [whole.replace(amountXml, ''), 'Document/BkToCstmrStmt/Stmt/Ntry', /no Amt/],
-    'no direction': [whole.replace('<CdtDbtInd>CRDT</CdtDbtInd>', ''), 'Document/BkToCstmrStmt/Stmt/Ntry', /CdtDbtInd/],
     'a balance behind entries': [
       whole.replace('</Ntry>', '</Ntry><Bal/>'),
       'Document/BkToCstmrStmt/Stmt/Bal',
@@ -216,11 +210,6 @@ suite('what is no statement', () => {
     ],
     'text beside elements': [whole.replace('<Ntry>', '<Ntry>x'), 'Document/BkToCstmrStmt/Stmt/Ntry', /beside/],
     'elements in a text': [whole.replace('S1', '<b>S1</b>'), 'Document/BkToCstmrStmt/Stmt/Id', /text is expected/],
-    'a day that is none': [
-      whole.replace('<BkTxCd/>', '<BookgDt><Dt>2026-02-30</Dt></BookgDt>'),
-      'Document/BkToCstmrStmt/Stmt/Ntry/BookgDt/Dt',
-      /is not a date/,
-    ],
     'no head': [whole.replace(head, ''), 'Document/BkToCstmrStmt/Stmt', /GrpHdr is missing/],
   }
   for (const [title, [text, path, message]] of Object.entries(cases))
@@ -230,7 +219,7 @@ suite('what is no statement', () => {
       assert.match(problem.message, message)
     })
   test('the line is that of the element', async () => {
-    const lines = `\n\n${whole.replace(amountXml, '\n<Amt\nCcy="EUR">x</Amt>')}`
+    const lines = `\n\n${whole.replace('<IBAN>', '\n<IBAN\n><b/>')}`
     assert.equal((await problemOf(partsOf(lines))).line, 4)
     assert.equal((await problemOf(partsOf(lines, 1))).line, 4)
   })
@@ -247,7 +236,128 @@ suite('what is no statement', () => {
   })
 })
 
-suite('amounts are exact or refused', () => {
+/** The problem of the only entry, which the message has beside another one that counts. */
+async function unreadEntry(text: string) {
+  const found: (readonly BankEntry[])[] = []
+  for (const length of [undefined, 1])
+    found.push((await partsOf(text, length)).flatMap((part) => (part.kind === 'entry' ? [part.entry] : [])))
+  assert.deepEqual(found[0], found[1])
+  const [one, ...others] = (found[0] ?? []).filter(({ problem }) => problem !== undefined)
+  assert.ok(one !== undefined && others.length === 0, 'one entry cannot be read')
+  return one
+}
+
+suite('an entry that cannot be read waits alone', () => {
+  const two = document(`<Id>S1</Id>${account}${entry}${entry.replace('12.50', '7.00')}`)
+  const reference = '<AcctSvcrRef>R1</AcctSvcrRef>'
+  const eur = (minor: bigint) => ({ currency: 'EUR', minor })
+  const none = { currency: 'EUR', minor: null, text: '' }
+  const cases: Readonly<Record<string, readonly [text: string, problem: RegExp, amount: unknown]>> = {
+    'an amount twice': [
+      two.replace(amountXml, amountXml + amountXml),
+      /more than one Amt.*Ntry\/Amt/,
+      { ...none, currency: '' },
+    ],
+    'no amount': [two.replace(amountXml, ''), /no Amt/, { ...none, currency: '' }],
+    'no direction': [two.replace('<CdtDbtInd>CRDT</CdtDbtInd>', ''), /CdtDbtInd/, none],
+    'a day that is none': [
+      two.replace('<BkTxCd/>', `<BookgDt><Dt>2026-02-30</Dt></BookgDt>${reference}`),
+      /is not a date.*line 1, Document\/BkToCstmrStmt\/Stmt\/Ntry\/BookgDt\/Dt/,
+      eur(12_50n),
+    ],
+    'a payment with two references': [
+      two.replace(
+        '<BkTxCd/>',
+        '<NtryDtls><TxDtls><Refs><TxId>1</TxId><TxId>2</TxId></Refs></TxDtls><TxDtls/></NtryDtls>',
+      ),
+      /more than one TxId/,
+      eur(12_50n),
+    ],
+  }
+  for (const [title, [text, problem, amount]] of Object.entries(cases))
+    test(title, async () => {
+      const one = await unreadEntry(text)
+      assert.match(one.problem ?? '', problem)
+      assert.deepEqual(one.amount, amount)
+      assert.deepEqual([one.details, one.isCredit, one.status], [[], true, 'BOOK'])
+      assert.equal(one.bankReference, text.includes(reference) ? 'R1' : undefined)
+    })
+  test('a limit is one of the file', () =>
+    refused('too_large', two.replace('<BkTxCd/>', `<AddtlNtryInf>${'x'.repeat(100_000)}</AddtlNtryInf>`)))
+})
+
+suite('what informs is kept as it is written', () => {
+  const detail = (inner: string) =>
+    document(`<Id>S1</Id>${account}${entry.replace('<BkTxCd/>', `<NtryDtls><TxDtls>${inner}</TxDtls></NtryDtls>`)}`)
+  const charge = (text: string) => `<Chrgs><Rcrd><Amt Ccy="EUR">${text}</Amt></Rcrd></Chrgs>`
+  const only = async (text: string) => {
+    const parts = await partsOf(text)
+    const [found] = parts.flatMap((part) => (part.kind === 'entry' ? [part.entry] : []))
+    assert.equal(found?.problem, undefined)
+    return found?.details[0]
+  }
+  for (const text of ['0.025', '-1.50', '1,50', '9'.repeat(30)])
+    test(`a charge of ${text}`, async () =>
+      assert.deepEqual((await only(detail(charge(text))))?.charges, [
+        { amount: { currency: 'EUR', minor: null, text } },
+      ]))
+  test('an instructed amount with five decimals, an exchange without a rate, sums of documents', async () => {
+    const found = await only(
+      detail(
+        '<AmtDtls><InstdAmt><Amt Ccy="EUR">110.00455</Amt><CcyXchg/></InstdAmt></AmtDtls>' +
+          '<RmtInf><Strd><RfrdDocAmt><RmtdAmt Ccy="EUR">1.005</RmtdAmt></RfrdDocAmt></Strd></RmtInf>',
+      ),
+    )
+    assert.deepEqual(found?.amounts, { instructed: { amount: { currency: 'EUR', minor: null, text: '110.00455' } } })
+    assert.deepEqual(found?.remittance?.structured, [{ remitted: { currency: 'EUR', minor: null, text: '1.005' } }])
+  })
+  test('a charge without a currency or without an amount explains nothing', async () => {
+    const bare = '<Chrgs><Rcrd><Amt>1.00</Amt></Rcrd><Rcrd><Br>SHAR</Br></Rcrd></Chrgs>'
+    assert.deepEqual((await only(detail(bare)))?.charges, [])
+  })
+  test('balances that cannot be read are left out, and totals are texts', async () => {
+    const balance = (inner: string) => `<Bal><Tp><CdOrPrtry><Cd>CLAV</Cd></CdOrPrtry></Tp>${inner}</Bal>`
+    const written = [
+      balance(amountXml),
+      balance('<Amt>1.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>2026-11-23</Dt></Dt>'),
+      balance('<Amt Ccy="EUR">1.00005</Amt><CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>2026-11-31</Dt></Dt>'),
+    ]
+    const totals = '<TxsSummry><TtlNtries><NbOfNtries>one</NbOfNtries><Sum>.3</Sum></TtlNtries></TxsSummry>'
+    const parts = await partsOf(document(`<Id>S1</Id>${account}${written.join('')}${totals}${entry}`))
+    const [head] = parts.flatMap((part) => (part.kind === 'statement' ? [part.statement] : []))
+    assert.deepEqual(head?.balances, [
+      {
+        type: { code: 'CLAV' },
+        creditLines: [],
+        amount: { currency: 'EUR', minor: null, text: '1.00005' },
+        isCredit: true,
+      },
+    ])
+    assert.deepEqual(head?.totals, { sum: '.3' })
+  })
+})
+
+suite('control sums', () => {
+  const transfer =
+    '<CdtTrfTxInf><PmtId><EndToEndId>E1</EndToEndId></PmtId><Amt><InstdAmt Ccy="EUR">0.30</InstdAmt></Amt><Cdtr><Nm>A</Nm></Cdtr>' +
+    '<CdtrAcct><Id><IBAN>NL91ABNA0417164300</IBAN></Id></CdtrAcct></CdtTrfTxInf>'
+  const file = (sum: string) =>
+    '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn><GrpHdr><MsgId>M</MsgId>' +
+    `<CreDtTm>2026-11-23T10:00:00Z</CreDtTm><NbOfTxs>1</NbOfTxs><CtrlSum>${sum}</CtrlSum><InitgPty><Nm>A</Nm></InitgPty></GrpHdr>` +
+    '<PmtInf><PmtInfId>P</PmtInfId><PmtMtd>TRF</PmtMtd><ReqdExctnDt><Dt>2026-11-24</Dt></ReqdExctnDt><Dbtr><Nm>A</Nm></Dbtr>' +
+    '<DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></DbtrAcct><DbtrAgt><FinInstnId><BICFI>COBADEFF</BICFI></FinInstnId></DbtrAgt>' +
+    `${transfer}</PmtInf></CstmrCdtTrfInitn></Document>`
+  for (const sum of ['.3', '+.30', '0.3', '00.300', '0.30'])
+    test(`${sum} is the sum of 0.30`, async () => {
+      const { batches } = await readPain001(chunks(Buffer.from(file(sum))))
+      assert.equal(batches[0]?.transfers[0]?.money.minor, 30n)
+    })
+  for (const sum of ['3', '.03', '.31', '0.030'])
+    test(`refused: ${sum}`, async () =>
+      assert.match((await problemOf(readPain001(chunks(Buffer.from(file(sum)))))).message, /CtrlSum is/))
+})
+
+suite('amounts that count are exact, or their entry is not read', () => {
   const read = async (text: string, currency = 'EUR') => {
     const parts = await partsOf(whole.replace(amountXml, `<Amt Ccy="${currency}">${text}</Amt>`))
     const part = parts.find(({ kind }) => kind === 'entry')
@@ -285,10 +395,16 @@ suite('amounts are exact or refused', () => {
     '1'.repeat(19),
     `${'0'.repeat(60_000)}x`,
   ])
-    test(`refused: ${JSON.stringify(text.slice(0, 20))}`, () =>
-      refused('not_in_schema', whole.replace(amountXml, `<Amt Ccy="EUR">${text}</Amt>`)))
+    test(`not read: ${JSON.stringify(text.slice(0, 20))}`, async () => {
+      const { amount, problem } = await unreadEntry(whole.replace(amountXml, `<Amt Ccy="EUR">${text}</Amt>`))
+      assert.deepEqual(amount, { currency: text === '' ? '' : 'EUR', minor: null, text: text.slice(0, 64) })
+      assert.match(problem ?? '', /Ntry\/Amt/)
+    })
   for (const currency of ['', 'EU', 'eur', 'EURO', 'E1R'])
-    test(`refused: the currency ${JSON.stringify(currency)}`, () =>
-      refused('not_in_schema', whole.replace('Ccy="EUR"', `Ccy="${currency}"`)))
-  test('refused: no currency', () => refused('not_in_schema', whole.replace(' Ccy="EUR"', '')))
+    test(`not read: the currency ${JSON.stringify(currency)}`, async () => {
+      const { amount } = await unreadEntry(whole.replace('Ccy="EUR"', `Ccy="${currency}"`))
+      assert.deepEqual(amount, { currency: '', minor: null, text: '' })
+    })
+  test('not read: no currency', async () =>
+    assert.match((await unreadEntry(whole.replace(' Ccy="EUR"', ''))).problem ?? '', /no currency/))
 })

@@ -88,6 +88,11 @@ export type EntryDetail = {
 
 /** ReportEntry10: one booking. Amounts are never below zero; `isCredit` gives the direction. */
 export type BankEntry = {
+  /**
+   * The reason why the entry cannot be read. It has no payments then, and of its other facts those that can be read; the
+   * `text` of an amount without minor units is empty if nothing is known of it.
+   */
+  readonly problem?: string
   readonly reference?: string
   readonly amount: Amount
   readonly isCredit: boolean
@@ -128,7 +133,7 @@ export type Balance = {
   readonly creditLines: readonly { readonly isIncluded: boolean; readonly amount?: Amount }[]
   readonly amount: Amount
   readonly isCredit: boolean
-  readonly date: string
+  readonly date?: string
 }
 
 export type EntryTotals = {

@@ -67,10 +67,11 @@ const mutations: Readonly<Record<string, Mutation>> = {
   },
 }
 
-/** The amounts of entries by another parser: those of Amt below Ntry, in the namespace of the document. */
+/** The amount of each entry by another parser: those of Amt below Ntry, in the namespace of the document. */
 function amountsBySax(text: string): readonly string[] {
   const parser = sax.parser(true, { xmlns: true })
   const found: string[] = []
+  let ofEntry: string[] = []
   const open: string[] = []
   let namespace = ''
   let written = ''
@@ -87,7 +88,12 @@ function amountsBySax(text: string): readonly string[] {
     written += some
   }
   parser.onclosetag = () => {
-    if (open.slice(-2).join('/') === 'Ntry/Amt' && !open.includes('SplmtryData')) found.push(written)
+    const isRead = !open.includes('SplmtryData')
+    if (open.slice(-2).join('/') === 'Ntry/Amt' && isRead) ofEntry.push(written)
+    if (open.at(-1) === 'Ntry' && isRead) {
+      found.push(ofEntry.join())
+      ofEntry = []
+    }
     open.pop()
   }
   parser.write(text).close()
@@ -104,8 +110,11 @@ const plain = (amount: string): string =>
     .replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
 const ours = (minor: bigint): string => `${minor / 100n}.${(minor % 100n).toString().padStart(2, '0')}`
 
+/** Undefined: the entry cannot be read, and waits alone. */
+type AmountRead = string | undefined
+
 const readers = [readPain001, readStatusReport, readRecall, readRecallAnswer]
-async function readAny(bytes: Buffer): Promise<readonly string[] | undefined> {
+async function readAny(bytes: Buffer): Promise<readonly AmountRead[] | undefined> {
   const kind = (await recognise(chunks(bytes)).catch(() => undefined))?.kind
   if (!kind?.startsWith('camt.05') || kind === 'camt.055' || kind === 'camt.056') {
     for (const read of readers)
@@ -116,8 +125,9 @@ async function readAny(bytes: Buffer): Promise<readonly string[] | undefined> {
     const parts = await reportParts(chunks(bytes, 1000))
     return parts.flatMap((part) => {
       if (part.kind !== 'entry') return []
-      const { currency, minor } = part.entry.amount
-      return [plain(`${currency} ${minor === null ? part.entry.amount.text : ours(minor)}`)]
+      const { problem, amount } = part.entry
+      const text = amount.minor === null ? amount.text : ours(amount.minor)
+      return [problem === undefined ? plain(`${amount.currency} ${text}`) : undefined]
     })
   } catch (error) {
     assert.ok(error instanceof MessageProblem, String(error))
@@ -137,7 +147,8 @@ for (const [title, mutate] of Object.entries(mutations))
         readCount += 1
         const text = damaged.toString().replace(/^\ufeff/, '')
         const expected = amountsBySax(text).map(plain)
-        assert.deepEqual(amounts, expected, `${name}, run ${run}: ${text}`)
+        const known = expected.map((amount, at) => (amounts[at] === undefined ? undefined : amount))
+        assert.deepEqual(amounts, known, `${name}, run ${run}: ${text}`)
       }
     if (title !== 'a cut') assert.ok(readCount > 10, `only ${readCount} damaged messages were read`)
   })

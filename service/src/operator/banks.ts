@@ -118,8 +118,8 @@ export const bankCommands = {
   },
 }
 
-/** Kinds of cases about files that people may take. Others cannot be read. */
-const releasable: ReadonlySet<string> = new Set(['message_differs', 'sum_differs'])
+/** Kinds of cases about files that people may take. Of a file that cannot be read only its entries may be what is wrong. */
+const releasable: ReadonlySet<string> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
 /** The bank knows a payout by the id of its instruction. */
 async function instructionOf({ service: { payouts } }: Context, options: Options) {

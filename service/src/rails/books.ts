@@ -2,6 +2,7 @@
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankNotification } from './port.ts'
+import type { Numbering } from './statement-chain.ts'
 
 export type BooksAccount = { readonly connector: string; readonly account: string; readonly currency: Currency }
 
@@ -22,6 +23,8 @@ export type BankStatement = {
   readonly createdAt: Date
   /** All of its entries are written. */
   readonly taken: boolean
+  /** Says what the numbers of the bank's statements prove. */
+  readonly numbering: Numbering
 }
 
 export type EntrySums = {

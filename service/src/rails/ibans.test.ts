@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { composeIban, issuingCountries } from '../modules/accounts/rules.ts'
-import { britishAccountOf, ibanCountries, ibanProblem, isIban } from './ibans.ts'
+import { britishAccountOf, ibanCountries, ibanProblem, isBic, isIban } from './ibans.ts'
 
 /** SWIFT, IBAN Registry: the example of each country in the electronic format. Release 101 has the countries of release 99. */
 const examples = `
@@ -169,4 +169,22 @@ test("the British account is that of the registry's example", () => {
   // SWIFT's IBAN Registry, United Kingdom: domestic account number 60-16-13 31926819.
   assert.deepEqual(britishAccountOf('GB29NWBK60161331926819'), { sortCode: '601613', accountNumber: '31926819' })
   assert.equal(britishAccountOf('DE89370400440532013000'), undefined)
+})
+
+test('a BIC may have digits in front (ISO 9362:2022), has the country of a list, and nothing else', () => {
+  for (const bic of ['DEUTDEFF', 'DEUTDEFF500', '1A2BDEFF', '9999DEFFXXX', 'NWBKGB2L', 'AAAAXKPR'])
+    assert.equal(isBic(bic), true, bic)
+  for (const bic of [
+    '',
+    'DEUTDEF',
+    'DEUTDEFF5',
+    'DEUTDEFF5000',
+    'DEUT12FF',
+    'DEUTQQFF',
+    'deutdeff',
+    'DEUT DEFF',
+    'DÉUTDEFF',
+    ' DEUTDEFF',
+  ])
+    assert.equal(isBic(bic), false, bic)
 })

@@ -1,5 +1,5 @@
 /**
- * Pure: which account numbers are IBANs. Structures and national check digits are those of ibantools 4.5.4 (11 April 2026), corrected by
+ * Pure: which account numbers are IBANs, and which texts are BICs. Structures and national check digits are those of ibantools 4.5.4 (11 April 2026), corrected by
  * release 101 of SWIFT's IBAN Registry, the newest one on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md).
  */
 import { countrySpecs } from 'ibantools'
@@ -96,3 +96,15 @@ export function ibanProblem(text: string): IbanProblem | undefined {
 }
 
 export const isIban = (text: string): boolean => ibanProblem(text) === undefined
+
+/**
+ * ISO 9362:2022: the first four characters may be digits, as in BICFIDec2014Identifier of ISO 20022; ibantools knows only
+ * letters there. The country is one of ISO 3166 (or XK, Kosovo).
+ */
+const bicForm = /^[A-Z0-9]{4}([A-Z]{2})[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/
+
+/** Whether a text is a BIC, in capital letters. */
+export function isBic(text: string): boolean {
+  const country = bicForm.exec(text)?.[1]
+  return country !== undefined && specs[country] !== undefined
+}

@@ -56,7 +56,7 @@ export {
   readSortCode,
   routingProblem,
 } from './domestic.ts'
-export { type BritishAccount, britishAccountOf, ibanCountries, ibanProblem, isIban } from './ibans.ts'
+export { type BritishAccount, britishAccountOf, ibanCountries, ibanProblem, isBic, isIban } from './ibans.ts'
 export {
   type Acknowledgement,
   type BankNotification,
@@ -86,8 +86,13 @@ export { railOf, territoriesWithIbansOf } from './sepa.ts'
 export {
   balancesAlong,
   inOrder,
+  isJoined,
   isRepetition,
   isSameStatement,
+  missingByNumber,
+  type Numbering,
+  numberings,
+  numberStep,
   pageIdOf,
   pageNumberOf,
   type Versions,

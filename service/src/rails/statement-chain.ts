@@ -62,8 +62,8 @@ export function inOrder<S extends Statement>(statements: readonly S[]): Versions
   let before: S | undefined
   while (left.length > 0) {
     const first = left[0] as S
-    const alike = left.filter((one) => one.closingOn === first.closingOn && one.sequence === first.sequence)
-    const next = nextOf(alike, before) ?? first
+    const ofDay = left.filter((one) => one.closingOn === first.closingOn)
+    const next = nextOf(ofDay, first, before) ?? first
     left.splice(left.indexOf(next), 1)
     ordered.set(next, versions.get(keyOf(next)) ?? [next])
     before = next
@@ -71,10 +71,13 @@ export function inOrder<S extends Statement>(statements: readonly S[]): Versions
   return ordered
 }
 
-function nextOf<S extends Statement>(alike: readonly S[], before: S | undefined): S | undefined {
+function nextOf<S extends Statement>(ofDay: readonly S[], first: S, before: S | undefined): S | undefined {
+  const alike = ofDay.filter((one) => one.sequence === first.sequence)
   const paged = alike.filter((one) => pageNumberOf(one) > 0).toSorted((a, b) => pageNumberOf(a) - pageNumberOf(b))
   if (paged.length > 0) return paged[0]
-  return alike.find((one) => one.opening !== null && one.opening === before?.closing) ?? beginning(alike)
+  // Numbers that do not count say nothing about the order within a day.
+  const whole = ofDay.filter((one) => pageNumberOf(one) === 0)
+  return whole.find((one) => one.opening !== null && one.opening === before?.closing) ?? beginning(whole)
 }
 
 /** The first of parts that belong together: it begins where no other ends. */
@@ -96,4 +99,33 @@ export function* balancesAlong<S extends Statement>(
     yield { statement, opening, before }
     before = statement.closing ?? (opening === null ? null : opening + statement.credits - statement.debits)
   }
+}
+
+/**
+ * How far the numbers of a bank's statements prove that one is missing. `evidence`: where a balance is missing, because balances prove the
+ * join otherwise. `consecutive`: always, also a statement whose movements add up to zero. `ignored`: never, for numbers that do
+ * not count, such as times.
+ */
+export const numberings = ['evidence', 'consecutive', 'ignored'] as const
+export type Numbering = (typeof numberings)[number]
+
+type Joint = Pick<Statement, 'sequence' | 'closing' | 'closingOn' | 'opening'>
+
+export const isJoined = (before: Joint, after: Joint): boolean =>
+  before.closing !== null && before.closing === after.opening
+
+/** The step between the numbers of two statements; undefined: one has none. Numbers begin again each year, for some banks. */
+export function numberStep(before: Joint, after: Joint): bigint | undefined {
+  if (before.sequence === null || after.sequence === null) return undefined
+  const step = after.sequence - before.sequence
+  const isNewYear = (before.closingOn ?? '').slice(0, 4) < (after.closingOn ?? '').slice(0, 4)
+  return isNewYear && step <= 0n ? after.sequence : step
+}
+
+/** How many statements are missing between two by their numbers. */
+export function missingByNumber(before: Joint, after: Joint, numbering: Numbering): bigint {
+  const isProved = before.closing !== null && after.opening !== null
+  if (numbering === 'ignored' || (numbering === 'evidence' && isProved)) return 0n
+  const step = numberStep(before, after) ?? 1n
+  return step > 1n ? step - 1n : 0n
 }

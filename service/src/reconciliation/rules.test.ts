@@ -24,6 +24,7 @@ function statement(opening: bigint | null, closing: bigint | null, more: Partial
     byValueDate: null,
     createdAt: at,
     taken: true,
+    numbering: 'evidence',
     ...more,
   }
 }
@@ -63,12 +64,35 @@ test('pages of one day are read in the order of their balances, and a repeated p
     assert.deepEqual(facts(order), joined)
 })
 
-test('a number that is missing is a gap without an amount; numbers may begin again with a year', () => {
-  const of = (sequence: bigint, closingOn: string) => statement(1n, 1n, { sequence, closingOn })
+test('a number that is missing is a gap without an amount where numbers count; they may begin again with a year', () => {
+  const of = (sequence: bigint, closingOn: string) =>
+    statement(1n, 1n, { sequence, closingOn, numbering: 'consecutive' })
   assert.deepEqual(facts([of(1n, '2026-01-01'), of(3n, '2026-01-03')]).gaps, [0n])
   assert.deepEqual(facts([of(250n, '2026-12-31'), of(1n, '2027-01-02')]).gaps, [])
   assert.deepEqual(facts([of(250n, '2026-12-31'), of(251n, '2027-01-02')]).gaps, [])
   assert.deepEqual(facts([of(250n, '2026-12-31'), of(2n, '2027-01-03')]).gaps, [0n])
+})
+
+test('balances prove the join: numbers are evidence where one is missing, if the bank counts at all', () => {
+  const of = (sequence: bigint, closing: bigint | null, more: Partial<BankStatement> = {}) =>
+    statement(1n, closing, { sequence, closingOn: `2026-01-0${sequence % 10n}`, ...more })
+  const times = [of(202611240639094571n, 1n), of(202611250640120002n, 1n)]
+  assert.deepEqual(facts(times).gaps, [])
+  const bare = { opening: null, credits: 0n, debits: 0n } as const
+  assert.deepEqual(facts([of(1n, null, bare), of(3n, null, bare)]).gaps, [0n])
+  assert.deepEqual(facts([of(1n, null, bare), of(3n, null, { ...bare, numbering: 'ignored' })]).gaps, [])
+  assert.deepEqual(facts([of(1n, 1n), of(3n, null, bare)]).gaps, [0n])
+  // What balances say is said whatever the numbers are.
+  assert.deepEqual(facts([of(1n, 1n), of(2n, 9n, { opening: 4n })]).gaps, [3n])
+})
+
+test('statements of a day whose numbers do not count are in the order of their balances', () => {
+  const [first, second, third] = [
+    statement(0n, 3n, { sequence: 900n }),
+    statement(3n, 9n, { sequence: 20n }),
+    statement(9n, 8n, { sequence: 500n }),
+  ]
+  assert.deepEqual(facts([second, third, first].filter((one) => one !== undefined)).gaps, [])
 })
 
 test('statements without balances count by their entries, and one that is not whole does not count', () => {

@@ -3,7 +3,7 @@
  * ledger.
  */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { balancesAlong, type BankStatement, inOrder, type Versions } from '../rails/index.ts'
+import { balancesAlong, type BankStatement, inOrder, missingByNumber, type Versions } from '../rails/index.ts'
 
 /** A part of `ledger - bank`, with its reason. */
 export const differenceKinds = {
@@ -70,7 +70,7 @@ export function chainOf(all: readonly BankStatement[]): Chain {
   let moved = 0n
   let last: BankStatement | undefined
   for (const { statement, opening, before } of balancesAlong(statements)) {
-    const gap = last && gapBetween(last, statement, before === null || opening === null ? 0n : opening - before)
+    const gap = last && gapBetween({ ...last, closing: before }, statement)
     if (last !== undefined && gap !== undefined) {
       gaps.push({ before: last, after: statement, amount: gap })
       moved += gap
@@ -85,14 +85,10 @@ export function chainOf(all: readonly BankStatement[]): Chain {
   return { statements, versions, last, opening, closing, moved, gaps, sumsDiffer }
 }
 
-/** Undefined: the two join. Numbers begin again with each year, for some banks. */
-function gapBetween(before: BankStatement, after: BankStatement, amount: Minor): Minor | undefined {
-  if (amount !== 0n) return amount
-  if (before.sequence === null || after.sequence === null) return undefined
-  const step = after.sequence - before.sequence
-  const isNewYear = (before.closingOn ?? '').slice(0, 4) < (after.closingOn ?? '').slice(0, 4)
-  const missing = isNewYear && step <= 0n ? after.sequence - 1n : step - 1n
-  return missing > 0n ? 0n : undefined
+/** Undefined: the two join. Balances prove it; a number that is left out is a gap only as far as the bank's numbers count. */
+function gapBetween(before: BankStatement, after: BankStatement): Minor | undefined {
+  const amount = before.closing === null || after.opening === null ? 0n : after.opening - before.closing
+  return amount !== 0n || missingByNumber(before, after, after.numbering) > 0n ? amount : undefined
 }
 
 export const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)

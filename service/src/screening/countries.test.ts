@@ -62,6 +62,7 @@ test('the countries of an account are those of its IBAN, of its BIC, and the giv
     countriesOfAccount({ account, bic, country }).map((one) => `${one.role} ${one.country}`)
   assert.deepEqual(of('nl91 abna 0417 1643 00', 'ABNABEbb', 'DE'), ['iban NL', 'bic BE', 'country DE'])
   assert.deepEqual(of('NL91ABNA0417164300', 'ABNANL2A', 'NL'), ['iban NL'])
+  assert.deepEqual(of(null, '1A2BIRTHXXX', null), ['bic IR'])
   assert.deepEqual(of('DE1', 'ABC', ''), [])
   assert.deepEqual(of(`0x${'5'.repeat(40)}`, null, null), [])
   assert.deepEqual(of('GBDSC/200000/55779911', null, 'GB'), ['country GB'])

@@ -71,7 +71,7 @@ const countryName = (country: string): string => countryNames.of(country) ?? cou
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region' })
 
 const ibanForm = /^([A-Z]{2})\d{2}[A-Z0-9]{8,30}$/
-const bicForm = /^[A-Z]{4}([A-Z]{2})[A-Z0-9]{2}([A-Z0-9]{3})?$/
+const bicForm = /^[A-Z0-9]{4}([A-Z]{2})[A-Z0-9]{2}([A-Z0-9]{3})?$/
 const codeForm = /^[A-Z]{2}$/
 
 /**

@@ -24,7 +24,7 @@ export async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
     const listed = {
       until: lastListedOn(last.closingOn, rules),
       takenAt: last.createdAt,
-      missing: gapDaysOf(newestFirst.toReversed(), currency),
+      missing: gapDaysOf(newestFirst.toReversed(), currency, rules.statementNumbers),
     }
     for (let rows = rowsPerPage; rows === rowsPerPage;)
       rows = await lease.transaction(async (tx) => {

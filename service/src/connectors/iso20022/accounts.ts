@@ -26,39 +26,97 @@ const codeOf = ({ type }: Balance): string => ('code' in type ? type.code : type
 
 export type DatedBalance = { readonly minor: Minor; readonly on: string }
 
-/** A page in the middle of a statement has two interim balances: before it and after it. */
+type Stated = DatedBalance & { readonly code: string; readonly place: number }
+type Pair = { readonly opening: Stated | undefined; readonly closing: Stated | undefined }
+
+/**
+ * The opening balance of the first day and the closing balance of the last one, whatever their order is: a statement of several days may
+ * state those of each day. Available and forward balances prove nothing. `moved`: the sum of the entries, which proves other balances
+ * if those do not fit.
+ */
 export function balancesOf(
-  { balances }: StatementHead,
+  { balances, from, to }: StatementHead,
   currency: Currency,
+  moved: Minor,
 ): { readonly opening: DatedBalance | null; readonly closing: DatedBalance | null } {
-  const find = (...codes: readonly string[]) => balances.find((balance) => codes.includes(codeOf(balance)))
-  const interim = balances.filter((balance) => codeOf(balance) === 'ITBD')
-  const first = find('OPBD', 'PRCD')
-  const last = find('CLBD')
-  const opening = first ?? (last !== undefined || interim.length > 1 ? interim[0] : undefined)
-  const closing = last ?? (interim.at(-1) === opening ? undefined : interim.at(-1))
-  return { opening: toDated(opening, currency), closing: toDated(closing, currency) }
+  const stated = balances.flatMap((balance): readonly Stated[] => {
+    const [code, minor] = [codeOf(balance), minorOf(balance.amount, currency)]
+    const on = balance.date ?? (openingCodes.includes(code) ? from : to)
+    if (minor === undefined || on === undefined) return []
+    return [{ code, minor: balance.isCredit ? minor : -minor, on, place: placeOf(balance) }]
+  })
+  const usual = pairOf(stated)
+  const opened = pairOf(stated.filter(({ code }) => code !== 'PRCD'))
+  const inPeriod = pairOf(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
+  const turned =
+    isInterim(usual.opening) && isInterim(usual.closing) ? [{ opening: usual.closing, closing: usual.opening }] : []
+  const { opening, closing } = [usual, opened, inPeriod, ...turned].find((pair) => fits(pair, moved)) ?? usual
+  return { opening: toDated(opening), closing: toDated(closing) }
 }
 
-function toDated(balance: Balance | undefined, currency: Currency): DatedBalance | null {
-  const minor = balance && minorOf(balance.amount, currency)
-  if (balance === undefined || minor === undefined) return null
-  return { minor: balance.isCredit ? minor : -minor, on: balance.date.slice(0, 10) }
+const fits = ({ opening, closing }: Pair, moved: Minor): boolean =>
+  opening !== undefined && closing !== undefined && closing.minor - opening.minor === moved
+
+/** The balance before the first entry: of its day, or of the previous one. */
+const openingCodes: readonly string[] = ['OPBD', 'PRCD']
+const isInterim = (stated: Stated | undefined): boolean => stated?.code === 'ITBD'
+
+/** A page in the middle of a statement has two interim balances: before it and after it. */
+function pairOf(stated: readonly Stated[]): Pair {
+  const interim = stated.filter(isInterim)
+  const closings = stated.filter(({ code }) => code === 'CLBD')
+  const [named] = stated
+    .filter(({ code }) => openingCodes.includes(code))
+    .toSorted((a, b) => compare(a.on, b.on) || compare(a.code, b.code) || a.place - b.place)
+  const [first, ...later] = interim.toSorted((a, b) => compare(a.on, b.on))
+  const opening = named ?? (closings.length > 0 || later.length > 0 ? first : undefined)
+  const [last] = closings.toSorted((a, b) => compare(b.on, a.on) || a.place - b.place)
+  return { opening, closing: last ?? later.at(-1) ?? (opening === first ? undefined : first) }
 }
 
-/** Undefined: it is in another currency. */
+/** A balance of a day outside the period, if there is one within: an older closing balance, or one that is still to come. */
+function isOutside(code: string, on: string, stated: readonly Stated[], from = '', to = '9999'): boolean {
+  if (code === 'CLBD') return on > to && stated.some((other) => other.code === code && other.on <= to)
+  return (
+    openingCodes.includes(code) &&
+    stated.some((other) => openingCodes.includes(other.code) && other.on <= from && other.on > on)
+  )
+}
+
+/** Sorts balances of one kind and day: that of the account itself, then that of a page, then those with a credit line. */
+const placeOf = ({ creditLines, subType }: Balance): number =>
+  Number(creditLines.some(({ isIncluded }) => isIncluded)) * 2 +
+  Number(subType !== undefined && 'code' in subType && subType.code === 'INTM')
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const toDated = (balance: Stated | undefined): DatedBalance | null =>
+  balance === undefined ? null : { minor: balance.minor, on: balance.on }
+
+export const absolute = (minor: Minor): Minor => (minor < 0n ? -minor : minor)
+
+/** Undefined: it is in another currency, or no exact amount. */
 export const minorOf = (amount: Amount, currency: Currency): Minor | undefined =>
   amount.currency === currency && amount.minor !== null ? amount.minor : undefined
 
-const decimal = /^[+-]?(\d+)(?:\.(\d*?)0*)?$/
+const decimal = /^[+-]?(\d*)(?:\.(\d*?)0*)?$/
 
-/** The minor units of a control sum; undefined if it has more digits than the currency. */
-function minorOfText(text: string, currency: Currency): Minor | undefined {
+/** The minor units of a sum, without its sign; undefined if it is no amount of the currency. */
+export function minorOfText(text: string, currency: Currency): Minor | undefined {
   const [, whole, fraction = ''] = decimal.exec(text.trim()) ?? []
-  if (whole === undefined || !isCurrency(currency)) return undefined
+  if (whole === undefined || !/\d/.test(text) || !isCurrency(currency)) return undefined
   const { digits } = currencies[currency]
   if (fraction.length > digits) return undefined
   return BigInt(whole + fraction.padEnd(digits, '0'))
+}
+
+/** The two amounts of the currency between which a decimal is; undefined: the text is none. */
+export function neighboursOf(text: string, currency: Currency): readonly [Minor, Minor] | undefined {
+  const [, whole = '', fraction = ''] = /^\+?(\d{0,18})(?:\.(\d{0,40}))?$/.exec(text) ?? []
+  if (whole === '' && fraction === '') return undefined
+  const { digits } = currencies[currency]
+  const least = BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0'))
+  return [least, least + (/[1-9]/.test(fraction.slice(digits)) ? 1n : 0n)]
 }
 
 /** The counts of a statement's entries as they were read. Sums are minor units. */
@@ -86,7 +144,8 @@ export function totalsProblem(totals: EntryTotals, counts: readonly Counted[], c
   const checkSum = (name: string, told: string | undefined, of: (counted: Counted) => Minor) => {
     if (told === undefined) return []
     const minor = minorOfText(told, currency)
-    return counts.some((counted) => of(counted) === minor)
+    // What is no amount proves nothing: the balances do.
+    return minor === undefined || counts.some((counted) => of(counted) === minor)
       ? []
       : [`${name} says ${told}, and the entries are ${counts.map(of).join(' or ')} minor units`]
   }

@@ -4,15 +4,23 @@ import type { Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankNotification, PendingReport } from '../../rails/index.ts'
 import { createCancel } from './cancel-entry.ts'
-import type { BankDeps } from './deps.ts'
+import type { BankDeps, BankRules } from './deps.ts'
 import * as store from './store-books.ts'
 
 /** Settlement reads this many at once, in this order; reports that wait after a failure are among them. */
 const pendingMax = 20_000
 
-export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId' | 'clock'>): BankBooks {
+type Deps = Pick<BankDeps, 'operatorId' | 'clock'> & {
+  readonly banks: readonly Pick<BankRules, 'id' | 'statementNumbers'>[]
+}
+
+export function createIsoBooks({ operatorId, clock, banks }: Deps): BankBooks {
+  const numberingOf = new Map(banks.map(({ id, statementNumbers }) => [id, statementNumbers]))
   return {
-    statements: store.statementsOf,
+    statements: async (tx, account) => {
+      const numbering = numberingOf.get(account.connector) ?? 'evidence'
+      return (await store.statementsOf(tx, account)).map((statement) => ({ ...statement, numbering }))
+    },
     notOnStatement: (tx, account) => store.sumsNotOnStatement(tx, operatorId, account),
     ofStatements: async (tx, statementIds) =>
       statementIds.length === 0 ? [] : store.sumsOfStatements(tx, operatorId, statementIds),

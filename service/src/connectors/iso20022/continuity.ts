@@ -3,7 +3,15 @@ import { amountText, type Currency } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
 import type { Lease } from './lease.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
-import { balancesAlong, inOrder, pageNumberOf } from '../../rails/index.ts'
+import {
+  balancesAlong,
+  inOrder,
+  isJoined,
+  missingByNumber,
+  type Numbering,
+  numberStep,
+  pageNumberOf,
+} from '../../rails/index.ts'
 import { latestStatements, type Statement } from './store-statements.ts'
 
 /** Statements read per account: older ones were checked when they were new. */
@@ -18,7 +26,7 @@ export function createContinuity(deps: BankDeps) {
     const found: Report[] = []
     for (const { iban, currency } of rules.accounts) {
       const newestFirst = await latestStatements(db, rules.id, iban, currency, statementsReadMax)
-      const findings = findingsOf(newestFirst.toReversed(), currency)
+      const findings = findingsOf(newestFirst.toReversed(), currency, rules.statementNumbers)
       for (const { what, text, statement } of findings)
         found.push(oddity(of, what, `Account ${iban}: ${text}`, [iban, currency, statement.id], statement.id))
     }
@@ -44,23 +52,30 @@ type Finding = {
 export type Days = { readonly first: string; readonly last: string }
 
 /** The days that a missing statement may cover. `statements`: oldest first. */
-export const gapDaysOf = (statements: readonly Statement[], currency: Currency): readonly Days[] =>
-  findingsOf(statements, currency).flatMap(({ statement: { closingOn: last }, before }) => {
+export const gapDaysOf = (
+  statements: readonly Statement[],
+  currency: Currency,
+  numbering: Numbering | undefined,
+): readonly Days[] =>
+  findingsOf(statements, currency, numbering).flatMap(({ statement: { closingOn: last }, before }) => {
     const first = before?.closingOn
     return typeof first === 'string' && last !== null ? [{ first, last }] : []
   })
 
 /** `statements`: oldest first. */
-function findingsOf(statements: readonly Statement[], currency: Currency): readonly Finding[] {
+function findingsOf(
+  statements: readonly Statement[],
+  currency: Currency,
+  numbering: Numbering = 'evidence',
+): readonly Finding[] {
   const versions = inOrder(statements)
   const again = [...versions].flatMap(([statement, { length }]): readonly Finding[] =>
     length === 1 ? [] : [cameAgain(statement)],
   )
   let before: Statement | undefined
   const joints: Finding[] = []
-  for (const { statement, opening, before: balance } of balancesAlong(versions.keys())) {
-    if (before !== undefined)
-      joints.push(...between({ ...before, closing: balance }, { ...statement, opening }, currency))
+  for (const { statement, before: balance } of balancesAlong(versions.keys())) {
+    if (before !== undefined) joints.push(...between({ ...before, closing: balance }, statement, currency, numbering))
     before = statement
   }
   return [...again, ...joints]
@@ -72,16 +87,23 @@ const cameAgain = (statement: Statement): Finding => ({
   statement,
 })
 
-function between(before: Statement, statement: Statement, currency: Currency): readonly Finding[] {
-  const step = stepOf(before, statement)
-  const isJoined = before.closing !== null && before.closing === statement.opening
-  if (step === 0 && !isJoined && pageNumberOf(before) === 0)
+function between(
+  before: Statement,
+  statement: Statement,
+  currency: Currency,
+  numbering: Numbering,
+): readonly Finding[] {
+  const isWhole = isJoined(before, statement)
+  const isAgain = before.closingOn === statement.closingOn && numberStep(before, statement) === 0n
+  if (isAgain && !isWhole && pageNumberOf(before) === 0)
     return [cameAgain(before.createdAt > statement.createdAt ? before : statement)]
-  if (step !== undefined && step > 1) {
-    const text = `${step - 1} statements are missing between ${nameOf(before)} and ${nameOf(statement)}.`
+  const missing = missingByNumber(before, statement, numbering)
+  if (missing > 0n) {
+    const are = missing === 1n ? '1 statement is' : `${missing} statements are`
+    const text = `${are} missing between ${nameOf(before)} and ${nameOf(statement)}.`
     return [{ what: 'statement_gap', text, statement, before }]
   }
-  if (isJoined || before.closing === null || statement.opening === null) return []
+  if (isWhole || before.closing === null || statement.opening === null) return []
   const [closing, opening] = [before.closing, statement.opening].map((minor) => amountText(minor, currency))
   const text = `the statement ${nameOf(before)} ends with ${closing}, and ${nameOf(statement)} begins with ${opening}.`
   return [{ what: 'statement_gap', text, statement, before }]
@@ -89,11 +111,3 @@ function between(before: Statement, statement: Statement, currency: Currency): r
 
 const nameOf = ({ sequence, statementId }: Statement) =>
   sequence === null ? statementId : `${sequence} (${statementId})`
-
-/** Numbers begin again each year. */
-function stepOf(before: Statement, statement: Statement): number | undefined {
-  if (before.sequence === null || statement.sequence === null) return undefined
-  const isNewYear = (before.closingOn ?? '').slice(0, 4) < (statement.closingOn ?? '').slice(0, 4)
-  const step = Number(statement.sequence - before.sequence)
-  return isNewYear && step <= 0 ? Number(statement.sequence) : step
-}

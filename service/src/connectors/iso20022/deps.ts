@@ -2,7 +2,7 @@
 import type { Pain001Profile, PostalAddress } from '../../iso20022/index.ts'
 import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { Calendar } from '../../rails/index.ts'
+import type { Calendar, Numbering } from '../../rails/index.ts'
 import type { RecallKind } from './ids.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
@@ -66,6 +66,8 @@ export type BankRules = Calendar & {
   /** The folder of this process for files on their way and for the archive. Not shared with the bank. */
   readonly archive: string
   readonly pollMs: number
+  /** Says what the numbers of its statements prove: by default, what no balance does. */
+  readonly statementNumbers?: Numbering
 }
 
 export type RemoteFile = { readonly name: string; readonly bytes: number; readonly modifiedAt: Date }

@@ -105,6 +105,7 @@ test('a known message id with other contents is quarantined with a case', async 
 })
 
 const whole = () => reportXml([entryOf(1n)])
+const twice = () => reportXml([entryOf(1n), entryOf(1n)])
 const unreadable: readonly (readonly [title: string, contents: () => string | Uint8Array, details: RegExp])[] = [
   ['garbage', () => 'not a message', /not a known ISO 20022 message/],
   ['a file of zeros', () => new Uint8Array(5000), /not a known ISO 20022 message/],
@@ -119,7 +120,11 @@ const unreadable: readonly (readonly [title: string, contents: () => string | Ui
     () => '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn/></Document>',
     /goes to a bank/,
   ],
-  ['an amount that is none', () => whole().replace('>0.01<', '>0,01<'), /line \d+, Document/],
+  [
+    'entries of which none can be read',
+    () => twice().replaceAll('>0.01<', '>0,01<'),
+    /2 of its 2 entries.*line \d+, Document/,
+  ],
   ['a wrong encoding', () => Buffer.from(whole().replace('<MsgId>', '<MsgId>\u00fc'), 'latin1'), /encoding/],
   ['an account of others', () => reportXml([entryOf(1n)], { iban: 'DE89370400440532013000' }), /not configured/],
 ]

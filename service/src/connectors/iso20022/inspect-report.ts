@@ -1,6 +1,6 @@
 /** Checks a camt.052, camt.053 or camt.054: counts, sums and balances of each statement, before an entry is booked. */
 import type { BankEntry, ReportPart, StatementHead } from '../../iso20022/index.ts'
-import { type Minor, present } from '../../kernel/index.ts'
+import { type Currency, type Minor, present } from '../../kernel/index.ts'
 import { type Oddity, pageIdOf } from '../../rails/index.ts'
 import {
   accountOf,
@@ -9,10 +9,12 @@ import {
   type Counted,
   type DatedBalance,
   minorOf,
+  neighboursOf,
   nothingCounted,
   totalsProblem,
 } from './accounts.ts'
 import type { BankAccount, BankRules } from './deps.ts'
+import { isForeign } from './units.ts'
 
 /** `minor` null: the page repeats a balance that belongs to another one. */
 type StatedBalance = { readonly minor: Minor | null; readonly on: string }
@@ -29,6 +31,11 @@ export type StatementFacts = {
   readonly entries: number
   readonly credits: Minor
   readonly debits: Minor
+  /**
+   * The sum of the booked entries whose amount cannot be read, as the balances prove it; it is in credits and debits. Undefined: there is none,
+   * or nothing proves it.
+   */
+  readonly unread?: { readonly count: number; readonly sum: Minor }
   /** The difference between the movement of the balances and the entries; zero if they cannot be compared. */
   readonly difference: Minor
   /** Booked entries by their value date, if it is after the day of the closing balance. */
@@ -38,7 +45,8 @@ export type StatementFacts = {
 export type InspectedReport = {
   readonly messageId: string
   readonly statements: readonly StatementFacts[]
-  readonly problem?: { readonly what: Oddity; readonly text: string }
+  /** `mayBeTaken`: people may decide that it counts as it is. */
+  readonly problem?: { readonly what: Oddity; readonly text: string; readonly mayBeTaken?: true }
 }
 
 type Open = {
@@ -50,6 +58,8 @@ type Open = {
   readonly valued: Map<string, Minor>
   /** An entry in another currency is not in the sums: then they cannot be checked. */
   foreign: boolean
+  /** The booked entries whose amount cannot be read, and between which sums they may be. */
+  readonly unread: { count: number; least: Minor | null; most: Minor | null }
 }
 
 export const isBooked = ({ status }: BankEntry): boolean => status === 'BOOK'
@@ -65,6 +75,7 @@ export async function inspectReport(
   let messagePage: Page | undefined
   let open: Open | undefined
   let problem: InspectedReport['problem']
+  const unread = { booked: 0, entries: 0, first: '' }
   for await (const chunk of parts) {
     await keep()
     for (const part of chunk) {
@@ -77,19 +88,39 @@ export async function inspectReport(
         // Each page of a statement may be a message of its own under the same id.
         if (statements.length === 0 && isPage(part.statement.page))
           messageId = `${messageId} ${pagedId(part.statement.id, part.statement.page)}`
-      } else if (part.kind === 'entry') count(present(open, 'an entry is in a statement'), part.entry)
-      else {
+      } else if (part.kind === 'entry') {
+        const { entry } = part
+        count(present(open, 'an entry is in a statement'), entry)
+        if (typeof open?.account === 'string' || !isBooked(entry)) continue
+        unread.booked += 1
+        if (entry.problem === undefined) continue
+        unread.entries += 1
+        unread.first ||= entry.problem
+      } else {
         const ended = present(open, 'a statement that ends has begun')
         const { facts, wrong } = end(ended, isStatement, messagePage)
         statements.push(facts)
-        if (wrong !== undefined) problem ??= { what: 'sum_differs', text: wrong }
+        if (wrong !== undefined) problem ??= { what: 'sum_differs', text: wrong, mayBeTaken: true }
       }
     }
   }
   const ours = statements.filter(({ account }) => account !== undefined)
   if (problem === undefined && ours.length === 0) problem = statements[0]?.skipped
+  if (isBroken(unread))
+    problem ??= {
+      what: 'file_unreadable',
+      text: `${unread.entries} of its ${unread.booked} entries cannot be read; the first one: ${unread.first}.`,
+      mayBeTaken: true,
+    }
   return { messageId, statements, ...(problem === undefined ? {} : { problem }) }
 }
+
+/** More is no slip of one entry, and too many cases for people. */
+const unreadEntriesMax = 100
+
+/** An entry that cannot be read waits alone. A message of which nothing can be read waits as a whole: the bank has changed its form. */
+const isBroken = ({ booked, entries }: { readonly booked: number; readonly entries: number }): boolean =>
+  entries > unreadEntriesMax || (entries > 1 && entries === booked)
 
 const begin = (head: StatementHead, accounts: readonly BankAccount[]): Open => ({
   head,
@@ -98,18 +129,34 @@ const begin = (head: StatementHead, accounts: readonly BankAccount[]): Open => (
   booked: nothingCounted(),
   valued: new Map(),
   foreign: false,
+  unread: { count: 0, least: 0n, most: 0n },
 })
 
 function count(open: Open, entry: BankEntry): void {
   if (typeof open.account === 'string') return
   const minor = minorOf(entry.amount, open.account.currency)
-  if (minor === undefined) open.foreign = true
+  if (isForeign(entry, open.account)) open.foreign = true
   add(open.all, entry.isCredit, minor ?? 0n)
   if (!isBooked(entry)) return
   add(open.booked, entry.isCredit, minor ?? 0n)
-  const on = entry.valueDate?.slice(0, 10)
+  if (minor === undefined && !isForeign(entry, open.account)) countUnread(open, entry, open.account.currency)
+  const on = entry.valueDate
   if (on !== undefined)
     open.valued.set(on, (open.valued.get(on) ?? 0n) + (entry.isCredit ? (minor ?? 0n) : -(minor ?? 0n)))
+}
+
+/** An amount with too many decimals is one of its two neighbours; of another text nothing is known. */
+function countUnread({ unread }: Open, { amount, isCredit }: BankEntry, currency: Currency): void {
+  unread.count += 1
+  const between = neighboursOf(amount.minor === null ? amount.text : '', currency)
+  if (between === undefined || unread.least === null || unread.most === null) {
+    unread.least = null
+    unread.most = null
+    return
+  }
+  const [less, more] = isCredit ? between : [-between[1], -between[0]]
+  unread.least += less
+  unread.most += more
 }
 
 function add(counted: Counted, isCredit: boolean, minor: Minor): void {
@@ -121,7 +168,7 @@ function add(counted: Counted, isCredit: boolean, minor: Minor): void {
 type Ending = { readonly facts: StatementFacts; readonly wrong?: string }
 
 function end(open: Open, isStatement: boolean, messagePage: Page | undefined): Ending {
-  const { head, account, booked, valued } = open
+  const { head, account, booked, valued, unread } = open
   const { entries, credits, debits } = booked
   const named = { statementId: pagedId(head.id, head.page), sequence: sequenceOf(head), entries, credits, debits }
   const counted = { ...named, difference: 0n, valuedLater: new Map<string, Minor>() }
@@ -130,10 +177,16 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
     return { facts: { ...counted, account: undefined, skipped, opening: null, closing: null } }
   }
   const { currency } = account
-  const { opening, closing } = isStatement ? balancesOf(head, currency) : { opening: null, closing: null }
+  const { opening, closing } = isStatement
+    ? balancesOf(head, currency, credits - debits)
+    : { opening: null, closing: null }
   const hasBoth = opening !== null && closing !== null && !open.foreign
   const difference = hasBoth ? closing.minor - opening.minor - credits + debits : 0n
   const facts = { ...counted, account, opening, closing }
+  if (hasBoth && !isPage(head.page ?? messagePage) && mayBe(unread, difference)) {
+    const sums = difference > 0n ? { credits: credits + difference } : { debits: debits - difference }
+    return { facts: { ...facts, ...sums, unread: { count: unread.count, sum: difference } } }
+  }
   const page = head.page ?? (difference === 0n ? undefined : messagePage)
   if (isPage(page)) {
     // Totals, and the balances that each page repeats, belong to the whole statement.
@@ -141,11 +194,17 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
     const own = { opening: undated(opening, first), closing: undated(closing, last) }
     return { facts: { ...facts, ...own, statementId: pagedId(head.id, page) } }
   }
-  const wrong = open.foreign ? undefined : head.totals && totalsProblem(head.totals, [open.all, booked], currency)
+  const wrong =
+    open.foreign || unread.count > 0
+      ? undefined
+      : head.totals && totalsProblem(head.totals, [open.all, booked], currency)
   const valuedLater = new Map([...valued].filter(([on]) => closing !== null && on > closing.on))
   const problem = wrong === undefined ? {} : { wrong: `Statement ${head.id} of ${account.iban}: ${wrong}.` }
   return { facts: { ...facts, difference, valuedLater }, ...problem }
 }
+
+const mayBe = ({ count, least, most }: Open['unread'], sum: Minor): boolean =>
+  count > 0 && (least === null || most === null || (least <= sum && sum <= most))
 
 /** Drops its amount if that belongs to another page. */
 const undated = (balance: DatedBalance | null, isOwn: boolean): StatementFacts['closing'] =>

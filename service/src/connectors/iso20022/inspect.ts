@@ -6,6 +6,7 @@ import {
   readRecallAnswer,
   readStatusReport,
   type RecallAnswer,
+  type ReportPart,
   recognise,
   type StatusReport,
 } from '../../iso20022/index.ts'
@@ -33,7 +34,7 @@ export type Verdict =
   | { readonly refused: Refused }
   | { readonly unfinished: true; readonly refused: Refused }
 
-/** `keep`: called repeatedly while a long file is read. `isReleased`: people have decided to take it although its sums differ. */
+/** `keep`: called repeatedly while a long file is read. `isReleased`: people have decided to take it although its sums differ, or its entries cannot be read. */
 export async function inspect(
   spooled: Spooled,
   rules: BankRules,
@@ -54,9 +55,10 @@ export async function inspect(
       case 'camt.052':
       case 'camt.053':
       case 'camt.054': {
-        const report = await inspectReport(keepParsed(spooled.path, readAccountReport(source(), limits)), rules, keep)
+        const parts = inDays(readAccountReport(source(), limits), rules.timeZone)
+        const report = await inspectReport(keepParsed(spooled.path, parts), rules, keep)
         const { messageId, problem } = report
-        if (problem !== undefined && !(isReleased && problem.what === 'sum_differs'))
+        if (problem !== undefined && !(isReleased && problem.mayBeTaken))
           return refuse(problem.text, problem.what, messageId)
         return { message: { kind, messageId, report } }
       }
@@ -82,3 +84,44 @@ const unknown = 'The file is not a known ISO 20022 message'
 
 const textOf = ({ code, message, path, line }: MessageProblem): string =>
   `${message} (${code}, line ${line}${path === '' ? '' : `, ${path}`})`
+
+/**
+ * Replaces the times of bookings and balances by days of the bank: midnight in Berlin is 23:00 of the day before in UTC. Whatever reads
+ * the parts of a report reads days.
+ */
+async function* inDays(
+  groups: AsyncIterable<readonly ReportPart[]>,
+  timeZone: string,
+): AsyncGenerator<readonly ReportPart[]> {
+  const dayOf = createDays(timeZone)
+  const day = <Name extends string>(name: Name, written: string | undefined): { readonly [key in Name]?: string } =>
+    written === undefined ? {} : ({ [name]: dayOf(written) } as { readonly [key in Name]: string })
+  for await (const parts of groups)
+    yield parts.map((part): ReportPart => {
+      if (part.kind === 'entry') {
+        const { entry } = part
+        const days = { ...day('bookingDate', entry.bookingDate), ...day('valueDate', entry.valueDate) }
+        return { ...part, entry: { ...entry, ...days } }
+      }
+      if (part.kind !== 'statement') return part
+      const { statement } = part
+      const balances = statement.balances.map((balance) => ({ ...balance, ...day('date', balance.date) }))
+      return {
+        ...part,
+        statement: { ...statement, ...day('from', statement.from), ...day('to', statement.to), balances },
+      }
+    })
+}
+
+/** The last written time is remembered: entries beside each other have the same. */
+function createDays(timeZone: string): (written: string) => string {
+  let last = { written: '', day: '' }
+  return (written) => {
+    if (!/T.*(?:Z|[+-]\d\d:\d\d)$/.test(written)) return written.slice(0, 10)
+    if (written === last.written) return last.day
+    // The end of a day is no part of the next one.
+    const at = Temporal.Instant.from(written.replace('T24:00:00', 'T23:59:59').replace(/(\.\d{9})\d+/, '$1'))
+    last = { written, day: at.toZonedDateTimeISO(timeZone).toPlainDate().toString() }
+    return last.day
+  }
+}

@@ -95,6 +95,36 @@ test('a file whose sums differ is taken as its entries say', async () => {
   assert.equal(await posted(), 5n)
 })
 
+test('a file of which no entry can be read is taken by a decision, and each of its entries waits', async () => {
+  const { credit, posted } = await owner()
+  const text = reportXml([credit(5n, 'E1'), credit(7n, 'E2')]).replaceAll(
+    '<EndToEndId>',
+    '<EndToEndId>E</EndToEndId>$&',
+  )
+  await folders.put('a.xml', text)
+  await bank.work()
+  assert.deepEqual(
+    (await casesOf(service)).map(({ kind }) => kind),
+    ['file_unreadable'],
+  )
+  await release(await aside())
+  await bank.work()
+  const rows = () => service.db.rows(sql`select kind, amount from rails.iso_entries order by amount`)
+  assert.deepEqual(await rows(), [
+    { kind: 'waiting', amount: 5n },
+    { kind: 'waiting', amount: 7n },
+  ])
+  assert.equal(await posted(), 0n)
+  // The bank corrects its form: the payments of the same references count instead, once.
+  await folders.put('b.xml', text.replaceAll('<EndToEndId>E</EndToEndId>', '').replaceAll(/<MsgId>\w+/g, '<MsgId>B'))
+  await bank.work()
+  assert.equal(await posted(), 12n)
+  assert.deepEqual(await rows(), [
+    { kind: 'credit', amount: 5n },
+    { kind: 'credit', amount: 7n },
+  ])
+})
+
 test('a file that is not in the archive is another case, and what was not read is not released', async () => {
   const { credit } = await owner()
   const wrong = { kind: 'camt.053', opening: 0n, closing: 6n } as const

@@ -1,8 +1,7 @@
 /** Pure: the scheme of a payment, and whether it can be sent at all. */
 import type { ErrorKey } from '@partner-payments/wire'
-import { isValidBIC } from 'ibantools'
 import type { PaymentKind } from '../../iso20022/index.ts'
-import { domesticCurrencies, type Instruction, isIban, railOf, readDomestic } from '../../rails/index.ts'
+import { domesticCurrencies, type Instruction, isBic, isIban, railOf, readDomestic } from '../../rails/index.ts'
 import type { BankRules, Reach, Scheme } from './deps.ts'
 import { isQrIban, qrReferenceOf } from './qr-bill.ts'
 
@@ -105,7 +104,7 @@ function refusalOf(
   const domestic = readDomestic(creditorAccount)
   if (domestic === undefined ? !isIban(creditorAccount) : domesticCurrencies[domestic.system] !== currency)
     return { errorKey: 'InvalidAccountDetails', details: 'The account number is not a valid IBAN.', reasonCode: 'AC01' }
-  if (creditorBic !== null && !isValidBIC(creditorBic))
+  if (creditorBic !== null && !isBic(creditorBic))
     return {
       errorKey: 'InvalidAccountDetails',
       details: 'The BIC of the bank of the recipient is not valid.',

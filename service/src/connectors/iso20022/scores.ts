@@ -1,5 +1,6 @@
 /** Pure: how certain it is that a booking is a payment of ours. */
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
+import { absolute } from './accounts.ts'
 import { readInstructionId } from './ids.ts'
 import type { Sent } from './store-words.ts'
 import type { Unit } from './units.ts'
@@ -63,8 +64,6 @@ const plain = (name: string): string =>
     .normalize('NFD')
     .replace(/[^\p{Letter}\p{Number}]/gu, '')
     .toLowerCase()
-
-export const absolute = (amount: Minor): Minor => (amount < 0n ? -amount : amount)
 
 /** The surest first; of equal ones an unbooked one, then the oldest. */
 export const surestFirst = (a: Scored, b: Scored): number =>

@@ -108,6 +108,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
     /one BIC per line: nonsense is not a BIC/,
   ],
   'a reach of a scheme that is none': [{ reach: { Fast: 'all' } }, /no field \[0\]\.reach\.Fast/],
+  'numbers that prove something else': [{ statementNumbers: 'always' }, /\[0\]\.statementNumbers/],
   'a time zone that is none': [{ timeZone: 'Mars/Olympus' }, /\[0\]\.timeZone: the name of a time zone/],
   'a time that is none': [{ cutOffAt: '24:01' }, /\[0\]\.cutOffAt: a time of the day/],
   'a cut-off before the opening': [{ opensAt: '17:00' }, /\[0\]\.cutOffAt: a time after opensAt/],

@@ -1,6 +1,5 @@
 /** The settings of file-based banks. */
 import { resolve } from 'node:path'
-import { isValidBIC } from 'ibantools'
 import { type PostalAddress, profileIds, profileOf, usualProfile } from '../../iso20022/index.ts'
 import {
   type Currency,
@@ -27,7 +26,7 @@ import {
   timeOfDay,
 } from '../../kernel/index.ts'
 import { readJsonOrFile, readSettingFile } from './setting-files.ts'
-import { isIban, isoConnectorId } from '../../rails/index.ts'
+import { isBic, isIban, isoConnectorId, numberings } from '../../rails/index.ts'
 import { type BankAccount, type BankRules, chargeBearers, type Reach, schemes } from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
@@ -65,6 +64,7 @@ const bankFields = [
   'detailsWithinMs',
   'archive',
   'pollMs',
+  'statementNumbers',
   'transport',
 ] as const
 const addressFields = [
@@ -97,7 +97,7 @@ function accountOf(value: unknown, path: string): BankAccount {
   const bic = textOf(fields, 'bic')
   const currency = fields.given['currency'] ?? 'EUR'
   if (!isIban(iban)) return refuseSettingField(fields, 'iban', 'an IBAN with right check digits')
-  if (!isValidBIC(bic)) return refuseSettingField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
+  if (!isBic(bic)) return refuseSettingField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
   if (typeof currency !== 'string' || !isCurrency(currency) || !isFiat(currency))
     return refuseSettingField(fields, 'currency', 'a currency of banks, such as EUR')
   return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: addressOf(fields) }
@@ -170,7 +170,7 @@ function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split(/\s/, 1)[0] ?? '')
-  const wrong = bics.find((bic) => !isValidBIC(bic))
+  const wrong = bics.find((bic) => !isBic(bic))
   if (wrong !== undefined) return refuseSettingField(fields, key, `a file with one BIC per line: ${wrong} is not a BIC`)
   return new Set(bics.map((bic) => bic.slice(0, 8)))
 }
@@ -269,6 +269,7 @@ function bankOf(value: unknown, path: string): BankConfig {
     ...limitsOf(fields),
     batchBooking: booleanOf(fields, 'batchBooking', false),
     ...profileSettings(fields),
+    statementNumbers: choiceOf(fields, 'statementNumbers', numberings, 'evidence'),
     archive: resolve(textOf(fields, 'archive', 1000)),
     transport: readTransport(fields),
   })

@@ -173,7 +173,8 @@ function onlyOne(
 ): store.Sent | undefined {
   if (file === undefined) return undefined
   const alike = named.filter(
-    ({ amount, currency }) => money === undefined || (money.minor === amount && money.currency === currency),
+    ({ amount, currency }) =>
+      money === undefined || (money.currency === currency && (money.minor === null || money.minor === amount)),
   )
   const ofFile = alike.filter(({ fileId }) => fileId === file.id)
   const [sent, another] = ofFile.length > 0 ? ofFile : alike.filter(({ attempt }) => attempt > 1)

@@ -16,8 +16,8 @@ import type {
 export function statementsOf(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
-): Promise<readonly BankStatement[]> {
-  return tx.rows<BankStatement>(sql`/* rails.statementsOf */
+): Promise<readonly Omit<BankStatement, 'numbering'>[]> {
+  return tx.rows<Omit<BankStatement, 'numbering'>>(sql`/* rails.statementsOf */
     select statement.id, statement.statement_id, sequence, opening, closing, opening_on::text as opening_on,
       closing_on::text as closing_on, statement.entries, credits, debits, by_value_date,
       created_at, message.state = 'Taken' as taken

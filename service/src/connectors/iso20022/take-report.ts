@@ -109,10 +109,12 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
   const today = taken.receivedAt.toISOString().slice(0, 10)
   let statement = -1
   let position = 0
-  const placeEntry = (entry: BankEntry, { account }: StatementFacts) => {
+  const placeEntry = (entry: BankEntry, { account, closing, unread }: StatementFacts) => {
     position += 1
     if (account === undefined || !isBooked(entry)) return { position, bookings: [], reports: [] }
-    const { units, oddity: odd } = unfold(entry, account, today)
+    // Which of several entries moved how much, no balance says.
+    const implied = unread?.count === 1 && unread.sum !== 0n ? unread.sum : undefined
+    const { units, oddity: odd } = unfold(entry, account, closing?.on ?? today, implied)
     const statementId = taken.kind === 'camt.053' ? statementIdOf(taken, statement) : null
     const [first] = units
     const numbered = (key: string) => `${key}|${numberOf(`${account.iban}\n${key}`)}`
@@ -124,7 +126,12 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
       const keys = both(unit.key, unit)
       return { unit, key: keys[0] ?? unit.key, whole: wholes[0] ?? null, keys, wholes, position, statementId }
     })
-    const reports = odd === undefined ? [] : [entryOddity(deps, odd, [taken.sha256, String(position)])]
+    // An entry that cannot be read is one case, whichever messages report it.
+    const names =
+      entry.problem !== undefined && bookings[0] !== undefined
+        ? ['unread', account.iban, bookings[0].key]
+        : [taken.sha256, String(position)]
+    const reports = odd === undefined ? [] : [entryOddity(deps, odd, names)]
     return { position, bookings, reports }
   }
   return (part: ReportPart) => {

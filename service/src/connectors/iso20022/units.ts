@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import {
   type AccountId,
+  type Amount,
   type BankEntry,
   type EntryBatch,
   type EntryDetail,
@@ -12,9 +13,9 @@ import {
   type NamedReferences,
   type Remittance,
 } from '../../iso20022/index.ts'
-import { amountText, type Minor } from '../../kernel/index.ts'
+import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import type { Oddity } from '../../rails/index.ts'
-import { minorOf } from './accounts.ts'
+import { absolute, minorOf, minorOfText } from './accounts.ts'
 import { codesText, type EntryCodes, isFee, isReturn, textOf } from './codes.ts'
 import { type Counterparty, counterpartyOf } from './counterparty.ts'
 import type { BankAccount } from './deps.ts'
@@ -89,26 +90,55 @@ type OfEntry = {
   readonly bookedOn: string
 }
 
-/** `today`: for an entry without a date. An entry that is not booked yet has no payments that count. */
-export function unfold(entry: BankEntry, account: BankAccount, today: string): Unfolded {
-  const minor = minorOf(entry.amount, account.currency)
-  if (minor === undefined) {
+/**
+ * `today`: for an entry without a date. `implied`: the amount of an entry whose own one cannot be read, as the balances prove it, below
+ * zero for a debit. An entry that is not booked yet has no payments that count.
+ */
+export function unfold(entry: BankEntry, account: BankAccount, today: string, implied?: Minor): Unfolded {
+  if (isForeign(entry, account)) {
     const { currency } = entry.amount
     const text = `An entry of ${account.iban} is in ${currency}, and the account in ${account.currency}.`
     return { units: [], oddity: { what: 'foreign_currency', text } }
   }
-  if (minor === 0n) return { units: [] }
-  const bookedOn = (entry.bookingDate ?? entry.valueDate ?? today).slice(0, 10)
-  const whole = { entry, account, minor, bookedOn }
+  const bookedOn = entry.bookingDate ?? entry.valueDate ?? today
+  const minor = minorOf(entry.amount, account.currency)
+  if (entry.problem !== undefined || minor === undefined) {
+    const [amount, isCredit] =
+      minor !== undefined || implied === undefined ? [minor, entry.isCredit] : [absolute(implied), implied > 0n]
+    return unread({ entry: { ...entry, isCredit }, account, minor: amount ?? 0n, bookedOn }, amount !== undefined)
+  }
   const { details } = entry
-  if (details.length === 0 || isSummary(entry)) return { units: [sumOf(whole)] }
+  // A booking of zero may be the net of payments in both directions: then it has no direction of its own.
+  const whole = { entry: minor === 0n ? { ...entry, isCredit: true } : entry, account, minor, bookedOn }
+  if (minor === 0n && details.every((detail) => !partAmount(whole, detail, anyReading))) return { units: [] }
+  if (minor !== 0n && (details.length === 0 || isSummary(entry))) return { units: [sumOf(whole)] }
   const parts = partsOf(whole)
   if (parts !== undefined) return { units: parts }
-  if (details.length === 1) return { units: [single(whole, details[0] as EntryDetail)] }
+  if (minor !== 0n && details.length === 1) return { units: [single(whole, details[0] as EntryDetail)] }
   const told = amountText(minor, account.currency)
   const text = `The ${details.length} payments of an entry of ${told} ${account.currency} on ${account.iban} do not add up to it.`
-  return { units: [{ ...sumOf(whole), information: text }], oddity: { what: 'entry_unclear', text } }
+  const units = minor === 0n ? [] : [{ ...sumOf(whole), information: text }]
+  return { units, oddity: { what: 'entry_unclear', text } }
 }
+
+/** An entry that cannot be read waits alone: as a sum whose payments another message may name, or without money. */
+function unread(whole: OfEntry, isKnown: boolean): Unfolded {
+  const { entry, account, minor, bookedOn } = whole
+  const { bankReference, problem = 'it has no amount' } = entry
+  const named = bankReference === undefined ? '' : ` with the reference ${bankReference}`
+  const told = isKnown ? ` of ${amountText(minor, account.currency)} ${account.currency}` : ''
+  const why = `An entry${told} of ${bookedOn} on ${account.iban}${named} cannot be read: ${problem}.`
+  const text =
+    isKnown && minor !== 0n
+      ? `${why} It waits for a message that names its payment, and goes to suspense without one.`
+      : `${why} Its money is not known: ask the bank for a corrected message.`
+  const units = minor === 0n ? [] : [{ ...sumOf(whole), information: text }]
+  return { units, oddity: { what: 'entry_unclear', text } }
+}
+
+/** An entry in the currency of another account. Without a currency that can be read it is one of this account. */
+export const isForeign = ({ amount: { currency } }: BankEntry, account: BankAccount): boolean =>
+  currency !== '' && currency !== account.currency
 
 /** Some banks state the batch in the only detail of an entry, and none of its payments. */
 const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean =>
@@ -198,29 +228,60 @@ function single(whole: OfEntry, detail: EntryDetail): Unit {
   return { ...unitOf(whole, detail, amount), ...keys, information: kept(whole, detail) ?? informationOf(entry, detail) }
 }
 
+type Split = { readonly amounts: readonly Minor[]; readonly rest: Minor }
+
+/**
+ * The amounts of the payments that add up to the entry exactly, with charges that the bank states or without; undefined: none do. A
+ * bank may state the amount of a payment as booked, as sent, as its counter value or as ordered, or in another currency first.
+ */
+function splitOf(whole: OfEntry): Split | undefined {
+  const { entry, minor } = whole
+  const total = signed(minor, entry.isCredit)
+  let charges: ReadonlySet<Minor> | undefined
+  for (const read of readings) {
+    const amounts = entry.details.flatMap((detail) => partAmount(whole, detail, read) ?? [])
+    if (amounts.length < entry.details.length) continue
+    const rest = total - sumUp(amounts)
+    if (rest === 0n || (charges ??= statedCharges(whole)).has(rest)) return { amounts, rest }
+  }
+  return undefined
+}
+
+type Read = (detail: EntryDetail) => readonly (Amount | undefined)[]
+/** The first amount that is in the currency of the account, in the order of what banks mean by them. */
+const anyReading: Read = ({ amount, amounts: { transaction, counterValue, instructed } = {} }) => [
+  amount,
+  transaction?.amount,
+  counterValue?.amount,
+  instructed?.amount,
+]
+const readings: readonly Read[] = [
+  ({ amount }) => [amount],
+  anyReading,
+  ({ amounts }) => [amounts?.transaction?.amount],
+  ({ amounts }) => [amounts?.counterValue?.amount],
+  ({ amounts }) => [amounts?.instructed?.amount],
+]
+
+const sumUp = (amounts: readonly Minor[]): Minor => amounts.reduce((before, amount) => before + amount, 0n)
+
 /** Several payments, or one with separate charges; undefined if they do not add up to the entry. */
 function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   const { entry, account, minor } = whole
-  const total = signed(minor, entry.isCredit)
-  const amounts = entry.details.map((detail) => partAmount(whole, detail))
-  if (amounts.some((amount) => amount === undefined)) return undefined
-  const sum = amounts.reduce<Minor>((before, amount) => before + (amount ?? 0n), 0n)
-  const charged = chargesOf(whole)
-  const rest = total - sum
+  const split = splitOf(whole)
+  if (split === undefined) return undefined
+  const { amounts, rest } = split
   if (entry.details.length === 1 && (rest === 0n || entry.isCredit)) return undefined
-  if (rest !== 0n && rest !== charged) return undefined
   const base = baseOf(whole, undefined, referenceOf(entry, entry.details.length === 1 ? entry.details[0] : undefined))
   const booking = base ?? bookingOf(whole)
   const wholeKey = base === null ? bookingOf(whole) : dated(`${base}|${minor}`, whole)
   const partOf = (part: string) => (base === null ? `${booking}#${part}` : dated(`${booking}#${part}`, whole))
-  const units = entry.details.map((detail, index): Unit => {
+  const units = entry.details.flatMap((detail, index): readonly Unit[] => {
     const amount = amounts[index] ?? 0n
-    return {
-      ...unitOf(whole, detail, amount),
-      key: partOf(`${partKey(entry, detail)}|${amount}`),
-      whole: wholeKey,
-      booking,
-    }
+    // A payment of zero moves nothing.
+    if (amount === 0n) return []
+    const key = partOf(`${partKey(entry, detail)}|${amount}`)
+    return [{ ...unitOf(whole, detail, amount), key, whole: wholeKey, booking }]
   })
   if (rest === 0n) return units
   const fee: Unit = {
@@ -234,28 +295,60 @@ function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   return [...units, fee]
 }
 
-function partAmount({ entry, account, minor }: OfEntry, detail: EntryDetail): Minor | undefined {
-  const own = detail.amount && minorOf(detail.amount, account.currency)
-  if (detail.amount === undefined && entry.details.length === 1) return signed(minor, entry.isCredit)
-  return own === undefined || own === 0n ? undefined : signed(own, detail.isCredit ?? entry.isCredit)
+/** Undefined: it states none. */
+function partAmount({ entry, account }: OfEntry, detail: EntryDetail, read: Read): Minor | undefined {
+  const stated = read(detail).flatMap((amount) => (amount && minorOf(amount, account.currency)) ?? [])
+  const own = stated.find((minor) => minor !== 0n) ?? stated[0]
+  return own === undefined ? undefined : signed(own, detail.isCredit ?? entry.isCredit)
 }
 
-/** The charges within the amount of the entry: below zero. */
-function chargesOf({ entry, account }: OfEntry): Minor {
-  const charges = [...entry.charges, ...entry.details.flatMap((detail) => detail.charges)]
-  return charges.reduce((sum, { amount, isCredit = false, isIncluded = true }) => {
-    const minor = isIncluded ? (minorOf(amount, account.currency) ?? 0n) : 0n
-    return sum + signed(minor, isCredit)
-  }, 0n)
+type Charged = Pick<EntryDetail, 'charges' | 'chargesTotal'>
+
+/**
+ * The sums that a level may state as its charges, below zero if the bank took them: the records that it calls included, all of them, its total.
+ * Banks set the mark as they like.
+ */
+function chargesIn({ charges, chargesTotal }: Charged, currency: Currency): readonly Minor[] {
+  const sum = (list: Charged['charges']) =>
+    sumUp(list.map(({ amount, isCredit = false }) => signed(chargeMinorOf(amount, currency), isCredit)))
+  const total = chargesTotal === undefined ? 0n : -chargeMinorOf(chargesTotal, currency)
+  return [sum(charges.filter(({ isIncluded = true }) => isIncluded)), sum(charges), total]
 }
 
+/** Zero: it is in another currency, or no exact amount. Some banks write what they took with a sign. */
+function chargeMinorOf(amount: Amount, currency: Currency): Minor {
+  const minor = amount.minor === null ? minorOfText(amount.text, currency) : amount.minor
+  return amount.currency === currency ? (minor ?? 0n) : 0n
+}
+
+/**
+ * The charges that may stand between an entry and its payments: those of the entry, of its payments, or of both. Some banks
+ * repeat at one level what they state at the other, so that only the sums say which are meant.
+ */
+function statedCharges({ entry, account: { currency } }: OfEntry): ReadonlySet<Minor> {
+  const ofEntry = [0n, ...chargesIn(entry, currency)]
+  const each = entry.details.map((detail) => chargesIn(detail, currency))
+  const ofDetails = [0n, ...[0, 1, 2].map((way) => sumUp(each.map((ways) => ways[way] ?? 0n)))]
+  return new Set(ofEntry.flatMap((one) => ofDetails.map((other) => one + other)).filter((sum) => sum !== 0n))
+}
+
+/** Says what the bank took off a credit before it booked it. */
 function kept(whole: OfEntry, detail: EntryDetail): string | null {
-  const charged = chargesOf(whole)
-  const { currency } = whole.account
-  if (charged === 0n || !whole.entry.isCredit) return null
+  const { entry, minor, account } = whole
+  const { currency } = account
+  if (!entry.isCredit) return null
   const gross = detail.amount && minorOf(detail.amount, currency)
+  const stated = statedCharges(whole)
+  const taken = gross === undefined || gross === minor ? includedOf(whole) : gross - minor
+  if (taken <= 0n || (gross !== undefined && gross !== minor && !stated.has(-taken))) return null
   const of = gross === undefined ? '' : ` of ${amountText(gross, currency)} ${currency}`
-  return `The bank kept ${amountText(-charged, currency)} ${currency}${of} as charges.`
+  return `The bank kept ${amountText(taken, currency)} ${currency}${of} as charges.`
+}
+
+/** The charges that the bank calls included, of the level that has some: above zero if the bank took them. */
+function includedOf({ entry, account: { currency } }: OfEntry): Minor {
+  const [own = 0n] = chargesIn(entry, currency)
+  return -(own === 0n ? sumUp(entry.details.map((detail) => chargesIn(detail, currency)[0] ?? 0n)) : own)
 }
 
 function partKey(entry: BankEntry, detail: EntryDetail): string {
@@ -296,7 +389,7 @@ function unitOf(
     account,
     amount,
     bookedOn,
-    valueOn: entry.valueDate?.slice(0, 10) ?? null,
+    valueOn: entry.valueDate ?? null,
     isReversal: entry.isReversal,
     isFee: isFee(codes),
     isReturn: returned !== undefined || isReturn(codes),

@@ -12,23 +12,21 @@ import type {
 import { MessageProblem } from '../problem.ts'
 import { type Limits, limitsDefault, type Source } from '../source.ts'
 import { type Ended, type Node, readTree, refuseAt } from '../xml/tree.ts'
-import { detailOf, entryOf } from './entries.ts'
+import { detailOf, entryOf, readOr } from './entries.ts'
 import {
   all,
-  amount,
-  amountOf,
   anyGiven,
   at,
   codeOf,
   dateOf,
-  decimalText,
   flag,
   given,
   isCredit,
   needed,
   neededToken,
-  number,
   one,
+  statedAmount,
+  statedNumber,
   text,
   texts,
   time,
@@ -52,20 +50,25 @@ const headOf = (node: Node, kind: ReportKind, version: string): ReportHead =>
     information: text(node, 'AddtlInf'),
   })
 
-function balanceOf(node: Node): Balance {
+/**
+ * Undefined: its kind, amount or direction cannot be read. A statement without balances counts by its entries, and the next one
+ * shows what is missing; most kinds of balances prove nothing anyway.
+ */
+function balanceOf(node: Node): Balance | undefined {
   const type = at(node, 'Tp')
-  const direction = isCredit(node)
-  if (direction === undefined) refuseAt(node, 'Bal has no CdtDbtInd')
+  const [kind, stated, direction] = [codeOf(one(type, 'CdOrPrtry')), statedAmount(node, 'Amt'), isCredit(node)]
+  if (kind === undefined || stated === undefined || direction === undefined) return undefined
   return given<Balance>({
-    type: codeOf(one(type, 'CdOrPrtry')) ?? refuseAt(node, 'Bal has no Tp'),
+    type: kind,
     subType: codeOf(one(type, 'SubTp')),
-    creditLines: all(node, 'CdtLine').map((line) => {
-      const isIncluded = flag(line, 'Incl') ?? refuseAt(line, 'CdtLine has no Incl')
-      return given<Balance['creditLines'][number]>({ isIncluded, amount: amount(line, 'Amt') })
+    creditLines: all(node, 'CdtLine').flatMap((line) => {
+      const isIncluded = flag(line, 'Incl')
+      if (isIncluded === undefined) return []
+      return [given<Balance['creditLines'][number]>({ isIncluded, amount: statedAmount(line, 'Amt') })]
     }),
-    amount: amountOf(needed(node, 'Amt')),
+    amount: stated,
     isCredit: direction,
-    date: dateOf(one(node, 'Dt')) ?? refuseAt(node, 'Bal has no Dt'),
+    date: readOr(() => dateOf(one(node, 'Dt'))),
   })
 }
 
@@ -75,17 +78,17 @@ function balanceOf(node: Node): Balance {
 function totalsOf(node: Node | undefined): EntryTotals | undefined {
   const [total, credits, debits] = [one(node, 'TtlNtries'), one(node, 'TtlCdtNtries'), one(node, 'TtlDbtNtries')]
   const net = one(total, 'TtlNetNtry')
-  const written = decimalText(net, 'Amt') ?? decimalText(total, 'TtlNetNtryAmt')
+  const written = token(net, 'Amt') ?? token(total, 'TtlNetNtryAmt')
   const isNegative = written?.startsWith('-')
   return anyGiven<EntryTotals>({
-    count: number(total, 'NbOfNtries'),
-    sum: decimalText(total, 'Sum'),
+    count: statedNumber(total, 'NbOfNtries'),
+    sum: token(total, 'Sum'),
     net: written?.replace(/^-/, ''),
     netIsCredit: isCredit(net ?? total) ?? (isNegative ? false : undefined),
-    creditCount: number(credits, 'NbOfNtries'),
-    creditSum: decimalText(credits, 'Sum'),
-    debitCount: number(debits, 'NbOfNtries'),
-    debitSum: decimalText(debits, 'Sum'),
+    creditCount: statedNumber(credits, 'NbOfNtries'),
+    creditSum: token(credits, 'Sum'),
+    debitCount: statedNumber(debits, 'NbOfNtries'),
+    debitSum: token(debits, 'Sum'),
   })
 }
 
@@ -112,8 +115,8 @@ function statementOf(node: Node, kind: ReportKind): StatementHead {
       owner: partyOf(one(account, 'Ownr')),
       servicer: agentOf(one(account, 'Svcr')),
     }),
-    balances: all(node, 'Bal').map(balanceOf),
-    totals: totalsOf(one(node, 'TxsSummry')),
+    balances: all(node, 'Bal').flatMap((balance) => readOr(() => balanceOf(balance)) ?? []),
+    totals: readOr(() => totalsOf(one(node, 'TxsSummry'))),
   })
 }
 
@@ -127,6 +130,8 @@ type Reading = {
   hasStatement: boolean
   entries: number
   details: EntryDetail[]
+  /** The first payment of the open entry that cannot be read. */
+  broken: MessageProblem | undefined
 }
 
 /** Passes on the head before the first entry of a statement, and at its end if it has none. */
@@ -152,16 +157,21 @@ const isStatement = ({ kind }: Reading, node: Node | undefined): node is Node =>
 function ended(reading: Reading, node: Node): Ended {
   const { name, parent } = node
   if (name === 'TxDtls' && parent?.name === 'NtryDtls') {
-    reading.details.push(detailOf(node))
+    const detail = readOr(
+      () => detailOf(node),
+      (problem) => (reading.broken ??= problem),
+    )
+    if (detail !== undefined) reading.details.push(detail)
     const { detailsMax } = reading.limits
     if (reading.details.length > detailsMax)
       refuseAt(node, `an entry has more than ${detailsMax} payments`, 'too_large')
     return 'taken'
   }
   if (name === 'Ntry' && isStatement(reading, parent)) {
-    reading.parts.push({ kind: 'entry', entry: entryOf(node, reading.details) })
+    reading.parts.push({ kind: 'entry', entry: entryOf(node, reading.details, reading.broken) })
     reading.entries += 1
     reading.details = []
+    reading.broken = undefined
     return 'released'
   }
   if (isStatement(reading, node)) {
@@ -200,6 +210,7 @@ export async function* readAccountReport(
     hasStatement: false,
     entries: 0,
     details: [],
+    broken: undefined,
   }
   const reader = {
     began: (namespace: string, message: Node) => {

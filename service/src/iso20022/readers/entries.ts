@@ -9,10 +9,10 @@ import type {
   TransactionCodes,
 } from '../model-report.ts'
 import type { Amount } from '../model.ts'
+import { MessageProblem } from '../problem.ts'
 import { type Node, refuseAt } from '../xml/tree.ts'
 import {
   all,
-  amount,
   amountOf,
   anyGiven,
   at,
@@ -22,9 +22,10 @@ import {
   given,
   isCredit,
   needed,
-  neededToken,
   number,
   one,
+  statedAmount,
+  statedAmountOf,
   text,
   texts,
   time,
@@ -53,29 +54,38 @@ function chargesOf(node: Node): Pick<EntryDetail, 'charges' | 'chargesTotal'> {
     const rows = all(charges, 'Rcrd')
     return rows.length > 0 ? rows : one(charges, 'Amt') ? [charges] : []
   })
-  const total = found.length === 1 ? amount(found[0], 'TtlChrgsAndTaxAmt') : undefined
-  return given<Pick<EntryDetail, 'charges' | 'chargesTotal'>>({ charges: records.map(chargeOf), chargesTotal: total })
+  const total = found.length === 1 ? statedAmount(found[0], 'TtlChrgsAndTaxAmt') : undefined
+  return given<Pick<EntryDetail, 'charges' | 'chargesTotal'>>({
+    charges: records.flatMap((row) => chargeOf(row) ?? []),
+    chargesTotal: total,
+  })
 }
 
-const chargeOf = (node: Node): Charge =>
-  given<Charge>({
-    amount: amountOf(needed(node, 'Amt')),
+/** Undefined: it states no amount, so that it explains nothing. */
+function chargeOf(node: Node): Charge | undefined {
+  const stated = statedAmount(node, 'Amt')
+  if (stated === undefined) return undefined
+  return given<Charge>({
+    amount: stated,
     isCredit: isCredit(node),
     isIncluded: flag(node, 'ChrgInclInd'),
     type: codeOf(one(node, 'Tp')),
     bearer: token(node, 'Br'),
   })
+}
 
 function exchangedOf(node: Node | undefined): ExchangedAmount | undefined {
-  const found = amount(node, 'Amt')
+  const found = statedAmount(node, 'Amt')
   if (found === undefined) return undefined
   const exchange = one(node, 'CcyXchg')
   if (exchange === undefined) return { amount: found }
+  const [sourceCurrency, rate] = [token(exchange, 'SrcCcy'), token(exchange, 'XchgRate')]
+  if (sourceCurrency === undefined || rate === undefined) return { amount: found }
   const fields = given<NonNullable<ExchangedAmount['exchange']>>({
-    sourceCurrency: neededToken(exchange, 'SrcCcy'),
+    sourceCurrency,
     targetCurrency: token(exchange, 'TrgtCcy'),
     unitCurrency: token(exchange, 'UnitCcy'),
-    rate: neededToken(exchange, 'XchgRate'),
+    rate,
   })
   return { amount: found, exchange: fields }
 }
@@ -119,7 +129,7 @@ export function detailOf(node: Node): EntryDetail {
   const returned = one(node, 'RtrInf')
   return given<EntryDetail>({
     references: referencesOf(one(node, 'Refs')),
-    amount: amount(node, 'Amt'),
+    amount: statedAmount(node, 'Amt'),
     isCredit: isCredit(node),
     amounts: amountsOf(one(node, 'AmtDtls')),
     codes: codes && codesOf(codes),
@@ -155,7 +165,7 @@ function batchOf(node: Node): EntryBatch | undefined {
     messageId: token(node, 'MsgId'),
     batchId: token(node, 'PmtInfId'),
     count: number(node, 'NbOfTxs'),
-    sum: amount(node, 'TtlAmt'),
+    sum: statedAmount(node, 'TtlAmt'),
     isCredit: isCredit(node),
   })
 }
@@ -174,8 +184,59 @@ function statusOf(node: Node): string {
   return found === undefined || found === '' ? refuseAt(status, 'Sts is empty') : found
 }
 
-/** Reads Ntry, whose payments were read as they ended. */
-export function entryOf(node: Node, details: readonly EntryDetail[]): BankEntry {
+/** Undefined: it cannot be read. Limits stay those of the file. */
+export function readOr<T>(read: () => T, failed: (problem: MessageProblem) => void = () => undefined): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof MessageProblem) || error.code !== 'not_in_schema') throw error
+    failed(error)
+    return undefined
+  }
+}
+
+/**
+ * Reads Ntry, whose payments were read as they ended; `broken`: one of them was not. An entry that cannot be read keeps what can be read
+ * of it, so that it costs no other entry.
+ */
+export function entryOf(node: Node, details: readonly EntryDetail[], broken: MessageProblem | undefined): BankEntry {
+  let problem = broken
+  const entry =
+    broken === undefined
+      ? readOr(
+          () => wholeEntry(node, details),
+          (found) => (problem = found),
+        )
+      : undefined
+  return entry ?? partOfEntry(node, problem)
+}
+
+/** The facts by which an entry that cannot be read is known again and decided. Without a direction its amount says nothing. */
+function partOfEntry(node: Node, problem: MessageProblem | undefined): BankEntry {
+  const written = readOr(() => one(node, 'Amt'))
+  const direction = readOr(() => isCredit(node))
+  const exact = written && readOr(() => amountOf(written))
+  const stated = written && readOr(() => statedAmountOf(written))
+  const text = direction === undefined || stated?.minor !== null ? '' : stated.text
+  const status = readOr(() => statusOf(node)) ?? 'BOOK'
+  return given<BankEntry>({
+    problem: problem === undefined ? 'it cannot be read' : `${problem.message} (line ${problem.line}, ${problem.path})`,
+    reference: readOr(() => token(node, 'NtryRef')),
+    amount: (direction === undefined ? undefined : exact) ?? { currency: stated?.currency ?? '', minor: null, text },
+    isCredit: direction ?? true,
+    isReversal: readOr(() => flag(node, 'RvslInd')) ?? false,
+    status,
+    bookingDate: readOr(() => dateOf(one(node, 'BookgDt'))),
+    valueDate: readOr(() => dateOf(one(node, 'ValDt'))),
+    bankReference: readOr(() => token(node, 'AcctSvcrRef')),
+    codes: readOr(() => codesOf(one(node, 'BkTxCd'))) ?? {},
+    charges: [],
+    batches: [],
+    details: [],
+  })
+}
+
+function wholeEntry(node: Node, details: readonly EntryDetail[]): BankEntry {
   const sum = amountOf(needed(node, 'Amt'))
   const direction = isCredit(node)
   if (direction === undefined) refuseAt(node, 'Ntry has no CdtDbtInd')

@@ -80,29 +80,61 @@ const decimal = /^\+?0*(\d*)(?:\.(\d*))?$/
 const decimalChars = 64
 /** ActiveOrHistoricCurrencyAndAmount: totalDigits. */
 const digitsMax = 18
+const shownChars = 40
 
-/** The digits before and after the point of a decimal that is not below zero. */
-function digitsOf(node: Node, written: string): readonly [whole: string, fraction: string] {
+type Digits = readonly [whole: string, fraction: string]
+
+/** The digits before and after the point of a decimal that is not below zero; or why it is none. */
+function digitsIn(written: string): Digits | string {
   const match = written.length <= decimalChars ? decimal.exec(written) : null
   const [, whole = '', fraction = ''] = match ?? []
-  if (match === null || !/\d/.test(written)) refuseAt(node, `${node.name} is not an amount: ${written.slice(0, 40)}`)
-  if (whole.length + fraction.length > digitsMax) refuseAt(node, `${node.name} has more than ${digitsMax} digits`)
+  if (match === null || !/\d/.test(written)) return `is not an amount: ${written.slice(0, shownChars)}`
+  if (whole.length + fraction.length > digitsMax) return `has more than ${digitsMax} digits`
   return [whole, fraction]
 }
 
-/**
- * Exact, or refused: an amount in one of our currencies has no digits after the last one of the currency, except zeros.
- */
-export function amountOf(node: Node): Amount {
-  const currency = node.attributes?.get('Ccy')?.trim() ?? ''
-  if (!/^[A-Z]{3}$/.test(currency)) refuseAt(node, `${node.name} has no currency of three letters`)
-  const written = tokenOf(node) ?? ''
-  const [whole, fraction] = digitsOf(node, written)
-  if (!isFiat(currency)) return { currency, minor: null, text: written }
-  const { digits } = currencies[currency]
-  if (/[1-9]/.test(fraction.slice(digits))) refuseAt(node, `${currency} has ${digits} decimal digits: ${written}`)
-  return { currency, minor: BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0')) }
+function digitsOf(node: Node, written: string): Digits {
+  const found = digitsIn(written)
+  return typeof found === 'string' ? refuseAt(node, `${node.name} ${found}`) : found
 }
+
+const currencyOf = (node: Node): string | undefined => {
+  const currency = node.attributes?.get('Ccy')?.trim() ?? ''
+  return /^[A-Z]{3}$/.test(currency) ? currency : undefined
+}
+
+/** Exact, or why not: an amount in one of our currencies has no digits after the last one of the currency, except zeros. */
+function exactAmount(currency: string, written: string): Amount | string {
+  const digits = digitsIn(written)
+  if (typeof digits === 'string') return digits
+  if (!isFiat(currency)) return { currency, minor: null, text: written }
+  const [whole, fraction] = digits
+  const { digits: count } = currencies[currency]
+  if (/[1-9]/.test(fraction.slice(count))) return `is not in ${currency}, which has ${count} decimal digits: ${written}`
+  return { currency, minor: BigInt(whole + fraction.slice(0, count).padEnd(count, '0')) }
+}
+
+/** An amount that counts: exact, or refused. */
+export function amountOf(node: Node): Amount {
+  const currency = currencyOf(node) ?? refuseAt(node, `${node.name} has no currency of three letters`)
+  const found = exactAmount(currency, tokenOf(node) ?? '')
+  return typeof found === 'string' ? refuseAt(node, `${node.name} ${found}`) : found
+}
+
+/**
+ * An amount that informs and moves no money, such as a charge: the base type of ISO 20022 has five decimals, and banks write
+ * signs. What is no exact amount of the currency is kept as it is written. Undefined: it has no currency or no text.
+ */
+export function statedAmountOf(node: Node | undefined): Amount | undefined {
+  const currency = node && currencyOf(node)
+  const written = tokenOf(node)
+  if (currency === undefined || written === undefined) return undefined
+  const found = exactAmount(currency, written)
+  return typeof found === 'string' ? { currency, minor: null, text: written.slice(0, decimalChars) } : found
+}
+export const statedAmount = (node: Node | undefined, name: string): Amount | undefined =>
+  statedAmountOf(one(node, name))
+
 export const amount = (node: Node | undefined, name: string): Amount | undefined => {
   const found = one(node, name)
   return found && amountOf(found)
@@ -121,6 +153,12 @@ export function number(node: Node | undefined, name: string): number | undefined
   const written = tokenOf(found)
   if (found && written !== undefined && !/^\d{1,15}$/.test(written)) refuseAt(found, `${name} is no number`)
   return written === undefined ? undefined : Number(written)
+}
+
+/** A count that informs: undefined if it is no number. */
+export function statedNumber(node: Node | undefined, name: string): number | undefined {
+  const written = token(node, name) ?? ''
+  return /^\d{1,15}$/.test(written) ? Number(written) : undefined
 }
 
 export function flag(node: Node | undefined, name: string): boolean | undefined {
@@ -159,7 +197,7 @@ export function timeOf(node: Node | undefined): string | undefined {
   const match = date.exec(written) ?? dateTime.exec(written)
   const [, year, month, day] = match ?? []
   if (match === null || !isDay(Number(year), Number(month), Number(day)))
-    refuseAt(node, `${node.name} is not a date: ${written.slice(0, 40)}`)
+    refuseAt(node, `${node.name} is not a date: ${written.slice(0, shownChars)}`)
   return written.includes('T') ? written : written.slice(0, 10)
 }
 export const time = (node: Node | undefined, name: string): string | undefined => timeOf(one(node, name))

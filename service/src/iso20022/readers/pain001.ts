@@ -97,7 +97,11 @@ function batchOf(node: Node, transfers: readonly CreditTransfer[]): PaymentBatch
 }
 
 /** Normalises decimals, so that `12.5` equals `12.50`. */
-const plain = (decimal: string): string => decimal.replace(/^\+?0*(?=\d)/, '').replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
+const plain = (decimal: string): string =>
+  decimal
+    .replace(/^\+?0*(?=\d)/, '')
+    .replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
+    .replace(/^\+?(?=\.)/, '0')
 
 /** Checks NbOfTxs and CtrlSum, if they are given. */
 function checkSums(node: Node, transfers: readonly CreditTransfer[]): void {

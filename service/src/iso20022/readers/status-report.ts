@@ -2,13 +2,15 @@
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
 import type { Limits, Source } from '../source.ts'
 import { type Node, refuseAt } from '../xml/tree.ts'
-import { all, amount, at, decimalText, given, needed, neededToken, number, one, time, token } from './nodes.ts'
+import { all, at, given, needed, neededToken, one, statedAmount, statedNumber, time, token } from './nodes.ts'
 import { reasonOf } from './values.ts'
 import { readWhole } from './whole.ts'
 
 /** The amount of the original payment; some banks give the interbank amount instead. */
 const originalAmount = (node: Node | undefined): TransferStatus['money'] =>
-  amount(one(node, 'Amt'), 'InstdAmt') ?? amount(at(node, 'Amt', 'EqvtAmt'), 'Amt') ?? amount(node, 'IntrBkSttlmAmt')
+  statedAmount(one(node, 'Amt'), 'InstdAmt') ??
+  statedAmount(at(node, 'Amt', 'EqvtAmt'), 'Amt') ??
+  statedAmount(node, 'IntrBkSttlmAmt')
 
 const transferOf = (node: Node): TransferStatus =>
   given<TransferStatus>({
@@ -27,8 +29,8 @@ const transferOf = (node: Node): TransferStatus =>
 const batchOf = (node: Node, transfers: readonly TransferStatus[]): BatchStatus =>
   given<BatchStatus>({
     batchId: neededToken(node, 'OrgnlPmtInfId'),
-    originalCount: number(node, 'OrgnlNbOfTxs'),
-    originalSum: decimalText(node, 'OrgnlCtrlSum'),
+    originalCount: statedNumber(node, 'OrgnlNbOfTxs'),
+    originalSum: token(node, 'OrgnlCtrlSum'),
     status: token(node, 'PmtInfSts'),
     reasons: all(node, 'StsRsnInf').map(reasonOf),
     transfers,
@@ -42,8 +44,8 @@ function reportOf(message: Node, itemsOf: (node: Node) => readonly TransferStatu
     createdAt: time(head, 'CreDtTm') ?? refuseAt(head, 'GrpHdr has no CreDtTm'),
     originalMessageId: neededToken(original, 'OrgnlMsgId'),
     originalMessageName: neededToken(original, 'OrgnlMsgNmId'),
-    originalCount: number(original, 'OrgnlNbOfTxs'),
-    originalSum: decimalText(original, 'OrgnlCtrlSum'),
+    originalCount: statedNumber(original, 'OrgnlNbOfTxs'),
+    originalSum: token(original, 'OrgnlCtrlSum'),
     groupStatus: token(original, 'GrpSts'),
     reasons: all(original, 'StsRsnInf').map(reasonOf),
     batches: all(message, 'OrgnlPmtInfAndSts').map((node) => batchOf(node, itemsOf(node))),

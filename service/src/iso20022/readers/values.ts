@@ -10,7 +10,7 @@ import type {
   StructuredRemittance,
 } from '../model.ts'
 import type { Node } from '../xml/tree.ts'
-import { all, amount, anyGiven, at, codeOf, given, one, text, texts, time, token } from './nodes.ts'
+import { all, anyGiven, at, codeOf, given, one, statedAmount, text, texts, time, token } from './nodes.ts'
 
 const filled = <T>(values: readonly T[]): readonly T[] | undefined => (values.length === 0 ? undefined : values)
 
@@ -126,8 +126,8 @@ function structuredOf(node: Node): StructuredRemittance | undefined {
     referenceType: codeOf(at(reference, 'Tp', 'CdOrPrtry')),
     referenceIssuer: token(one(reference, 'Tp'), 'Issr'),
     documents: filled(documents),
-    due: amount(amounts, 'DuePyblAmt'),
-    remitted: amount(amounts, 'RmtdAmt'),
+    due: statedAmount(amounts, 'DuePyblAmt'),
+    remitted: statedAmount(amounts, 'RmtdAmt'),
     additional: filled(texts(node, 'AddtlRmtInf')),
   })
 }

@@ -1,7 +1,6 @@
 /** Pure: judges a line of a bank's file of IBANs, and says when a pool runs low. */
-import { isValidBIC } from 'ibantools'
 import { dayMs } from '../../kernel/index.ts'
-import { ibanProblem } from '../../rails/index.ts'
+import { ibanProblem, isBic } from '../../rails/index.ts'
 
 /** Reasons why a line of the file is not imported. */
 export type BadReason =
@@ -57,7 +56,7 @@ export function readLine(text: string, line: number): GoodLine | BadLine | undef
     return bad('not_an_iban', 'An IBAN has two capital letters, two check digits, then capital letters and digits.')
   const problem = ibanProblem(iban)
   if (problem !== undefined) return bad(...reasonOf(iban.slice(0, 2), problem))
-  if (second !== '' && !isValidBIC(second)) return bad('bic', 'The second cell is not a BIC (ISO 9362).')
+  if (second !== '' && !isBic(second)) return bad('bic', 'The second cell is not a BIC (ISO 9362).')
   return { line, iban, bic: second === '' ? null : second }
 }
 

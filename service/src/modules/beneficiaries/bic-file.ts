@@ -1,6 +1,6 @@
 /** Pure: reads the file of a BIC directory. CSV (RFC 4180) in UTF-8 with a header; a line is an entry. */
 import countries from 'i18n-iso-countries/index.js'
-import { isValidBIC } from 'ibantools'
+import { isBic } from '../../rails/index.ts'
 import { bankCodeLengths, bicCountriesOf, countryOfBic } from './bic-rules.ts'
 
 /** `bankCode`: the bank identifier of an IBAN of the country, or bank and branch identifier. */
@@ -53,7 +53,7 @@ function entryOf(cells: readonly string[], line: number): BicEntry {
   if (lengths.length === 0) throw refuse(`the IBANs of ${country} name no bank`)
   if (!/^[A-Z0-9]+$/.test(bankCode) || !lengths.includes(bankCode.length))
     throw refuse(`a bank code of ${country} has ${lengths.join(' or ')} letters and digits`)
-  if (!isValidBIC(bic)) throw refuse(`${bic} is not a BIC (ISO 9362)`)
+  if (!isBic(bic)) throw refuse(`${bic} is not a BIC (ISO 9362)`)
   const allowed = bicCountriesOf(country)
   if (!allowed.includes(countryOfBic(bic))) throw refuse(`the country of ${bic} must be ${allowed.join(' or ')}`)
   if (name === '' || name.length > nameCharsMax) throw refuse(`a name has 1 to ${nameCharsMax} characters`)

@@ -37,6 +37,14 @@ test('an IBAN is stored in capitals without spaces, and gives the country', () =
   })
 })
 
+test('a BIC may have digits in front, and is refused in any other form', () => {
+  const bic = (text: string) => errorsOf({ currency: 'EUR', iban, bic: text })
+  assert.deepEqual(bic('1a2bdeff'), [])
+  assert.deepEqual(bic('9999DEFF500'), [])
+  assert.deepEqual(bic('1A2BD3FF'), ['/bic invalid_format'])
+  assert.deepEqual(bic('1A2BDEF'), ['/bic invalid_format'])
+})
+
 test('400 when the country contradicts the IBAN; territories that use the IBAN of another country are accepted', () => {
   const french = 'FR1420041010050500013M02606'
   const british = 'GB29NWBK60161331926819'

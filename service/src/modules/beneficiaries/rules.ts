@@ -1,7 +1,6 @@
 /** The rules of beneficiaries: which destination a currency needs. */
 import type { AccountType, BodyOf, FieldError } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
-import { isValidBIC } from 'ibantools'
 import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
 import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
@@ -10,6 +9,7 @@ import {
   type DomesticAccount,
   domesticCountryOf,
   domesticText,
+  isBic,
   isIban,
   readAmericanNumber,
   readBritishNumber,
@@ -145,7 +145,7 @@ function formErrors(given: {
   const { iban, bic, walletAddress, country, domestic } = given
   const errors: FieldError[] = []
   if (iban !== null && !isIban(iban)) errors.push({ pointer: '/iban', ...notAnIban })
-  if (bic !== null && !isValidBIC(bic))
+  if (bic !== null && !isBic(bic))
     errors.push({
       pointer: '/bic',
       code: 'invalid_format',

@@ -85,7 +85,7 @@ function filesTable(view: ConsoleView, files: readonly BankFile[]): Html {
 }
 
 /** Kinds of cases whose file two persons may take. */
-const canBeTaken: ReadonlySet<string> = new Set(['message_differs', 'sum_differs'])
+const canBeTaken: ReadonlySet<string> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
 export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
   const d = fileTexts[view.language]
@@ -116,7 +116,7 @@ export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
         html`<div class="buttons">
             <a class="button" href="${view.root}cases/${found.partnerId}/${found.id}">${d.openCase}: ${found.kind}</a>
           </div>
-          ${canBeTaken.has(found.kind) && takeForm(view, { ...shown, caseId: found.id })}`
+          ${canBeTaken.has(found.kind) && file.messageId !== null && takeForm(view, { ...shown, caseId: found.id })}`
       }
       ${factsOf(view, file)} ${contents(view, shown)} ${pager(view, { next, first })}`,
   })
