@@ -316,7 +316,9 @@ function backToBank({ row, trigger }: DepositMove): Entry {
 function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): Move {
   const { steps, concludes, errorKey, ledger } = transition
   const reason = 'reasonCode' in trigger && !implied ? trigger.reasonCode : null
-  const move = { partnerId: row.partnerId, id: row.transactionId, steps, actor, reason }
+  const { ipAddress } = originOf(trigger)
+  const user = ipAddress === null ? {} : { userIpAddress: ipAddress }
+  const move = { partnerId: row.partnerId, id: row.transactionId, steps, actor, reason, ...user }
   if (concludes === undefined) return move
   const conclusion = {
     status: concludes,

@@ -43,7 +43,7 @@ export function transactionsOf(
 const details: PersonalColumns = {
   table: 'transactions.transactions',
   by: 'id',
-  erased: { website_reference: null, beneficiary_alias: null },
+  erased: { website_reference: null, beneficiary_alias: null, partner_user: null },
 }
 const all: PersonalColumns = {
   ...details,
