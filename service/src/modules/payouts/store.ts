@@ -341,7 +341,7 @@ export function listPayouts(
   const [first = noSql, ...others] = namingsOf(reference)
   const pages = others.reduce((all, named) => sql`${all} union all ${pageOf(named)}`, pageOf(first))
   return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */
-    select ${payoutColumns} from (${pages}) as named order by ${order} limit ${rowsMax}`)
+    select named.* from (${pages}) as named order by ${order} limit ${rowsMax}`)
 }
 
 /** A payout is named by its reference, and by what the partner said if that is another text. Each has an index. */
