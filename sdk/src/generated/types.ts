@@ -843,19 +843,19 @@ export type KycInput = {
 }
 
 export type PartnerUser = {
-  /** Postal address of the user. */
+  /** Postal address of the customer, on one line. */
   readonly address?: string
-  /** Country of the user, as a name. */
+  /** Country of the customer, as an English name. */
   readonly country?: string
-  /** Country of the user, ISO 3166-1 alpha-2. */
+  /** Country of the customer, ISO 3166-1 alpha-2. */
   readonly countryCode?: string
-  /** Email address of the user. */
+  /** Email address of the customer. */
   readonly email?: string
-  /** Identifies the user or the service account. */
+  /** The `serviceId` of the customer. */
   readonly id?: string
-  /** IP address of the request, IPv4 or IPv6. */
+  /** IP address of the request that started the transaction, IPv4 or IPv6. Absent if no request did. */
   readonly ipAddress?: string
-  /** Name of the user or the service account. */
+  /** Name of the customer. */
   readonly name?: string
 }
 
@@ -982,6 +982,8 @@ export type PayoutRecord = {
   readonly sellCurrency?: string
   /** The quote that the payout has accepted. Only with exchange. */
   readonly quoteId?: string
+  /** The `reference` of your request, whether or not the transaction could take it. Absent without one. */
+  readonly userReference?: string
   /** Fee of the payout, reserved and settled with it, in major units of `currency`. With exchange: in `sellCurrency`, in addition to the fee of the quote. Absent if there is none. */
   readonly fee?: Amount
   /** Deadline for the approval by a second person; then the payout is cancelled. Absent if it needed no approval. */
@@ -1103,6 +1105,8 @@ export type RelatedTransactions = {
     readonly relation: 'Original' | 'Return' | 'Refund' | 'Reversal' | 'Transfer'
     /** The `reference` of the other transaction. */
     readonly reference: string
+    /** The `userReference` of the other transaction. Absent without one. */
+    readonly userReference?: string
     /** Type of the transaction. */
     readonly type: 'NotDefined' | 'PartnerCustomerDeposit' | 'PartnerCustomerWithdraw' | 'PartnerDeposit' | 'PartnerWithdraw' | 'PartnerCustomerRefund' | 'TokenTransferOut' | 'TokenTransferIn' | 'CustomerDeposit' | 'CustomerWithdraw' | 'CustomerRefund' | 'Conversion'
     /** Direction of the transaction. */
@@ -1610,7 +1614,7 @@ export type Transaction = {
   readonly sessionId?: string
   /** Your own reference of a deposit. */
   readonly websiteReference?: string
-  /** The `reference` of your payout request, if the transaction could not take it because it was in use. */
+  /** The `reference` of your request, always: show it to people. `reference` is the same text if it was free. */
   readonly userReference?: string
   /** The idempotency key of the request that created the transaction. */
   readonly idempotencyKey?: string
@@ -1626,7 +1630,7 @@ export type Transaction = {
   readonly creditorDetails?: PartyDetails
   /** The party that pays. */
   readonly debtorDetails?: PartyDetails
-  /** The user or service account that requested the transaction. */
+  /** Your user for whom the transaction is: the customer. Absent for a transaction of your own. An erased customer has only its `id`. `GET /v1/transactions/{reference}/timeline` says who requested it. */
   readonly partnerUser?: PartnerUser
   /** Every step of the transaction, oldest first. */
   readonly timeline: readonly TimelineEntry[]
@@ -1648,6 +1652,13 @@ export type TransactionTimeline = {
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
   /** The `X-Request-Id` of the request that created the transaction. Absent if no request did. */
   readonly requestId?: string
+  /** The member of your team or the service account that requested the transaction. Absent if no request of yours did. */
+  readonly requestedBy?: {
+    /** The `userId` of the member of your team, or the `serviceAccountId`. */
+    readonly id: string
+    /** Its name at that time. */
+    readonly name: string
+  }
   /** Every step, the oldest first. */
   readonly data: readonly ({
     /** Place of the step, from 1 without gaps. It never changes. */
@@ -2696,7 +2707,7 @@ export type ListPayoutsQuery = {
   readonly customerId?: string | undefined
   /** Only payouts in this currency. */
   readonly currency?: string | undefined
-  /** Only payouts with this reference. */
+  /** Only payouts with this text as `userReference` or `reference`. */
   readonly reference?: string | undefined
   /** Only the payout with this idempotency key. */
   readonly idempotencyKey?: string | undefined
@@ -2799,9 +2810,9 @@ export type ListTransactionsQuery = {
   readonly amountMax?: string | undefined
   /** Only transactions with this end-to-end identifier. 1 to 35 characters. */
   readonly endToEndId?: string | undefined
-  /** Only transactions with this text in `userReference`. */
+  /** Only transactions with this text as `userReference` or `reference`. */
   readonly userReference?: string | undefined
-  /** Only references that begin with this text. Case matters. */
+  /** Only transactions whose `userReference` or `reference` begins with this text. Case matters. */
   readonly referencePrefix?: string | undefined
   /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly updatedSince?: string | undefined
@@ -3420,6 +3431,8 @@ export type OperationResults = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -3446,6 +3459,8 @@ export type OperationResults = {
       readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
+      /** The `reference` of your request. Absent without one. */
+      readonly userReference?: string
       /** Amount in major units of `currency`. */
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
@@ -3475,6 +3490,8 @@ export type OperationResults = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -6409,6 +6426,8 @@ export type Namespaces = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -6443,6 +6462,8 @@ export type Namespaces = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -6477,6 +6498,8 @@ export type Namespaces = {
       readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
+      /** The `reference` of your request. Absent without one. */
+      readonly userReference?: string
       /** Amount in major units of `currency`. */
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
@@ -6509,6 +6532,8 @@ export type Namespaces = {
       readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
+      /** The `reference` of your request. Absent without one. */
+      readonly userReference?: string
       /** Amount in major units of `currency`. */
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
@@ -6546,6 +6571,8 @@ export type Namespaces = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -7271,9 +7298,10 @@ export type Namespaces = {
      * second person is answered with the status `PendingApproval`. The bank transfer runs asynchronously: follow it
      * by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request with the
      * same key returns the first result with `Idempotent-Replayed: true`; a different request is refused with 422
-     * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `reference` becomes
-     * the transaction reference if the partner has not used it before. Otherwise the service assigns a reference and
-     * keeps yours in `userReference`.
+     * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `userReference` of
+     * the payout and of its transaction is your `reference`, always. It is also the transaction reference if you
+     * have not used it before. Otherwise the service assigns one. Every path of a payout takes the `reference` of
+     * the response, or the id in its header `Payout-Id`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
@@ -7343,7 +7371,7 @@ export type Namespaces = {
     /**
      * Retrieve a payout.
      *
-     * Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.
+     * Returns a payout by its `id`, or by the `reference` that the answer to its creation had.
      *
      * `GET /v1/payouts/{id}`, permission `payouts:read`.
      * Problem codes: not_found.
