@@ -225,7 +225,10 @@ const RelatedTransaction = closed({
       '`Transfer`: the deposit by which the money of a payout reached another customer of yours.',
   ),
   reference: described(Type.String(), 'The `reference` of the other transaction.'),
-  userReference: described(optional(Type.String()), 'The `userReference` of the other transaction. Absent without one.'),
+  userReference: described(
+    optional(Type.String()),
+    'The `userReference` of the other transaction. Absent without one.',
+  ),
   type: described(oneOf(transactionTypes), 'Type of the transaction.'),
   direction: described(oneOf(transactionDirections), 'Direction of the transaction.'),
   amount: described(Amount, 'Amount of the transaction, in major units of `currency`. A return may be of a part.'),
@@ -300,7 +303,8 @@ export const TransactionTimeline = closed({
   ),
 })
 
-const referencePrefixText = 'Only transactions whose `userReference` or `reference` begins with this text. Case matters.'
+const referencePrefixText =
+  'Only transactions whose `userReference` or `reference` begins with this text. Case matters.'
 const amountText = 'in major units of `currency`, which is required with it.'
 export const TransactionQuery = closed({
   ...pageQuery,
@@ -318,10 +322,7 @@ export const TransactionQuery = closed({
     optional(singleLine(endToEndIdCharsMax)),
     'Only transactions with this end-to-end identifier. 1 to 35 characters.',
   ),
-  userReference: described(
-    optional(Reference),
-    'Only transactions with this text as `userReference` or `reference`.',
-  ),
+  userReference: described(optional(Reference), 'Only transactions with this text as `userReference` or `reference`.'),
   referencePrefix: described(optional(singleLine(referenceCharsMax)), referencePrefixText),
   updatedSince: optional(timeInput('Only transactions that changed at or after this time, the oldest change first')),
   createdFrom: optional(timeInput('Only transactions created at or after this time')),

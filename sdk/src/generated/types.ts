@@ -449,8 +449,10 @@ export type EventType = {
   readonly name: string
   /** When the event occurs. */
   readonly description: string
-  /** True for the emitted set of the interface document. An extension is false: only subscriptions that name it get it. */
+  /** True for the emitted set of the interface document, which `events` of a subscription delivers. False for an extension. */
   readonly emitted: boolean
+  /** The field of a subscription that delivers the event type. In the other one it yields no deliveries. */
+  readonly subscribedIn: 'events' | 'extensionEvents'
   /** Version of the envelope. */
   readonly version: number
   /** The fields of `data` by name, each with its JSON Schema. */
@@ -1379,8 +1381,10 @@ export type Subscription = {
   readonly id: string
   /** Address of the endpoint. */
   readonly url: string
-  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
   readonly events: readonly string[]
+  /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
+  readonly extensionEvents: readonly string[]
   /** Your note about the subscription. Absent if none was given. */
   readonly description?: string
   /** Version of the envelope. */
@@ -1401,15 +1405,17 @@ export type Subscription = {
   readonly createdAt: string
   /** Time of the last change. */
   readonly updatedAt: string
-  /** One line for each subscribed event type that is never delivered. Absent if there is none. */
+  /** One line for each name that yields no deliveries where it stands, with the cure. Absent if there is none. */
   readonly warnings?: readonly string[]
 }
 
 export type SubscriptionCreate = {
   /** Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url: string
-  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. Default: all. */
   readonly events?: readonly string[] | undefined
+  /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. Default: none. */
+  readonly extensionEvents?: readonly string[] | undefined
   /** Your note about the subscription, 1 to 255 characters. */
   readonly description?: string | undefined
   /** Version of the envelope. The only one is 2. */
@@ -1425,8 +1431,10 @@ export type SubscriptionCreated = {
   readonly id: string
   /** Address of the endpoint. */
   readonly url: string
-  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
   readonly events: readonly string[]
+  /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
+  readonly extensionEvents: readonly string[]
   /** Your note about the subscription. Absent if none was given. */
   readonly description?: string
   /** Version of the envelope. */
@@ -1447,7 +1455,7 @@ export type SubscriptionCreated = {
   readonly createdAt: string
   /** Time of the last change. */
   readonly updatedAt: string
-  /** One line for each subscribed event type that is never delivered. Absent if there is none. */
+  /** One line for each name that yields no deliveries where it stands, with the cure. Absent if there is none. */
   readonly warnings?: readonly string[]
   /** Only for `v1`: the signing secret (`whsec_...`). No later response contains it. */
   readonly secret?: string
@@ -1502,8 +1510,10 @@ export type SubscriptionStatistics = {
 export type SubscriptionUpdate = {
   /** Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url?: string | undefined
-  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
   readonly events?: readonly string[] | undefined
+  /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
+  readonly extensionEvents?: readonly string[] | undefined
   /** Your note about the subscription, 1 to 255 characters. Null clears it. */
   readonly description?: string | null | undefined
   /** True: the events of a reference are delivered strictly in order, each after the previous one. */
@@ -10163,8 +10173,9 @@ export type Namespaces = {
     /**
      * List subscribable event types.
      *
-     * Returns each event type with the JSON Schema of its properties. Only event types with `emitted: true` are
-     * delivered.
+     * Returns each event type with the JSON Schema of its properties. Those with `emitted: true` are the emitted
+     * set: `events` of a subscription delivers them. The others are extensions: only `extensionEvents` delivers
+     * them. The feed `GET /v1/events` has all.
      *
      * `GET /v1/webhooks/event-types`, permission `webhooks:read`.
      */
@@ -10172,10 +10183,12 @@ export type Namespaces = {
     /**
      * Create a webhook subscription.
      *
-     * Subscribes a URL to event types. With `signature: v1` the response contains the signing secret; only a replay
-     * of the request shows it again. With `v1a` the response contains the public key. The URL must be `https` on a
-     * public address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per
-     * partner. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second subscription.
+     * Subscribes a URL to event types: without `events` to the whole emitted set, also to later event types.
+     * Extensions are delivered only if `extensionEvents` has them. With `signature: v1` the response contains the
+     * signing secret; only a replay of the request shows it again. With `v1a` the response contains the public key.
+     * The URL must be `https` on a public address; a local sandbox also allows `http` on a loopback address. At most
+     * 20 subscriptions per partner. Idempotent by `Idempotency-Key`; without a key a repeated request creates a
+     * second subscription.
      *
      * `POST /v1/webhooks`, permission `webhooks:write`.
      * Problem codes: validation_failed, webhook_limit_reached, request_in_progress, idempotency_key_reused.

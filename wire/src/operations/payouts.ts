@@ -171,8 +171,7 @@ export const payoutsOperations = {
     permission: 'payouts:read',
     source: 'extension',
     summary: 'Retrieve a payout',
-    description:
-      'Returns a payout by its `id`, or by the `reference` that the answer to its creation had.',
+    description: 'Returns a payout by its `id`, or by the `reference` that the answer to its creation had.',
     refusals: ['not_found'],
     example: { params: { id: resource('payout') } },
   },

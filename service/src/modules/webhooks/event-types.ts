@@ -1,12 +1,5 @@
 /** The event types that partners can subscribe to, derived from the contract, with the schemas that type the events. */
-import {
-  type EventName,
-  eventNames,
-  events,
-  isExtensionEvent,
-  type Static,
-  type webhooks,
-} from '@partner-payments/wire'
+import { type EventName, eventNames, events, subscribedIn, type Static, type webhooks } from '@partner-payments/wire'
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -22,7 +15,8 @@ function plainSchema(node: Json): Json {
 const describe = (name: EventName): Static<typeof webhooks.EventType> => ({
   name,
   description: events[name].firesWhen,
-  emitted: !isExtensionEvent(name),
+  emitted: subscribedIn(name) === 'events',
+  subscribedIn: subscribedIn(name),
   version: 2,
   // The conversion to text removes the functions and symbols of the schema library.
   properties: plainSchema(JSON.parse(JSON.stringify(events[name].data.properties)) as Json) as Record<string, unknown>,
