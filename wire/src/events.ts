@@ -310,7 +310,7 @@ export type EventData<N extends EventName> = Static<(typeof events)[N]['data']>
 export const eventNames = Object.keys(events) as readonly EventName[]
 export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
 /**
- * Where a subscription names an event type, so that it is delivered. Interface document, Endpoints, rule 3: the emitted set
+ * The field in which a subscription names an event type, so that it is delivered. Interface document, Endpoints, rule 3: the emitted set
  * is that of the document, and another name in `events` yields no deliveries. Extensions have a field of their own. In
  * both fields "*" stands for all of them, also later ones. The feed has every event. Undefined: no such event type.
  */

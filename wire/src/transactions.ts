@@ -267,7 +267,7 @@ export const TransactionTimeline = closed({
     optional(
       closed({
         id: described(Type.String(), 'The `userId` of the member of your team, or the `serviceAccountId`.'),
-        name: described(Type.String(), 'Its name at that time.'),
+        name: described(Type.String(), 'The name at that time.'),
       }),
     ),
     'The member of your team or the service account that requested the transaction. Absent if no request of yours did.',

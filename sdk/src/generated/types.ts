@@ -1666,7 +1666,7 @@ export type TransactionTimeline = {
   readonly requestedBy?: {
     /** The `userId` of the member of your team, or the `serviceAccountId`. */
     readonly id: string
-    /** Its name at that time. */
+    /** The name at that time. */
     readonly name: string
   }
   /** Every step, the oldest first. */
@@ -5484,7 +5484,7 @@ export type Namespaces = {
       readonly notify?: {
         /** Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked. */
         readonly emails?: readonly string[] | undefined
-        /** Whether the event `account.balance.crossed` is sent, to subscriptions that name it. Default: true. */
+        /** Whether the event `account.balance.crossed` is sent, to subscriptions with it in `extensionEvents`. Default: true. */
         readonly event?: boolean | undefined
       } | undefined
       /** Your note about the monitor, 1 to 140 characters. Mails show it. */
@@ -5691,7 +5691,7 @@ export type Namespaces = {
       readonly notify?: {
         /** Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked. */
         readonly emails?: readonly string[] | undefined
-        /** Whether the event `account.balance.crossed` is sent, to subscriptions that name it. Default: true. */
+        /** Whether the event `account.balance.crossed` is sent, to subscriptions with it in `extensionEvents`. Default: true. */
         readonly event?: boolean | undefined
       } | undefined
       /** Your note about the monitor, 1 to 140 characters. Mails show it. Null clears it. */

@@ -49,7 +49,7 @@ export type Audit = {
     customerRefs: readonly string[],
     page: { readonly beforeId: string | null; readonly rowsMax: number },
   ) => Promise<readonly AuditRecord[]>
-  /** Who or what made a record, and by which request. Undefined: no such record. */
+  /** The maker of a record, and its request. Undefined: no such record. */
   readonly makerOf: (
     partnerId: string,
     recordId: string,

@@ -42,7 +42,9 @@ export const nameOf = ({
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
 
 const present = <T extends object>(fields: T): { readonly [K in keyof T]?: NonNullable<T[K]> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== '')) as {
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ''),
+  ) as {
     readonly [K in keyof T]?: NonNullable<T[K]>
   }
 

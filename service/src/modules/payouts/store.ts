@@ -327,8 +327,8 @@ export function listPayouts(
         where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
   const order = byTime ? sql`created_at desc, id desc` : sql`id desc`
-  const pageOf = (named: Sql) => sql`(
-    select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} ${named}
+  const [first = noSql, ...others] = namingsOf(reference).map(
+    (named) => sql`from payouts.payouts where partner_id = ${partnerId} ${named}
     ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}
     ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
@@ -337,16 +337,17 @@ export function listPayouts(
     ${idempotencyKey === null ? noSql : sql`and operation = any(${payoutOperations}::text[]) and idempotency_key = ${idempotencyKey}`}
     ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
     ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
-    order by ${order} limit ${rowsMax})`
-  const [first = noSql, ...others] = namingsOf(reference)
-  const pages = others.reduce((all, named) => sql`${all} union all ${pageOf(named)}`, pageOf(first))
+    order by ${order} limit ${rowsMax}`,
+  )
+  const more = others.reduce((all, page) => sql`${all} union all (select ${payoutColumns} ${page})`, noSql)
   return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */
-    select named.* from (${pages}) as named order by ${order} limit ${rowsMax}`)
+    select named.* from ((select ${payoutColumns} ${first}) ${more}) as named
+    order by ${order} limit ${rowsMax}`)
 }
 
 /** A payout is named by its reference, and by what the partner said if that is another text. Each has an index. */
 function namingsOf(reference: PayoutFilter['reference']): readonly Sql[] {
-  if (reference === null) return []
+  if (reference === null) return [noSql]
   const { text, endToEndId } = reference
   const byText = sql`and remittance <> reference and remittance = ${text}`
   if (endToEndId === null) return [byText]

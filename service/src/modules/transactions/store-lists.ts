@@ -66,7 +66,7 @@ const ofPartner = sql`user_reference`
 const inRange = (text: Sql, { from, before }: ReferenceRange): Sql =>
   sql`(${text} ~>=~ ${from} ${before === null ? noSql : sql`and ${text} ~<~ ${before}`})`
 
-/** Where a filter by reference finds a transaction: the column, and the condition by which an index has its order. */
+/** The column in which a filter by reference finds a transaction, and the condition by which an index has its order. */
 type Naming = { readonly text: Sql; readonly condition: Sql }
 
 /**
@@ -76,7 +76,7 @@ type Naming = { readonly text: Sql; readonly condition: Sql }
 function namingsOf({
   userReference,
   references,
-}: Pick<TransactionFilter, 'userReference' | 'references'>): readonly [Naming, ...Naming[]] {
+}: Pick<TransactionFilter, 'userReference' | 'references'>): readonly Naming[] {
   const differs = sql`and user_reference <> reference`
   if (userReference !== null)
     return [
@@ -114,25 +114,25 @@ export async function listTransactions(
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
   const order = orderOf(filter)
-  const last = (value: Sql) =>
-    sql`(select ${value} from transactions.transactions where partner_id = ${partnerId} and id = ${afterId})`
   const found = filter.references === null ? ofService : foundBy(filter.references)
-  const pageOf = ({ text, condition }: Naming) => {
+  const last = sql`from transactions.transactions where partner_id = ${partnerId} and id = ${afterId}`
+  const [first, ...others] = namingsOf(filter).map(({ text, condition }) => {
     const behind = order
-      ? sql`and (${order.key}) < ${last(order.key)}`
-      : sql`and ${text} ~>=~ ${last(found)} and (${text} ~>~ ${last(found)} or id > ${afterId})`
-    return sql`(select ${columns}, ${text} as found_by from transactions.transactions where partner_id = ${partnerId}
+      ? sql`and (${order.key}) < (select ${order.key} ${last})`
+      : sql`and ${text} ~>=~ (select ${found} ${last}) and (${text} ~>~ (select ${found} ${last}) or id > ${afterId})`
+    return sql`${text} as found_by from transactions.transactions where partner_id = ${partnerId}
       ${afterId === null ? noSql : behind} ${conditionsOf(filter)} ${condition}
-      order by ${order?.by ?? sql`${text} using ~<~, id`} limit ${rowsMax})`
-  }
+      order by ${order?.by ?? sql`${text} using ~<~, id`} limit ${rowsMax}`
+  })
   return tx.rows<TransactionRow>(
     unprepared(sql`/* transactions.listTransactions */
-      select ${columns} from (${allOf(namingsOf(filter), pageOf)}) as named order by ${order?.by ?? sql`found_by using ~<~, id`} limit ${rowsMax}`),
+      select ${columns} from ((select ${columns}, ${first ?? noSql}) ${andPages(others, sql`${columns}, `)}) as named
+      order by ${order?.by ?? sql`found_by using ~<~, id`} limit ${rowsMax}`),
   )
 }
 
-const allOf = ([first, ...others]: ReturnType<typeof namingsOf>, pageOf: (naming: Naming) => Sql): Sql =>
-  others.reduce((all, naming) => sql`${all} union all ${pageOf(naming)}`, pageOf(first))
+const andPages = (pages: readonly Sql[], selected: Sql): Sql =>
+  pages.reduce((all, page) => sql`${all} union all (select ${selected} ${page})`, noSql)
 
 /** The text by which a prefix has found a row. */
 const foundBy = (references: ReferenceRange): Sql =>
@@ -186,18 +186,20 @@ export async function withdrawalsLike(
   { reference, endToEndId, beneficiaryId, money, from, before }: WithdrawalSearch,
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
-  const pageOf = ({ condition }: Naming) => sql`(
-      select ${columns} from transactions.transactions
+  const namings = namingsOf({ userReference: reference, references: null })
+  const [first, ...others] = namings.map(
+    ({ condition }) => sql`from transactions.transactions
       where partner_id = ${partnerId} and category = 'Withdrawal' ${condition}
       ${endToEndId === undefined ? noSql : sql`and end_to_end_id = ${endToEndId}`}
       ${beneficiaryId === undefined ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
       ${money === null ? noSql : sql`and currency = ${money.currency} and amount = ${money.amount}`}
       ${from === null ? noSql : sql`and created_at >= ${from}`}
       ${before === null ? noSql : sql`and created_at < ${before}`}
-      order by id desc limit ${rowsMax})`
+      order by id desc limit ${rowsMax}`,
+  )
   return tx.rows<TransactionRow>(
     unprepared(sql`/* transactions.withdrawalsLike */
-      select ${columns} from (${allOf(namingsOf({ userReference: reference, references: null }), pageOf)}) as named
+      select ${columns} from ((select ${columns} ${first ?? noSql}) ${andPages(others, columns)}) as named
       order by id desc limit ${rowsMax}`),
   )
 }

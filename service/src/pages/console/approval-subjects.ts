@@ -36,7 +36,8 @@ export const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
   see: async (view, caller, id, asked) => {
     const t = approvalTexts[view.language]
     const { payout, cause, ...seen } = await approvals.snapshot(caller, id, asked)
-    const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } = payout
+    const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } =
+      payout
     const named = { reference, userReference: remittance ?? undefined }
     const signed = serviceReference(named)
     const sum = `${grouped(view.language, amountText(amount, currency))} ${currency}`

@@ -69,7 +69,15 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
   const names = ['endToEndId', 'idempotencyKey', 'description', 'hash', 'requestedBy'] as const
   const values = wholeQuery(transactionFilters, text)
   return [
-    ['transactions', transactionsPage(view, { rows: [{ ...row, userReference: text, party: text, customer: text }], values, problems: values, pages })],
+    [
+      'transactions',
+      transactionsPage(view, {
+        rows: [{ ...row, userReference: text, party: text, customer: text }],
+        values,
+        problems: values,
+        pages,
+      }),
+    ],
     ['no transactions', transactionsPage(view, { rows: [], values: {}, problems: {}, pages: {} })],
     [
       'transaction',

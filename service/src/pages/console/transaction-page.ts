@@ -55,10 +55,7 @@ type Transaction = {
   /** Absent: the transaction is of the partner itself. */
   readonly customer?: { readonly name: string; readonly href?: string | undefined } | undefined
   readonly texts: Readonly<
-    Record<
-      'endToEndId' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy',
-      string | undefined
-    >
+    Record<'endToEndId' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy', string | undefined>
   >
   readonly steps: readonly Step[]
   readonly related: readonly RelatedRow[]

@@ -151,13 +151,13 @@ const customerOf = ({ view, caller }: Person, { partnerUser }: Transaction) =>
   partnerUser?.id === undefined
     ? undefined
     : {
-    name: partnerUser.name ?? partnerUser.email ?? partnerUser.id,
-    // An erased customer has no page.
-    href:
-      caller.permissions.includes('customers:read') && Object.keys(partnerUser).length > 1
-        ? `${view.root}customers/${partnerUser.id}`
-        : undefined,
-  }
+        name: partnerUser.name ?? partnerUser.email ?? partnerUser.id,
+        // An erased customer has no page.
+        href:
+          caller.permissions.includes('customers:read') && Object.keys(partnerUser).length > 1
+            ? `${view.root}customers/${partnerUser.id}`
+            : undefined,
+      }
 
 function detailsOf(raw: Transaction, requestedBy: string | undefined) {
   const { endToEndId, idempotencyKey, description, transactionHash } = raw

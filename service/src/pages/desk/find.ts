@@ -58,7 +58,7 @@ export function readQuestion(typed: string): Question | undefined {
 type Owner = { readonly partnerId: string; readonly partnerName: string }
 export type FoundPayout = Owner & {
   readonly id: string
-  /** What the partner said, else the reference of the transaction. */
+  /** The text of the partner, else the reference of the transaction. */
   readonly reference: string
   readonly endToEndId: string
   readonly status: string
