@@ -136,6 +136,7 @@ try {
       },
       // The movements have no transactions: what reading their names costs is not measured.
       namesOf: async () => new Map(),
+      withUsers: async () => [],
     },
     mail: { enqueue: none },
     membersByAddress: none,

@@ -64,7 +64,10 @@ function successOf(id: OperationId, operation: Operation) {
   const headers = {
     'X-Request-Id': ref('headers', 'RequestId'),
     ...(keyPlaceOf(operation) !== undefined && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
-    ...(operation.location === true && { Location: ref('headers', 'Location') }),
+    ...(operation.makesPayout === true && {
+      Location: ref('headers', 'Location'),
+      'Payout-Id': ref('headers', 'PayoutId'),
+    }),
   }
   if (operation.content !== undefined) return contentOf(operation, operation.content, headers)
   if (operation.response === undefined) return { 204: { description: 'Success, without a body.', headers } }
@@ -220,7 +223,11 @@ const components = () => ({
       description: '`true` if the response is the result of an earlier request with the same idempotency key.',
       schema: { type: 'string', enum: ['true'] },
     },
-    Location: { description: 'The path of the transaction.', schema: { type: 'string', format: 'uri-reference' } },
+    Location: { description: 'The path of the transaction, or of the refund.', schema: { type: 'string', format: 'uri-reference' } },
+    PayoutId: {
+      description: 'The `id` of the payout, by which it is read, cancelled, approved and recalled.',
+      schema: { type: 'string', format: 'uuid' },
+    },
     ETag: { description: 'The SHA-256 of the whole content, in quotes.', schema: { type: 'string' } },
     AcceptRanges: { description: '`bytes`: a request may have `Range`.', schema: { type: 'string', enum: ['bytes'] } },
     ContentDisposition: { description: 'The name of the file.', schema: { type: 'string' } },

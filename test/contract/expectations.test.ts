@@ -59,14 +59,14 @@ const refusals: readonly Refused[] = [
   post('/v1/webhooks', { url: 'x' }, '/url', /an absolute URL of 1 to 2048 characters, for example https:/),
   post('/v1/webhooks', { url: 'https://example.com', signature: 'v2' }, '/signature', /one of v1, v1a$/),
   post('/v1/webhooks', { url: 'https://example.com', apiVersion: 3 }, '/apiVersion', /the integer 2$/),
-  post('/v1/webhooks', { url: 'https://example.com', events: [] }, '/events', /an array of 1 to 50 items$/),
+  post('/v1/webhooks', { url: 'https://example.com', events: Array(51).fill('a') }, '/events', /50 items/),
   post('/v1/webhooks', { url: 'https://example.com', ordered: 1 }, '/ordered', /true or false$/),
   post('/v1/webhooks', {}, '/url', /is required; must be an absolute URL .*for example /),
   post(
     '/v1/webhooks',
     { url: 'https://example.com', uri: 'x' },
     '/uri',
-    /; known fields: url, events, description, apiVersion, ordered, signature$/,
+    /; known fields: url, events, extensionEvents, description, apiVersion, ordered, signature$/,
   ),
   post(
     '/v1/users/invitations',

@@ -39,11 +39,11 @@ test('a deposit that crosses the threshold sends one event to who names it and o
   const email = `${randomUUID()}@example.com`
   const invitations = [{ email, fullName: 'Ada Lovelace', role: 'Admin' }]
   success(await client.post('/v1/users/invitations', { invitations }))
-  for (const [hook, events] of [
-    ['named', [crossed]],
-    ['all', ['*']],
+  for (const [hook, names] of [
+    ['named', { extensionEvents: [crossed] }],
+    ['all', { events: ['*'] }],
   ] as const)
-    success(await client.post('/v1/webhooks', { url: `${receiver.url}/${hook}`, events: [...events] }))
+    success(await client.post('/v1/webhooks', { url: `${receiver.url}/${hook}`, ...names }))
   const { posted } = await balanceOf(client)
   const threshold = Number(posted / 100n) + 5
   const body = { direction: 'Above', threshold, notify: { emails: [email] }, description: 'Sweep <it>' }

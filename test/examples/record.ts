@@ -64,7 +64,7 @@ async function worsen(client: Client): Promise<void> {
 /** Payments with every outcome, a part of one, a recall, a refund, an identity verification, and a verification that worsens, so that every event is delivered. */
 async function recordEvents(client: Client, world: World, receiver: Receiver): Promise<Record<string, unknown>> {
   const subscription = success(
-    await client.post('/v1/webhooks', { url: receiver.url, events: eventNames, description: 'All events' }),
+    await client.post('/v1/webhooks', { url: receiver.url, extensionEvents: ['*'], description: 'All events' }),
   )
   const payments = [
     ...['completed', 'failed', 'expired'].map((outcome) => ['deposits', outcome] as const),

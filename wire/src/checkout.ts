@@ -262,6 +262,7 @@ export const CheckoutRefund = closed({
     Type.String(),
     'Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment.',
   ),
+  userReference: described(optional(Type.String()), 'The `reference` of your request. Absent without one.'),
   amount: described(Amount, 'Amount in major units of `currency`.'),
   currency: described(Currency, 'Currency of the session, ISO 4217 alpha-3.'),
   status: described(

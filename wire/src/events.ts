@@ -309,8 +309,20 @@ export type EventName = keyof typeof events
 export type EventData<N extends EventName> = Static<(typeof events)[N]['data']>
 export const eventNames = Object.keys(events) as readonly EventName[]
 export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
-/** An event that the interface document does not have. */
-export const isExtensionEvent = (name: string): boolean => isEventName(name) && events[name].source === 'extension'
+/**
+ * The field in which a subscription names an event type, so that it is delivered. Interface document, Endpoints, rule 3: the emitted set
+ * is that of the document, and another name in `events` yields no deliveries. Extensions have a field of their own. In
+ * both fields "*" stands for all of them, also later ones. The feed has every event. Undefined: no such event type.
+ */
+export function subscribedIn(name: EventName): SubscriptionField
+export function subscribedIn(name: string): SubscriptionField | undefined
+export function subscribedIn(name: string): SubscriptionField | undefined {
+  return isEventName(name) ? subscriptionFields[events[name].source] : undefined
+}
+const subscriptionFields = { documented: 'events', extension: 'extensionEvents' } as const
+export type SubscriptionField = (typeof subscriptionFields)[keyof typeof subscriptionFields]
+/** Names of event types, or only "*", in each field of a subscription. */
+export type SubscribedEvents = Readonly<Record<SubscriptionField, readonly string[]>>
 
 /** Contract page, Silences: the values of `paymentMethod` in events. */
 export const paymentMethods = ['SepaCreditTransfer', 'SepaInstant', 'Swift', 'Wallet', 'Internal'] as const

@@ -46,7 +46,7 @@ const emails = described(
 )
 const event = described(
   Type.Boolean(),
-  'Whether the event `account.balance.crossed` is sent, to subscriptions that name it. Default: true.',
+  'Whether the event `account.balance.crossed` is sent, to subscriptions with it in `extensionEvents`. Default: true.',
 )
 const descriptionText = 'Your note about the monitor, 1 to 140 characters. Mails show it.'
 const notify = described(

@@ -261,6 +261,10 @@ export const PayoutRecord = closed({
     'IBAN, domestic account (`GBDSC200000/55779911`) or address of the wallet that receives the money.',
   ),
   ...sold,
+  userReference: described(
+    optional(Type.String()),
+    'The `reference` of your request, whether or not the transaction could take it. Absent without one.',
+  ),
   fee: described(
     optional(Amount),
     'Fee of the payout, reserved and settled with it, in major units of `currency`. With exchange: in `sellCurrency`, in addition to the fee of the quote. Absent if there is none.',
@@ -371,7 +375,7 @@ export const PayoutQuery = closed({
   beneficiaryId: described(optional(Uuid), 'Only payouts to this beneficiary.'),
   customerId: described(optional(CustomerRef), 'Only payouts of this customer: its `guid` or its `serviceId`.'),
   currency: described(optional(Currency), 'Only payouts in this currency.'),
-  reference: described(optional(Reference), 'Only payouts with this reference.'),
+  reference: described(optional(Reference), 'Only payouts with this text as `userReference` or `reference`.'),
   idempotencyKey: described(optional(IdempotencyKey), 'Only the payout with this idempotency key.'),
   createdFrom: optional(timeInput('Only payouts created at or after this time')),
   createdTo: optional(timeInput('Only payouts created before this time')),

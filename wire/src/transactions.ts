@@ -117,13 +117,16 @@ export const PartyDetails = closed({
 })
 
 export const PartnerUser = closed({
-  address: described(optional(Type.String()), 'Postal address of the user.'),
-  country: described(optional(Type.String()), 'Country of the user, as a name.'),
-  countryCode: described(optional(Type.String()), 'Country of the user, ISO 3166-1 alpha-2.'),
-  email: described(optional(Type.String()), 'Email address of the user.'),
-  id: described(optional(Type.String()), 'Identifies the user or the service account.'),
-  ipAddress: described(optional(Type.String()), 'IP address of the request, IPv4 or IPv6.'),
-  name: described(optional(Type.String()), 'Name of the user or the service account.'),
+  address: described(optional(Type.String()), 'Postal address of the customer, on one line.'),
+  country: described(optional(Type.String()), 'Country of the customer, as an English name.'),
+  countryCode: described(optional(Type.String()), 'Country of the customer, ISO 3166-1 alpha-2.'),
+  email: described(optional(Type.String()), 'Email address of the customer.'),
+  id: described(optional(Type.String()), 'The `serviceId` of the customer.'),
+  ipAddress: described(
+    optional(Type.String()),
+    'IP address of the request that started the transaction, IPv4 or IPv6. Absent if no request did.',
+  ),
+  name: described(optional(Type.String()), 'Name of the customer.'),
 })
 
 /** The meaning of each transaction status. */
@@ -177,7 +180,7 @@ export const Transaction = closed({
   websiteReference: described(optional(Type.String()), 'Your own reference of a deposit.'),
   userReference: described(
     optional(Type.String()),
-    'The `reference` of your payout request, if the transaction could not take it because it was in use.',
+    'The `reference` of your request, always: show it to people. `reference` is the same text if it was free.',
   ),
   idempotencyKey: described(
     optional(Type.String()),
@@ -189,7 +192,11 @@ export const Transaction = closed({
   transactionHash: described(optional(Type.String()), 'Hash of the blockchain transaction. Only for tokens.'),
   creditorDetails: described(optional(PartyDetails), 'The party that receives the money.'),
   debtorDetails: described(optional(PartyDetails), 'The party that pays.'),
-  partnerUser: described(optional(PartnerUser), 'The user or service account that requested the transaction.'),
+  partnerUser: described(
+    optional(PartnerUser),
+    'Your user for whom the transaction is: the customer. Absent for a transaction of your own. An erased customer has ' +
+      'only its `id`. `GET /v1/transactions/{reference}/timeline` says who requested it.',
+  ),
   timeline: described(Type.Array(TimelineEntry), 'Every step of the transaction, oldest first.'),
 })
 export const TransactionPage = closed({
@@ -218,6 +225,10 @@ const RelatedTransaction = closed({
       '`Transfer`: the deposit by which the money of a payout reached another customer of yours.',
   ),
   reference: described(Type.String(), 'The `reference` of the other transaction.'),
+  userReference: described(
+    optional(Type.String()),
+    'The `userReference` of the other transaction. Absent without one.',
+  ),
   type: described(oneOf(transactionTypes), 'Type of the transaction.'),
   direction: described(oneOf(transactionDirections), 'Direction of the transaction.'),
   amount: described(Amount, 'Amount of the transaction, in major units of `currency`. A return may be of a part.'),
@@ -251,6 +262,15 @@ export const TransactionTimeline = closed({
   requestId: described(
     optional(Type.String()),
     'The `X-Request-Id` of the request that created the transaction. Absent if no request did.',
+  ),
+  requestedBy: described(
+    optional(
+      closed({
+        id: described(Type.String(), 'The `userId` of the member of your team, or the `serviceAccountId`.'),
+        name: described(Type.String(), 'The name at that time.'),
+      }),
+    ),
+    'The member of your team or the service account that requested the transaction. Absent if no request of yours did.',
   ),
   data: described(
     Type.Array(
@@ -288,7 +308,8 @@ export const TransactionTimeline = closed({
   ),
 })
 
-const referencePrefixText = 'Only references that begin with this text. Case matters.'
+const referencePrefixText =
+  'Only transactions whose `userReference` or `reference` begins with this text. Case matters.'
 const amountText = 'in major units of `currency`, which is required with it.'
 export const TransactionQuery = closed({
   ...pageQuery,
@@ -306,7 +327,7 @@ export const TransactionQuery = closed({
     optional(singleLine(endToEndIdCharsMax)),
     'Only transactions with this end-to-end identifier. 1 to 35 characters.',
   ),
-  userReference: described(optional(Reference), 'Only transactions with this text in `userReference`.'),
+  userReference: described(optional(Reference), 'Only transactions with this text as `userReference` or `reference`.'),
   referencePrefix: described(optional(singleLine(referenceCharsMax)), referencePrefixText),
   updatedSince: optional(timeInput('Only transactions that changed at or after this time, the oldest change first')),
   createdFrom: optional(timeInput('Only transactions created at or after this time')),

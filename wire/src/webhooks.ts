@@ -27,7 +27,7 @@ export const recoveryStatuses = ['Running', 'Completed'] as const
 /** The orders of the event feed. */
 export const feedOrders = ['oldest', 'newest'] as const
 export const breakerStates = ['Closed', 'Open'] as const
-/** Wildcard as the only entry of `events`: every event type of the interface document. Extensions have to be named. */
+/** Wildcard as the only entry of `events` or `extensionEvents`: every event type of the field, also later ones. */
 export const allEvents = '*'
 /** Longest time for which earlier secrets continue to sign after a rotation. */
 export const overlapSecondsMax = 7 * 24 * 60 * 60
@@ -39,8 +39,11 @@ export const eventRetentionDays = 30
 
 const instant = (description: string) => Type.String({ format: 'date-time', pattern: timestampPattern, description })
 
-const eventNamesText = `Event names, or ["${allEvents}"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them.`
-const EventNames = Type.Array(text(100), { minItems: 1, maxItems: 50, uniqueItems: true, description: eventNamesText })
+const eventNamesText = `Event types with \`emitted: true\`, or ["${allEvents}"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in \`warnings\`.`
+const extensionNamesText = `Event types with \`emitted: false\`, which are extensions, or ["${allEvents}"] for all, also later ones. \`events\` never delivers them.`
+const namesOf = (description: string) => Type.Array(text(100), { maxItems: 50, uniqueItems: true, description })
+const events = optional(namesOf(`${eventNamesText} Default: all.`))
+const extensionEvents = optional(namesOf(`${extensionNamesText} Default: none.`))
 const orderedText = 'True: the events of a reference are delivered strictly in order, each after the previous one.'
 const urlText =
   'Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback.'
@@ -53,7 +56,11 @@ export const EventType = closed({
   description: described(Type.String(), 'When the event occurs.'),
   emitted: described(
     Type.Boolean(),
-    'True for the emitted set of the interface document. An extension is false: only subscriptions that name it get it.',
+    'True for the emitted set of the interface document, which `events` of a subscription delivers. False for an extension.',
+  ),
+  subscribedIn: described(
+    oneOf(['events', 'extensionEvents'] as const),
+    'The field of a subscription that delivers the event type. In the other one it yields no deliveries.',
   ),
   version: described(Type.Integer(), 'Version of the envelope.'),
   properties: described(
@@ -65,7 +72,8 @@ export const EventTypes = closed({ data: described(Type.Array(EventType), 'All e
 
 export const SubscriptionCreate = closed({
   url: described(Url, urlText, { examples: ['https://partner.example.com/hooks'] }),
-  events: optional(EventNames),
+  events,
+  extensionEvents,
   description: described(optional(text(255)), descriptionText, { examples: ['Ledger'] }),
   apiVersion: optional(
     Type.Integer({ minimum: 2, maximum: 2, description: 'Version of the envelope. The only one is 2.' }),
@@ -75,7 +83,8 @@ export const SubscriptionCreate = closed({
 })
 export const SubscriptionUpdate = closed({
   url: described(optional(Url), urlText, { examples: ['https://partner.example.com/hooks'] }),
-  events: optional(EventNames),
+  events: optional(namesOf(eventNamesText)),
+  extensionEvents: optional(namesOf(extensionNamesText)),
   description: described(optional(nullable(text(255))), `${descriptionText} Null clears it.`, { examples: ['Ledger'] }),
   ordered: described(optional(Type.Boolean()), orderedText),
   status: described(optional(oneOf(subscriptionStatuses)), statusText),
@@ -90,6 +99,7 @@ const subscription = {
   id: described(Uuid, 'Identifies the subscription.'),
   url: described(Type.String(), 'Address of the endpoint.'),
   events: described(Type.Array(Type.String()), eventNamesText),
+  extensionEvents: described(Type.Array(Type.String()), extensionNamesText),
   description: described(optional(Type.String()), 'Your note about the subscription. Absent if none was given.'),
   apiVersion: described(Type.Integer(), 'Version of the envelope.'),
   ordered: described(Type.Boolean(), orderedText),
@@ -107,7 +117,7 @@ const subscription = {
   updatedAt: described(Timestamp, 'Time of the last change.'),
   warnings: described(
     optional(Type.Array(Type.String())),
-    'One line for each subscribed event type that is never delivered. Absent if there is none.',
+    'One line for each name that yields no deliveries where it stands, with the cure. Absent if there is none.',
   ),
 }
 export const Subscription = closed(subscription)

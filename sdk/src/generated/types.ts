@@ -449,8 +449,10 @@ export type EventType = {
   readonly name: string
   /** When the event occurs. */
   readonly description: string
-  /** True for the emitted set of the interface document. An extension is false: only subscriptions that name it get it. */
+  /** True for the emitted set of the interface document, which `events` of a subscription delivers. False for an extension. */
   readonly emitted: boolean
+  /** The field of a subscription that delivers the event type. In the other one it yields no deliveries. */
+  readonly subscribedIn: 'events' | 'extensionEvents'
   /** Version of the envelope. */
   readonly version: number
   /** The fields of `data` by name, each with its JSON Schema. */
@@ -843,19 +845,19 @@ export type KycInput = {
 }
 
 export type PartnerUser = {
-  /** Postal address of the user. */
+  /** Postal address of the customer, on one line. */
   readonly address?: string
-  /** Country of the user, as a name. */
+  /** Country of the customer, as an English name. */
   readonly country?: string
-  /** Country of the user, ISO 3166-1 alpha-2. */
+  /** Country of the customer, ISO 3166-1 alpha-2. */
   readonly countryCode?: string
-  /** Email address of the user. */
+  /** Email address of the customer. */
   readonly email?: string
-  /** Identifies the user or the service account. */
+  /** The `serviceId` of the customer. */
   readonly id?: string
-  /** IP address of the request, IPv4 or IPv6. */
+  /** IP address of the request that started the transaction, IPv4 or IPv6. Absent if no request did. */
   readonly ipAddress?: string
-  /** Name of the user or the service account. */
+  /** Name of the customer. */
   readonly name?: string
 }
 
@@ -982,6 +984,8 @@ export type PayoutRecord = {
   readonly sellCurrency?: string
   /** The quote that the payout has accepted. Only with exchange. */
   readonly quoteId?: string
+  /** The `reference` of your request, whether or not the transaction could take it. Absent without one. */
+  readonly userReference?: string
   /** Fee of the payout, reserved and settled with it, in major units of `currency`. With exchange: in `sellCurrency`, in addition to the fee of the quote. Absent if there is none. */
   readonly fee?: Amount
   /** Deadline for the approval by a second person; then the payout is cancelled. Absent if it needed no approval. */
@@ -1103,6 +1107,8 @@ export type RelatedTransactions = {
     readonly relation: 'Original' | 'Return' | 'Refund' | 'Reversal' | 'Transfer'
     /** The `reference` of the other transaction. */
     readonly reference: string
+    /** The `userReference` of the other transaction. Absent without one. */
+    readonly userReference?: string
     /** Type of the transaction. */
     readonly type: 'NotDefined' | 'PartnerCustomerDeposit' | 'PartnerCustomerWithdraw' | 'PartnerDeposit' | 'PartnerWithdraw' | 'PartnerCustomerRefund' | 'TokenTransferOut' | 'TokenTransferIn' | 'CustomerDeposit' | 'CustomerWithdraw' | 'CustomerRefund' | 'Conversion'
     /** Direction of the transaction. */
@@ -1375,8 +1381,10 @@ export type Subscription = {
   readonly id: string
   /** Address of the endpoint. */
   readonly url: string
-  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
   readonly events: readonly string[]
+  /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
+  readonly extensionEvents: readonly string[]
   /** Your note about the subscription. Absent if none was given. */
   readonly description?: string
   /** Version of the envelope. */
@@ -1397,15 +1405,17 @@ export type Subscription = {
   readonly createdAt: string
   /** Time of the last change. */
   readonly updatedAt: string
-  /** One line for each subscribed event type that is never delivered. Absent if there is none. */
+  /** One line for each name that yields no deliveries where it stands, with the cure. Absent if there is none. */
   readonly warnings?: readonly string[]
 }
 
 export type SubscriptionCreate = {
   /** Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url: string
-  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. Default: all. */
   readonly events?: readonly string[] | undefined
+  /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. Default: none. */
+  readonly extensionEvents?: readonly string[] | undefined
   /** Your note about the subscription, 1 to 255 characters. */
   readonly description?: string | undefined
   /** Version of the envelope. The only one is 2. */
@@ -1421,8 +1431,10 @@ export type SubscriptionCreated = {
   readonly id: string
   /** Address of the endpoint. */
   readonly url: string
-  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
   readonly events: readonly string[]
+  /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
+  readonly extensionEvents: readonly string[]
   /** Your note about the subscription. Absent if none was given. */
   readonly description?: string
   /** Version of the envelope. */
@@ -1443,7 +1455,7 @@ export type SubscriptionCreated = {
   readonly createdAt: string
   /** Time of the last change. */
   readonly updatedAt: string
-  /** One line for each subscribed event type that is never delivered. Absent if there is none. */
+  /** One line for each name that yields no deliveries where it stands, with the cure. Absent if there is none. */
   readonly warnings?: readonly string[]
   /** Only for `v1`: the signing secret (`whsec_...`). No later response contains it. */
   readonly secret?: string
@@ -1498,8 +1510,10 @@ export type SubscriptionStatistics = {
 export type SubscriptionUpdate = {
   /** Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url?: string | undefined
-  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
   readonly events?: readonly string[] | undefined
+  /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
+  readonly extensionEvents?: readonly string[] | undefined
   /** Your note about the subscription, 1 to 255 characters. Null clears it. */
   readonly description?: string | null | undefined
   /** True: the events of a reference are delivered strictly in order, each after the previous one. */
@@ -1610,7 +1624,7 @@ export type Transaction = {
   readonly sessionId?: string
   /** Your own reference of a deposit. */
   readonly websiteReference?: string
-  /** The `reference` of your payout request, if the transaction could not take it because it was in use. */
+  /** The `reference` of your request, always: show it to people. `reference` is the same text if it was free. */
   readonly userReference?: string
   /** The idempotency key of the request that created the transaction. */
   readonly idempotencyKey?: string
@@ -1626,7 +1640,7 @@ export type Transaction = {
   readonly creditorDetails?: PartyDetails
   /** The party that pays. */
   readonly debtorDetails?: PartyDetails
-  /** The user or service account that requested the transaction. */
+  /** Your user for whom the transaction is: the customer. Absent for a transaction of your own. An erased customer has only its `id`. `GET /v1/transactions/{reference}/timeline` says who requested it. */
   readonly partnerUser?: PartnerUser
   /** Every step of the transaction, oldest first. */
   readonly timeline: readonly TimelineEntry[]
@@ -1648,6 +1662,13 @@ export type TransactionTimeline = {
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
   /** The `X-Request-Id` of the request that created the transaction. Absent if no request did. */
   readonly requestId?: string
+  /** The member of your team or the service account that requested the transaction. Absent if no request of yours did. */
+  readonly requestedBy?: {
+    /** The `userId` of the member of your team, or the `serviceAccountId`. */
+    readonly id: string
+    /** The name at that time. */
+    readonly name: string
+  }
   /** Every step, the oldest first. */
   readonly data: readonly ({
     /** Place of the step, from 1 without gaps. It never changes. */
@@ -2698,7 +2719,7 @@ export type ListPayoutsQuery = {
   readonly customerId?: string | undefined
   /** Only payouts in this currency. */
   readonly currency?: string | undefined
-  /** Only payouts with this reference. */
+  /** Only payouts with this text as `userReference` or `reference`. */
   readonly reference?: string | undefined
   /** Only the payout with this idempotency key. */
   readonly idempotencyKey?: string | undefined
@@ -2801,9 +2822,9 @@ export type ListTransactionsQuery = {
   readonly amountMax?: string | undefined
   /** Only transactions with this end-to-end identifier. 1 to 35 characters. */
   readonly endToEndId?: string | undefined
-  /** Only transactions with this text in `userReference`. */
+  /** Only transactions with this text as `userReference` or `reference`. */
   readonly userReference?: string | undefined
-  /** Only references that begin with this text. Case matters. */
+  /** Only transactions whose `userReference` or `reference` begins with this text. Case matters. */
   readonly referencePrefix?: string | undefined
   /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly updatedSince?: string | undefined
@@ -3422,6 +3443,8 @@ export type OperationResults = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -3448,6 +3471,8 @@ export type OperationResults = {
       readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
+      /** The `reference` of your request. Absent without one. */
+      readonly userReference?: string
       /** Amount in major units of `currency`. */
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
@@ -3477,6 +3502,8 @@ export type OperationResults = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -5465,7 +5492,7 @@ export type Namespaces = {
       readonly notify?: {
         /** Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked. */
         readonly emails?: readonly string[] | undefined
-        /** Whether the event `account.balance.crossed` is sent, to subscriptions that name it. Default: true. */
+        /** Whether the event `account.balance.crossed` is sent, to subscriptions with it in `extensionEvents`. Default: true. */
         readonly event?: boolean | undefined
       } | undefined
       /** Your note about the monitor, 1 to 140 characters. Mails show it. */
@@ -5672,7 +5699,7 @@ export type Namespaces = {
       readonly notify?: {
         /** Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked. */
         readonly emails?: readonly string[] | undefined
-        /** Whether the event `account.balance.crossed` is sent, to subscriptions that name it. Default: true. */
+        /** Whether the event `account.balance.crossed` is sent, to subscriptions with it in `extensionEvents`. Default: true. */
         readonly event?: boolean | undefined
       } | undefined
       /** Your note about the monitor, 1 to 140 characters. Mails show it. Null clears it. */
@@ -6417,6 +6444,8 @@ export type Namespaces = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -6451,6 +6480,8 @@ export type Namespaces = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -6485,6 +6516,8 @@ export type Namespaces = {
       readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
+      /** The `reference` of your request. Absent without one. */
+      readonly userReference?: string
       /** Amount in major units of `currency`. */
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
@@ -6517,6 +6550,8 @@ export type Namespaces = {
       readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
+      /** The `reference` of your request. Absent without one. */
+      readonly userReference?: string
       /** Amount in major units of `currency`. */
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
@@ -6554,6 +6589,8 @@ export type Namespaces = {
     readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
+    /** The `reference` of your request. Absent without one. */
+    readonly userReference?: string
     /** Amount in major units of `currency`. */
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
@@ -7279,9 +7316,10 @@ export type Namespaces = {
      * second person is answered with the status `PendingApproval`. The bank transfer runs asynchronously: follow it
      * by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request with the
      * same key returns the first result with `Idempotent-Replayed: true`; a different request is refused with 422
-     * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `reference` becomes
-     * the transaction reference if the partner has not used it before. Otherwise the service assigns a reference and
-     * keeps yours in `userReference`.
+     * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `userReference` of
+     * the payout and of its transaction is your `reference`, always. It is also the transaction reference if you
+     * have not used it before. Otherwise the service assigns one. Every path of a payout takes the `reference` of
+     * the response, or the id in its header `Payout-Id`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
@@ -7351,7 +7389,7 @@ export type Namespaces = {
     /**
      * Retrieve a payout.
      *
-     * Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.
+     * Returns a payout by its `id`, or by the `reference` that the answer to its creation had.
      *
      * `GET /v1/payouts/{id}`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -10149,8 +10187,9 @@ export type Namespaces = {
     /**
      * List subscribable event types.
      *
-     * Returns each event type with the JSON Schema of its properties. Only event types with `emitted: true` are
-     * delivered.
+     * Returns each event type with the JSON Schema of its properties. Those with `emitted: true` are the emitted
+     * set: `events` of a subscription delivers them. The others are extensions: only `extensionEvents` delivers
+     * them. The feed `GET /v1/events` has all.
      *
      * `GET /v1/webhooks/event-types`, permission `webhooks:read`.
      */
@@ -10158,10 +10197,12 @@ export type Namespaces = {
     /**
      * Create a webhook subscription.
      *
-     * Subscribes a URL to event types. With `signature: v1` the response contains the signing secret; only a replay
-     * of the request shows it again. With `v1a` the response contains the public key. The URL must be `https` on a
-     * public address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per
-     * partner. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second subscription.
+     * Subscribes a URL to event types: without `events` to the whole emitted set, also to later event types.
+     * Extensions are delivered only if `extensionEvents` has them. With `signature: v1` the response contains the
+     * signing secret; only a replay of the request shows it again. With `v1a` the response contains the public key.
+     * The URL must be `https` on a public address; a local sandbox also allows `http` on a loopback address. At most
+     * 20 subscriptions per partner. Idempotent by `Idempotency-Key`; without a key a repeated request creates a
+     * second subscription.
      *
      * `POST /v1/webhooks`, permission `webhooks:write`.
      * Problem codes: validation_failed, webhook_limit_reached, request_in_progress, idempotency_key_reused.

@@ -64,7 +64,7 @@ type Deps = {
   readonly screening: Pick<Screening, 'forget' | 'holdsOf' | 'screenedAt'>
   readonly sealer: Sealer
   readonly standingOrders: Pick<StandingOrders, 'eraseOf'>
-  readonly transactions: Pick<Transactions, 'erasure' | 'list'>
+  readonly transactions: Pick<Transactions, 'erasure' | 'list' | 'withUsers'>
   readonly wallets: Pick<Wallets, 'close' | 'list'>
 }
 
@@ -129,7 +129,8 @@ const payees = ({ db, beneficiaries }: Deps): readonly ExportSection[] => [
 const payments = ({ db, checkout, deposits, fx, payouts, transactions }: Deps): readonly ExportSection[] => [
   async function* (partnerId, { id: customerId }) {
     for await (const page of pagesOfList((query) => transactions.list(partnerId, { ...query, customerId }))) {
-      yield page.map((transaction) => ({ type: 'transaction', data: toTransaction(transaction) }))
+      const shown = await transactions.withUsers(page)
+      yield shown.map((transaction) => ({ type: 'transaction', data: toTransaction(transaction) }))
       const incoming = page.filter(({ row }) => row.category === 'Deposit').map(({ row }) => row.reference)
       yield (await deposits.byReferences(db, partnerId, incoming)).map(toDepositLine)
     }

@@ -49,8 +49,11 @@ export type Audit = {
     customerRefs: readonly string[],
     page: { readonly beforeId: string | null; readonly rowsMax: number },
   ) => Promise<readonly AuditRecord[]>
-  /** The id of the request that made a record. Undefined: no request, or no such record. */
-  readonly requestOf: (partnerId: string, recordId: string) => Promise<string | undefined>
+  /** The maker of a record, and its request. Undefined: no such record. */
+  readonly makerOf: (
+    partnerId: string,
+    recordId: string,
+  ) => Promise<Pick<AuditRecord, 'actor' | 'requestId'> | undefined>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: PageQuery & Range) => Promise<Page<AuditRecord>>
   /** Newest first. Refuses: validation_failed (cursor). */
@@ -103,9 +106,9 @@ export function createAudit(deps: AuditDeps): Audit {
       }),
     about: async (tx, partnerId, customerRefs, { beforeId, rowsMax }) =>
       (await store.recordsAbout(tx, partnerId, customerRefs, beforeId, rowsMax)).map(toRecord),
-    requestOf: async (partnerId, recordId) => {
+    makerOf: async (partnerId, recordId) => {
       const content = (await store.contentsOf(db, partnerId, [recordId])).get(recordId)
-      return content === undefined ? undefined : ownJson<AuditRecord>(content).requestId
+      return content === undefined ? undefined : ownJson<AuditRecord>(content)
     },
     list: async (partnerId, { createdFrom, createdTo, ...query }) => {
       const list = `audit:${partnerId}`

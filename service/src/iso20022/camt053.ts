@@ -142,7 +142,7 @@ function entryText(entry: StatementEntry, version: Camt053Version, currency: Cur
           element('Refs', referencesText(version, reference, payment)) +
             (version === '02' ? element('AmtDtls', element('TxAmt', amountOf(amount, currency))) : money) +
             partiesText(version, amount, payment) +
-            element('RmtInf', remittanceText(reference) + remittanceText(payment?.userReference)),
+            element('RmtInf', [...new Set([reference, payment?.userReference])].map(remittanceText).join('')),
         ),
       ) +
       element('AddtlNtryInf', xmlText(text)),

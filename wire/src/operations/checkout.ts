@@ -107,7 +107,7 @@ export const checkoutOperations = {
     response: checkout.CheckoutRefund,
     idempotency: 'body',
     permission: 'payouts:write',
-    location: true,
+    makesPayout: true,
     source: 'extension',
     summary: 'Create a refund of a session',
     description:

@@ -46,8 +46,8 @@ type Described = {
   readonly content?: readonly string[]
   /** The length of `content` is unknown, so that it has no ranges. */
   readonly streamed?: true
-  /** The OpenAPI document describes the header `Location` of the response. */
-  readonly location?: true
+  /** The response has the headers `Location`, the path of the transaction, and `Payout-Id`. */
+  readonly makesPayout?: true
   readonly permission: Permission
   /** Default: `signed`. */
   readonly audience?: Audience

@@ -27,7 +27,12 @@ export const serviceAccountId = {
 
 export const quoteId = { quoteId: described(Uuid, 'The `id` of the quote.') }
 
-export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
+export const payoutId = {
+  id: described(
+    Reference,
+    'The `id` of the payout, or its `reference`, percent-encoded. A text in the form of an id is an id first.',
+  ),
+}
 
 export const guestLinkId = { guestLinkId: described(Uuid, 'The `guestLinkId` of the guest link.') }
 

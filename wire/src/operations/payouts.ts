@@ -16,7 +16,7 @@ export const payoutsOperations = {
     permission: 'payouts:write',
     nonce: 'handler',
     audit: 'handler',
-    location: true,
+    makesPayout: true,
     source: 'documented',
     summary: 'Create a fiat payout',
     description:
@@ -25,8 +25,9 @@ export const payoutsOperations = {
       'follow it by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request ' +
       'with the same key returns the first result with `Idempotent-Replayed: true`; a different request is refused ' +
       'with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. ' +
-      '`reference` becomes the transaction reference if the partner has not used it before. Otherwise the service ' +
-      'assigns a reference and keeps yours in `userReference`.',
+      '`userReference` of the payout and of its transaction is your `reference`, always. It is also the transaction ' +
+      'reference if you have not used it before. Otherwise the service assigns one. Every path of a payout takes the ' +
+      '`reference` of the response, or the id in its header `Payout-Id`.',
     refusals: [
       'not_found',
       'insufficient_funds',
@@ -86,6 +87,7 @@ export const payoutsOperations = {
     permission: 'payouts:write',
     audit: 'meanwhile',
     sdkMethod: 'createToken',
+    makesPayout: true,
     source: 'extension',
     summary: 'Create a token payout',
     description:
@@ -169,8 +171,7 @@ export const payoutsOperations = {
     permission: 'payouts:read',
     source: 'extension',
     summary: 'Retrieve a payout',
-    description:
-      'Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.',
+    description: 'Returns a payout by its `id`, or by the `reference` that the answer to its creation had.',
     refusals: ['not_found'],
     example: { params: { id: resource('payout') } },
   },
@@ -199,6 +200,7 @@ export const payoutsOperations = {
     permission: 'payouts:write',
     audit: 'meanwhile',
     sdkMethod: 'createFx',
+    makesPayout: true,
     source: 'extension',
     summary: 'Create a payout in another currency',
     description:

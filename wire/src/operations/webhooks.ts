@@ -14,8 +14,9 @@ export const webhooksOperations = {
     source: 'documented',
     summary: 'List subscribable event types',
     description:
-      'Returns each event type with the JSON Schema of its properties. Only event types with `emitted: true` are ' +
-      'delivered.',
+      'Returns each event type with the JSON Schema of its properties. Those with `emitted: true` are the emitted set: ' +
+      '`events` of a subscription delivers them. The others are extensions: only `extensionEvents` delivers them. The ' +
+      'feed `GET /v1/events` has all.',
     refusals: [],
     example: {},
   },
@@ -30,7 +31,8 @@ export const webhooksOperations = {
     source: 'extension',
     summary: 'Create a webhook subscription',
     description:
-      'Subscribes a URL to event types. With `signature: v1` the response contains the signing secret; only a replay ' +
+      'Subscribes a URL to event types: without `events` to the whole emitted set, also to later event types. Extensions ' +
+      'are delivered only if `extensionEvents` has them. With `signature: v1` the response contains the signing secret; only a replay ' +
       'of the request shows it again. With `v1a` the response contains the public key. The URL must be `https` on a public ' +
       'address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per partner. ' +
       'Idempotent by `Idempotency-Key`; without a key a repeated request creates a second subscription.',

@@ -2,6 +2,7 @@
  * The worker side of recoveries: a step walks a part of the feed and makes deliveries due. One transaction holds the
  * deliveries of a step and its position in the feed, so that after a crash the next step continues after the last one.
  */
+import type { SubscribedEvents } from '@partner-payments/wire'
 import { after, assert, type Clock, derivedTimeId, firstIdOf, hourMs, momentOfId } from '../../kernel/index.ts'
 import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
 import { columnOf, type Database, type Tx } from '../../postgres/index.ts'
@@ -57,14 +58,14 @@ async function recoverDeliveries(
   { clock, eventOutbox }: RecoveryStepDeps,
   key: SubscriptionKey,
   rows: readonly store.FeedRow[],
-  eventNames: readonly string[],
+  subscribed: SubscribedEvents,
 ): Promise<number> {
   const { partnerId, subscriptionId } = key
   const now = clock.now()
   const sequences = new Map(rows.map((row) => [row.eventId, row.sequence]))
   const eventKeys = rows.map(({ eventId }) => ({ partnerId, eventId }))
   const events = await eventOutbox.byIds(tx, eventKeys)
-  const wanted = events.filter((event) => wants(eventNames, event.type))
+  const wanted = events.filter((event) => wants(subscribed, event.type))
   if (wanted.length === 0) return 0
   const eventIds = wanted.map((event) => event.id)
   const delivered = new Set(await store.deliveredOf(tx, key, eventIds))
@@ -113,7 +114,7 @@ export function createRecoverySteps(deps: RecoveryStepDeps) {
       if (subscription === undefined || recovery?.status !== 'Running') return false
       const rows = await nextEvents(tx, partnerId, recovery)
       const inRange = rows.filter((row) => row.inRange)
-      const recovered = await recoverDeliveries(tx, deps, key, inRange, subscription.events)
+      const recovered = await recoverDeliveries(tx, deps, key, inRange, subscription)
       const complete = await isComplete(tx, eventOutbox, partnerId, recovery, rows)
       const advanced = await store.advanceRecovery(tx, partnerId, recovery, {
         afterSequence: rows.at(-1)?.sequence ?? recovery.afterSequence,

@@ -95,9 +95,18 @@ test('a text that is not an address is not allowed', () => {
   assert.equal(isAllowedAddress('::ffff:93.184.216.34', { allowLoopback: false }), true)
 })
 
-test('each name outside the emitted set adds a warning', () => {
-  assert.deepEqual(warningsFor(['transaction.status.changed']), [])
-  assert.equal(warningsFor(['invoice.paid', 'transaction.status.changed', 'toString']).length, 2)
+test('each name that yields no deliveries where it stands adds a warning, with the field that delivers it', () => {
+  const [documented, extension] = ['transaction.status.changed', 'standing.order.failed']
+  assert.deepEqual(warningsFor({ events: [documented, '*'], extensionEvents: [extension, '*'] }), [])
+  assert.deepEqual(
+    warningsFor({ events: ['invoice.paid', documented, 'toString', extension], extensionEvents: [documented] }),
+    [
+      'invoice.paid in events is not emitted: it yields no deliveries',
+      'toString in events is not emitted: it yields no deliveries',
+      `${extension} in events is not emitted: it yields no deliveries. Name it in extensionEvents`,
+      `${documented} in extensionEvents is not emitted: it yields no deliveries. Name it in events`,
+    ],
+  )
 })
 
 test('the pending deliveries of a disabled subscription appear as held', () => {

@@ -1,5 +1,12 @@
 /** Pure: which URLs are allowed, which events a subscription gets, and which statuses its partner sees. */
-import { type FieldErrorCode, isEventName, isExtensionEvent, urlCharsMax, webhooks } from '@partner-payments/wire'
+import {
+  type FieldErrorCode,
+  type SubscribedEvents,
+  subscribedIn,
+  type SubscriptionField,
+  urlCharsMax,
+  webhooks,
+} from '@partner-payments/wire'
 import { type Refusal, refuseField } from '../../api/index.ts'
 import { addressLiteral, isAllowedAddress, isLoopbackAddress, isLoopbackName } from '../exchange/addresses.ts'
 
@@ -41,26 +48,39 @@ export function readText(text: string, pointer: string): string {
   return text
 }
 
-/** The default is all events. Refuses (400, /events): "*" together with names, and U+0000. */
-export function readEvents(events: readonly string[] = [webhooks.allEvents]): readonly string[] {
-  if (events.includes(webhooks.allEvents) && events.length > 1)
-    throw refuseField({ pointer: '/events', code: 'invalid_value', message: 'must be event names, or only "*"' })
-  return events.map((name, index) => readText(name, `/events/${index}`))
+/** Refuses (400, at the field): "*" together with names, and U+0000. */
+export function readEvents(field: SubscriptionField, names: readonly string[]): readonly string[] {
+  if (names.includes(webhooks.allEvents) && names.length > 1)
+    throw refuseField({ pointer: `/${field}`, code: 'invalid_value', message: 'must be event names, or only "*"' })
+  return names.map((name, index) => readText(name, `/${field}/${index}`))
 }
 
-/**
- * Reports whether a subscription to `events` includes an event type. The emitted set is that of the interface document
- * (Endpoints, rule 3): an extension is delivered only to subscriptions that list it.
- */
-export function wants(events: readonly string[], type: string): boolean {
-  return events.includes(type) || (events[0] === webhooks.allEvents && !isExtensionEvent(type))
+/** Refuses (400, /events): a subscription to nothing. */
+export function requireEvents({ events, extensionEvents }: SubscribedEvents): void {
+  if (events.length + extensionEvents.length > 0) return
+  const message = 'must have an event name, or "*", unless extensionEvents has one'
+  throw refuseField({ pointer: '/events', code: 'too_few', message })
 }
 
-/** Interface document, Endpoints, rule 3: a name outside the emitted set is accepted and yields no deliveries. */
-export function warningsFor(events: readonly string[]): readonly string[] {
-  return events
-    .filter((name) => name !== webhooks.allEvents && !isEventName(name))
-    .map((name) => `${name} is not emitted: it yields no deliveries`)
+/** Reports whether a subscription delivers an event type. `subscribedIn` has the rule. */
+export function wants(subscribed: SubscribedEvents, type: string): boolean {
+  const field = subscribedIn(type)
+  if (field === undefined) return false
+  const names = subscribed[field]
+  return names[0] === webhooks.allEvents || names.includes(type)
+}
+
+/** Names that yield no deliveries where they stand. */
+export function warningsFor(subscribed: SubscribedEvents): readonly string[] {
+  return (['events', 'extensionEvents'] as const).flatMap((field) =>
+    subscribed[field]
+      .filter((name) => name !== webhooks.allEvents && subscribedIn(name) !== field)
+      .map((name) => {
+        const other = subscribedIn(name)
+        const cure = other === undefined ? '' : `. Name it in ${other}`
+        return `${name} in ${field} is not emitted: it yields no deliveries${cure}`
+      }),
+  )
 }
 
 export type DeliveryStatus = (typeof webhooks.deliveryStatuses)[number]

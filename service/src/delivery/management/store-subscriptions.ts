@@ -7,6 +7,7 @@ export type SubscriptionRow = {
   readonly id: string
   readonly url: string
   readonly events: readonly string[]
+  readonly extensionEvents: readonly string[]
   readonly description: string | null
   readonly apiVersion: number
   readonly ordered: boolean
@@ -18,7 +19,7 @@ export type SubscriptionRow = {
   readonly updatedAt: Date
 }
 
-const columns = sql`id, url, events, description, api_version, ordered, signature, status, disabled_reason, disabled_at,
+const columns = sql`id, url, events, extension_events, description, api_version, ordered, signature, status, disabled_reason, disabled_at,
   created_at, updated_at`
 
 export async function ensurePartner(tx: Tx, partnerId: string): Promise<void> {
@@ -89,7 +90,7 @@ export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): 
 export async function insertSubscription(tx: Tx, partnerId: string, row: SubscriptionRow): Promise<void> {
   await tx.run(sql`/* delivery.insertSubscription */
     insert into delivery.subscriptions (partner_id, ${columns})
-    values (${partnerId}, ${row.id}, ${row.url}, ${row.events}::text[], ${row.description}, ${row.apiVersion},
+    values (${partnerId}, ${row.id}, ${row.url}, ${row.events}::text[], ${row.extensionEvents}::text[], ${row.description}, ${row.apiVersion},
       ${row.ordered}, ${row.signature}, ${row.status}, ${row.disabledReason}, ${row.disabledAt}, ${row.createdAt},
       ${row.updatedAt})`)
 }
@@ -119,14 +120,17 @@ export function listSubscriptions(
     order by id desc limit ${rowsMax}`)
 }
 
-export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'ordered' | 'createdAt' | 'updatedAt' | 'status'> & {
+export type Wanting = Pick<
+  SubscriptionRow,
+  'id' | 'events' | 'extensionEvents' | 'ordered' | 'createdAt' | 'updatedAt' | 'status'
+> & {
   readonly partnerId: string
 }
 
 /** Includes disabled subscriptions, because they also get deliveries, which are held. */
 export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly Wanting[]> {
   return tx.rows<Wanting>(sql`/* delivery.subscriptionsOf */
-    select partner_id, id, events, ordered, created_at, updated_at, status from delivery.subscriptions
+    select partner_id, id, events, extension_events, ordered, created_at, updated_at, status from delivery.subscriptions
     where ${ofPartners(partnerIds)} and deleted_at is null order by id`)
 }
 
@@ -142,7 +146,7 @@ export async function updateSubscription(
   changeId: string,
 ): Promise<void> {
   await tx.run(sql`/* delivery.updateSubscription */
-    update delivery.subscriptions set url = ${row.url}, events = ${row.events}::text[],
+    update delivery.subscriptions set url = ${row.url}, events = ${row.events}::text[], extension_events = ${row.extensionEvents}::text[],
       description = ${row.description}, ordered = ${row.ordered}, signature = ${row.signature},
       order_pending = case when not ${row.ordered} then null when ordered then order_pending else ${changeId}::uuid end,
       status = ${row.status}, disabled_reason = ${row.disabledReason}, disabled_at = ${row.disabledAt},

@@ -5,7 +5,7 @@ import { type Clock, newId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as requeue from '../queue/store-requeue.ts'
-import { readEvents, readText, readUrl, type SubscriptionStatus, type UrlRules } from './rules.ts'
+import { readEvents, readText, readUrl, requireEvents, type SubscriptionStatus, type UrlRules } from './rules.ts'
 import * as store from './store-subscriptions.ts'
 import type { Subscription, SubscriptionView } from './subscription-view.ts'
 
@@ -16,16 +16,17 @@ type Deps = {
   readonly view: SubscriptionView
 }
 type Input = Static<typeof wire.SubscriptionUpdate>
-type Changes = Partial<Pick<store.SubscriptionRow, 'url' | 'events' | 'description' | 'ordered'>>
+type Changes = Partial<Pick<store.SubscriptionRow, 'url' | 'events' | 'extensionEvents' | 'description' | 'ordered'>>
 
 /** Rows that one transaction makes due. An endpoint that was disabled for days can have far more. */
 const makeDueRowsMax = 5000
 
 /** Only fields that are present change. Refuses: validation_failed. */
-function readChanges({ url, events, description, ordered }: Input, urlRules: UrlRules): Changes {
+function readChanges({ url, events, extensionEvents, description, ordered }: Input, urlRules: UrlRules): Changes {
   const changes: { -readonly [K in keyof Changes]: Changes[K] } = {}
   if (url !== undefined) changes.url = readUrl(url, urlRules)
-  if (events !== undefined) changes.events = readEvents(events)
+  if (events !== undefined) changes.events = readEvents('events', events)
+  if (extensionEvents !== undefined) changes.extensionEvents = readEvents('extensionEvents', extensionEvents)
   if (description === null) changes.description = null
   else if (description !== undefined) changes.description = readText(description, '/description')
   if (ordered !== undefined) changes.ordered = ordered
@@ -59,6 +60,7 @@ export function createSubscriptionUpdates({ db, clock, urlRules, view }: Deps) {
       const before = await store.lockSubscription(tx, partnerId, id)
       if (before === undefined) throw notFound('webhook subscription')
       const row = { ...before, ...changes, ...statusChanges(input.status, before, now), updatedAt: now }
+      requireEvents(row)
       // The failures of the previous URL do not count against a new one.
       if (input.status === 'Enabled' || row.url !== before.url)
         await endpointQueues.restartEndpointQueue(tx, partnerId, id, now)
@@ -77,7 +79,7 @@ export function createSubscriptionUpdates({ db, clock, urlRules, view }: Deps) {
       throw refuseField({
         pointer: '',
         code: 'required',
-        message: 'must have at least one of url, events, description, ordered and status',
+        message: 'must have at least one of url, events, extensionEvents, description, ordered and status',
       })
     const subscription = await change(partnerId, id, input)
     // Each batch is a transaction of its own. A repeated call continues where an interrupted one stopped.

@@ -34,7 +34,7 @@ export function createSubscriptionView(clock: Clock, secrets: Secrets): Subscrip
     const { found, unreadable } = await secrets.publicKeys(tx, keys, clock.now())
     return rows.map((row) => {
       const publicKey = found.get(row.id)
-      const warnings = [...warningsFor(row.events), ...(unreadable.has(row.id) ? [unreadableKeyWarning] : [])]
+      const warnings = [...warningsFor(row), ...(unreadable.has(row.id) ? [unreadableKeyWarning] : [])]
       const subscription = { ...row, warnings }
       return publicKey === undefined ? subscription : { ...subscription, publicKey }
     })

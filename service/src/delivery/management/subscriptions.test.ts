@@ -6,7 +6,6 @@ import { type Caller, Refusal } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { webhooksRoutes } from '../../modules/webhooks/index.ts'
-import { wants, warningsFor } from './rules.ts'
 
 type Hooks = Awaited<ReturnType<typeof createHooks>>
 let hooks: Hooks
@@ -41,6 +40,7 @@ test('the secret is shown only at creation, and is stored sealed', async () => {
     'createdAt',
     'description',
     'events',
+    'extensionEvents',
     'id',
     'ordered',
     'secret',
@@ -136,17 +136,4 @@ test('the event types are listed', async () => {
     callOf(newId()),
   )
   assert.equal(body.data.length, eventNames.length)
-})
-
-test('an extension goes to subscriptions that name it, and not to those of all events', () => {
-  const extension = 'standing.order.failed'
-  assert.deepEqual(
-    [['*'], [extension], [statusChanged]].map((events) => wants(events, extension)),
-    [false, true, false],
-  )
-  assert.deepEqual(
-    [['*'], [extension], [statusChanged]].map((events) => wants(events, statusChanged)),
-    [true, false, true],
-  )
-  assert.deepEqual(warningsFor([extension]), [])
 })

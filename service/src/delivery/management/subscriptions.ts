@@ -4,7 +4,7 @@ import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
-import { readEvents, readText, readUrl, type UrlRules, warningsFor } from './rules.ts'
+import { readEvents, readText, readUrl, requireEvents, type UrlRules, warningsFor } from './rules.ts'
 import { createSecretRotation } from './secret-rotation.ts'
 import { type Secrets, shownOf } from './secrets.ts'
 import * as recoveries from './store-recoveries.ts'
@@ -24,7 +24,8 @@ type CreateInput = Static<typeof wire.SubscriptionCreate>
 const newSubscription = (input: CreateInput, urlRules: UrlRules, now: Date): store.SubscriptionRow => ({
   id: newId(),
   url: readUrl(input.url, urlRules),
-  events: readEvents(input.events),
+  events: readEvents('events', input.events ?? [wire.allEvents]),
+  extensionEvents: readEvents('extensionEvents', input.extensionEvents ?? []),
   description: input.description === undefined ? null : readText(input.description, '/description'),
   apiVersion: 2,
   ordered: input.ordered ?? false,
@@ -47,6 +48,7 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
     create: async (partnerId: string, input: CreateInput, outerTx?: Tx) => {
       const now = clock.now()
       const row = newSubscription(input, urlRules, now)
+      requireEvents(row)
       const key = await inTransaction(db, outerTx, async (tx) => {
         await store.ensurePartner(tx, partnerId)
         if (!(await store.countSubscription(tx, partnerId, wire.subscriptionsPerPartnerMax)))
@@ -58,7 +60,7 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
         await endpointQueues.insertEndpointQueue(tx, partnerId, row.id)
         return secrets.add(tx, { partnerId, subscriptionId: row.id }, row.signature, now)
       })
-      return { ...row, warnings: warningsFor(row.events), ...shownOf(key) }
+      return { ...row, warnings: warningsFor(row), ...shownOf(key) }
     },
 
     list: async (partnerId: string, query: Static<typeof wire.SubscriptionQuery>): Promise<Page<Subscription>> => {

@@ -5,6 +5,7 @@ import {
   type EventName,
   type SigningKey,
   type Static,
+  type SubscribedEvents,
   type webhooks as wire,
 } from '@partner-payments/wire'
 import { Refusal, refuseField } from '../../api/index.ts'
@@ -66,7 +67,7 @@ function createRateLimit(clock: Clock) {
 }
 
 /** Refuses (400, /eventType): an event type that the service does not emit. */
-function readType(given: string | undefined, subscribed: readonly string[]): EventName {
+function readType(given: string | undefined, subscribed: SubscribedEvents): EventName {
   const type = given ?? eventNames.find((name) => wants(subscribed, name)) ?? 'transaction.status.changed'
   if (!isEventName(type))
     throw refuseField({
@@ -91,7 +92,7 @@ export function createTestDeliveries({ db, clock, sealer, send, sample }: TestDe
       input: Static<typeof wire.TestSend> = {},
     ): Promise<Static<typeof wire.TestResult>> => {
       const subscription = await loadSubscription(db, partnerId, id)
-      const type = readType(input.eventType, subscription.events)
+      const type = readType(input.eventType, subscription)
       limitRate(id)
       const now = clock.now()
       const keys = (await secrets.signingKeys(db, [{ partnerId, subscriptionId: id }], now)).get(id)?.keys ?? []

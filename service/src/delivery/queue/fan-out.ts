@@ -22,8 +22,9 @@ type Subscription = subscriptions.Wanting
  * A subscription gets no event from before its creation, however late fan-out comes to it. The margin allows for clocks
  * that differ. A creation in the future means that the clock was put back; then every event is after it.
  */
-const wants = ({ events, createdAt }: Subscription, event: OwnedEvent, now: Date): boolean =>
-  wantsType(events, event.type) && (createdAt <= after(event.occurredAt, subscribedMarginMs) || createdAt > now)
+const wants = (subscription: Subscription, event: OwnedEvent, now: Date): boolean =>
+  wantsType(subscription, event.type) &&
+  (subscription.createdAt <= after(event.occurredAt, subscribedMarginMs) || subscription.createdAt > now)
 
 type NumberedEvent = { readonly event: OwnedEvent; readonly sequence: bigint }
 

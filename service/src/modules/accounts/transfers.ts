@@ -152,11 +152,11 @@ async function complete(
   partnerId: string,
   { amount, currency, from, to, maker, body }: Completing,
 ): Promise<readonly [string, string]> {
-  const partnerUser = maker && {
-    partnerUser: { id: maker.caller.serviceAccountId, name: maker.caller.name, ipAddress: maker.ip },
+  const requested = maker && {
+    requestedBy: { id: maker.caller.serviceAccountId, name: maker.caller.name, ipAddress: maker.ip },
     requestId: maker.requestId,
   }
-  const shared = { partnerId, amount, currency, rail: null, ...partnerUser } as const
+  const shared = { partnerId, amount, currency, rail: null, ...requested } as const
   const made = { steps: ['Created'], actor: maker === undefined ? 'operator' : 'partner' } as const
   const outward: NewTransaction = {
     ...shared,

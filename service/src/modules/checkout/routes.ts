@@ -97,6 +97,7 @@ export const refundOf = ({ row, payout }: Refund) =>
     ...row,
     refundId: row.id,
     amount: writeAmount(payout.amount, payout.currency),
+    userReference: payout.remittance,
     status: payout.status,
     updatedAt: payout.updatedAt,
   })
@@ -115,6 +116,7 @@ const firstAnswerOf = ({ row, payout }: MadeRefund) =>
 
 const headersOf = ({ row: { sessionId, id }, replayed }: MadeRefund) => ({
   location: `/v1/checkout/sessions/${sessionId}/refunds/${id}`,
+  'payout-id': id,
   ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
 })
 

@@ -6,7 +6,7 @@ import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
-import { type Customer, toCustomer } from './customer.ts'
+import { type Customer, type CustomerUser, toCustomer, userOf } from './customer.ts'
 import { type Gate, type GateDefault, hasLargestBalance, refuseAbove } from './gate-rules.ts'
 import {
   type CapabilityVerdict,
@@ -124,6 +124,14 @@ export type Customers = Writes & {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, readonly string[]>>
+  /**
+   * Customers as their transactions name them, by `partnerKey(partnerId, guid)`. An unknown one is absent. An erased one
+   * has only its `id`: what is kept of it is not for readers of payments.
+   */
+  readonly usersByIds: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, CustomerUser & { readonly isErased: boolean }>>
   /**
    * Locks customers in the order of their ids, before what they hold is read and their balance is locked: two deposits at once must not
    * both fit below a largest balance.
@@ -344,7 +352,7 @@ export function createCustomers(given: CustomersDeps): Customers {
       return row && toCustomer(kycSealer, partnerId, row)
     },
     payersByIds: payersBy({}),
-    accountNamesOf: createAccountNames(deps, kycSealer),
+    ...createNamesByIds(deps, kycSealer),
     lockHolders: store.lockHolders,
     heldPayersByIds: payersBy({ held: true }),
     setAccountState,
@@ -360,19 +368,31 @@ export function createCustomers(given: CustomersDeps): Customers {
   }
 }
 
-const createAccountNames =
-  ({ log }: CustomersDeps, kycSealer: KycSealer): Customers['accountNamesOf'] =>
-  async (tx, keys) => {
-    const rows = keys.length === 0 ? [] : await store.payersByIds(tx, keys)
-    return new Map(
-      rows
-        .filter(({ erasedAt }) => erasedAt === null)
-        .map((row) => [
+function createNamesByIds(
+  { log }: CustomersDeps,
+  kycSealer: KycSealer,
+): Pick<Customers, 'accountNamesOf' | 'usersByIds'> {
+  const read = async (...[tx, keys]: Parameters<Customers['usersByIds']>) =>
+    keys.length === 0 ? [] : store.payersByIds(tx, keys)
+  const kycOf = (row: store.PayerRow) => kycIfReadable(log, kycSealer, row.partnerId, row) ?? {}
+  return {
+    accountNamesOf: async (tx, keys) =>
+      new Map(
+        (await read(tx, keys))
+          .filter(({ erasedAt }) => erasedAt === null)
+          .map((row) => [partnerKey(row.partnerId, row.id), accountNames(kycOf(row))]),
+      ),
+    usersByIds: async (tx, keys) =>
+      new Map(
+        (await read(tx, keys)).map((row) => [
           partnerKey(row.partnerId, row.id),
-          accountNames(kycIfReadable(log, kycSealer, row.partnerId, row) ?? {}),
+          row.erasedAt === null
+            ? { ...userOf({ ...row, kyc: kycOf(row) }), isErased: false }
+            : { id: row.serviceId, isErased: true },
         ]),
-    )
+      ),
   }
+}
 
 function createSteps(
   { db, clock, log, proofsOf }: Parts,

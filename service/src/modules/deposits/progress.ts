@@ -318,7 +318,9 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
   const { steps, concludes, errorKey, ledger } = transition
   const reason = 'reasonCode' in trigger && !implied ? trigger.reasonCode : null
   const bankText = 'bankText' in trigger && !implied ? (trigger.bankText ?? null) : null
-  const move = { partnerId: row.partnerId, id: row.transactionId, steps, actor, reason, bankText }
+  const { ipAddress } = originOf(trigger)
+  const user = ipAddress === null ? {} : { userIpAddress: ipAddress }
+  const move = { partnerId: row.partnerId, id: row.transactionId, steps, actor, reason, bankText, ...user }
   if (concludes === undefined) return move
   const conclusion = {
     status: concludes,

@@ -261,6 +261,7 @@ async function insert(
     type: deposit.type ?? 'PartnerCustomerDeposit',
     rail: currency === 'EUR' ? 'Sepa' : 'Swift',
     customerId: customer.id,
+    userIpAddress: deposit.ip,
     steps: ['Created'],
     actor: 'partner',
     endToEndId,

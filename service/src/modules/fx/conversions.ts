@@ -269,7 +269,7 @@ function toTransaction({ call, quote }: Accepted): NewTransaction {
       quoteId: quote.id,
       quoteExpiresAt: quote.expiresAt,
     },
-    partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: ip },
+    requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: ip },
     requestId: caller.requestId,
   }
 }

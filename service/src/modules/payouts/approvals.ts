@@ -18,14 +18,14 @@ export type Approvals = {
    * Approves a waiting payout. A repetition by the same caller returns the payout. Refuses: not_found,
    * approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval.
    */
-  readonly approve: (caller: Caller, id: string) => Promise<store.PayoutRow>
+  readonly approve: (caller: Caller, idOrReference: string) => Promise<store.PayoutRow>
   /**
    * The text that a person signs to approve a waiting payout, with what it shows. Refuses: not_found, approver_is_creator,
    * payout_not_awaiting_approval.
    */
-  readonly snapshot: (caller: Caller, id: string, asked: Asked) => Promise<Snapshot>
+  readonly snapshot: (caller: Caller, idOrReference: string, asked: Asked) => Promise<Snapshot>
   /** Cancels a waiting payout. Repetition and refusals as for `approve`. */
-  readonly reject: (caller: Caller, id: string, reason: string) => Promise<store.PayoutRow>
+  readonly reject: (caller: Caller, idOrReference: string, reason: string) => Promise<store.PayoutRow>
 }
 
 /** The page that asks for an approval: its nonce, and until when it can be answered. */
@@ -49,23 +49,23 @@ type Requested = Pick<Approval, 'requestedBy' | 'requestedName'>
 /** A salt of a payee's digest. */
 export const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
 
-type Get = (partnerId: string, id: string) => Promise<store.PayoutRow>
+type Get = (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
 
 export function createApprovals({ db, clock, access, life }: PayoutsDeps, get: Get): Approvals {
   const requireOtherMaker = createMakerCheck(access, db)
   const decide = async (
     caller: Caller,
-    id: string,
+    idOrReference: string,
     decision: 'approved' | 'rejected',
-    move: () => Promise<boolean>,
+    move: (id: string) => Promise<boolean>,
   ): Promise<store.PayoutRow> => {
     const { partnerId, serviceAccountId } = caller
-    await get(partnerId, id)
+    const { id } = await get(partnerId, idOrReference)
     const approval = await approvalById(db, partnerId, id)
     if (approval?.decision === null) requireSecondPerson(caller, approval)
     if (approval?.decision === null && decision === 'approved') await requireOtherMaker(caller, approval)
     if (approval?.decision === null && decision === 'approved') requirePasskey(caller, approval)
-    const isMoved = approval !== undefined && (await move())
+    const isMoved = approval !== undefined && (await move(id))
     const payout = await get(partnerId, id)
     if (isMoved) return payout
     const made = await approvalById(db, partnerId, id)
@@ -75,9 +75,10 @@ export function createApprovals({ db, clock, access, life }: PayoutsDeps, get: G
   const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
   return {
     snapshot: createSnapshot({ db, clock, access }, get),
-    approve: (caller, id) => decide(caller, id, 'approved', () => life.approve(caller.partnerId, id, byOf(caller))),
-    reject: (caller, id, reason) =>
-      decide(caller, id, 'rejected', () => life.decline(caller.partnerId, id, byOf(caller), reason)),
+    approve: (caller, idOrReference) =>
+      decide(caller, idOrReference, 'approved', (id) => life.approve(caller.partnerId, id, byOf(caller))),
+    reject: (caller, idOrReference, reason) =>
+      decide(caller, idOrReference, 'rejected', (id) => life.decline(caller.partnerId, id, byOf(caller), reason)),
     decisionsOf: async (partnerId, payouts) => {
       const ids = payouts.filter(({ approvalExpiresAt }) => approvalExpiresAt !== null).map((each) => each.id)
       const rows = ids.length === 0 ? [] : await decisionsOf(db, partnerId, ids)
@@ -88,9 +89,10 @@ export function createApprovals({ db, clock, access, life }: PayoutsDeps, get: G
 
 const createSnapshot =
   ({ db, clock, access }: Pick<PayoutsDeps, 'db' | 'clock' | 'access'>, get: Get): Approvals['snapshot'] =>
-  async (caller, id, { nonce, expiresAt }) => {
+  async (caller, idOrReference, { nonce, expiresAt }) => {
     const { partnerId, serviceAccountId: approverId } = caller
-    const payout = await get(partnerId, id)
+    const payout = await get(partnerId, idOrReference)
+    const { id } = payout
     const approval = await approvalById(db, partnerId, id)
     if (approval?.decision !== null) throw new Refusal('payout_not_awaiting_approval', whyNot(payout, approval))
     requireSecondPerson(caller, approval)

@@ -68,6 +68,7 @@ function toAnswer(
     },
     headers: {
       location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
+      'payout-id': payout.id,
       ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
     },
   }
@@ -95,6 +96,7 @@ export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undef
     id: payout.id,
     ...documented(payout),
     ...soldFor(payout),
+    ...(payout.remittance === null ? {} : { userReference: payout.remittance }),
     ...(payout.feeAmount === null
       ? {}
       : { fee: writeAmount(payout.feeAmount, payout.soldCurrency ?? payout.currency) }),

@@ -55,12 +55,16 @@ test('a taken reference still reaches the beneficiary, and the transaction gets 
   const { payout } = await pay(service, partner, '1.00', { reference: 'Rent' })
   assert.match(payout.reference, /^txn_/)
   assert.equal(payout.remittance, 'Rent')
+  const both = [payout.reference, 'Rent']
   assert.equal((await service.transactions.get(partner.partnerId, payout.reference)).row.userReference, 'Rent')
   const { data } = await service.transactions.list(partner.partnerId, { userReference: 'Rent' })
   assert.deepEqual(
     data.map(({ row }) => row.reference),
-    [payout.reference],
+    both,
   )
+  const payouts = async (reference: string) =>
+    (await service.payouts.list(partner.partnerId, { reference })).data.map((row) => row.reference)
+  assert.deepEqual([await payouts('Rent'), await payouts(payout.reference)], [both, [payout.reference]])
 })
 
 test('each refusal names its field and writes nothing', async () => {

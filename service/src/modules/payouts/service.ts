@@ -13,7 +13,7 @@ import {
   readTime,
   Refusal,
 } from '../../api/index.ts'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import { type Currency, isUuid, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress, type Tx } from '../../postgres/index.ts'
 import { worst } from '../../screening/index.ts'
@@ -77,8 +77,10 @@ export type Payouts = {
   readonly byIds: typeof reads.payoutsByIds
   /** The payout that a request with this key has made. */
   readonly byKey: (tx: Tx, key: store.PayoutKey) => Promise<store.PayoutRow | undefined>
-  /** Refuses: not_found. */
-  readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
+  /** A payout by its id or its reference. A text in the form of an id is an id first. Refuses: not_found. */
+  readonly get: (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
+  /** The payout that `get` returns, read in the caller's transaction. Refuses: not_found. */
+  readonly named: (tx: Tx, partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
   /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
@@ -87,12 +89,12 @@ export type Payouts = {
   readonly find: Find
   readonly retry: Retry
   /** The verification of payee that preceded a payout. Refuses: not_found (the payout, or no verification before it). */
-  readonly verificationOf: (partnerId: string, id: string) => Promise<VerificationRow>
+  readonly verificationOf: (partnerId: string, idOrReference: string) => Promise<VerificationRow>
   /**
    * Cancels a payout that is Pending or PendingApproval. A repetition returns the payout. Refuses: not_found,
    * payout_not_cancellable.
    */
-  readonly cancel: (partnerId: string, id: string, by?: Person) => Promise<store.PayoutRow>
+  readonly cancel: (partnerId: string, idOrReference: string, by?: Person) => Promise<store.PayoutRow>
 } & Approvals &
   BulkApprovals
 
@@ -130,11 +132,14 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, customers, beneficiaries } = deps
   const submit = createSubmit(deps)
   const preview = createPreview(deps)
-  const get: Payouts['get'] = async (partnerId, id) => {
-    const row = await store.payoutById(db, partnerId, id)
-    if (!row) throw notFound('payout')
+  const named: Payouts['named'] = async (tx, partnerId, name) => {
+    const row =
+      (isUuid(name) ? await store.payoutById(tx, partnerId, name) : undefined) ??
+      (await payoutByReference(deps, tx, partnerId, name))
+    if (row === undefined) throw notFound('payout')
     return row
   }
+  const get: Payouts['get'] = (partnerId, name) => named(db, partnerId, name)
   return {
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
@@ -162,13 +167,14 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     // One partner, operation and key: the statement finds no other.
     byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
     get,
+    named,
     list: createList(deps),
     waitingApprovals: createWaitingApprovals(deps),
     find: createFind(deps),
     retry: createRetry(deps),
     // A payout stores no reference to its verification.
-    verificationOf: async (partnerId, id) => {
-      const { creditorName: name, creditorAccount: iban, createdAt } = await get(partnerId, id)
+    verificationOf: async (partnerId, idOrReference) => {
+      const { creditorName: name, creditorAccount: iban, createdAt } = await get(partnerId, idOrReference)
       const row = await beneficiaries.evidenceFor(db, partnerId, { name, iban }, createdAt)
       if (row === undefined) throw notFound('verification')
       return row
@@ -181,8 +187,9 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
 
 const createCancel =
   ({ screening, life }: PayoutsDeps, get: Payouts['get']): Payouts['cancel'] =>
-  async (partnerId, id, by) => {
-    const asked = await get(partnerId, id)
+  async (partnerId, idOrReference, by) => {
+    const asked = await get(partnerId, idOrReference)
+    const { id } = asked
     const holds = partiesOf(asked).map(await screening.holdsOf(partiesOf(asked)))
     // The money of a listed party stays reserved until staff decide. The refusal does not say why.
     const isFrozen = asked.status === 'Pending' && worst(holds) === 'confirmed'
@@ -201,8 +208,7 @@ const createList =
     const request = cursors.read(list, query)
     const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
     if (customerId === undefined) return cursors.page(list, request, [])
-    const reference = query.reference === undefined ? null : await findReference(deps, partnerId, query.reference)
-    if (reference === undefined) return cursors.page(list, request, [])
+    const reference = query.reference === undefined ? null : await nameOf(deps, db, partnerId, query.reference)
     const filter = {
       status: query.status ?? null,
       beneficiaryId: query.beneficiaryId ?? null,
@@ -232,15 +238,22 @@ function toCall(
   return { caller, nonce, operation, idempotencyKey, requestFingerprint, amount, currency, reference, ip, payee }
 }
 
-/** Undefined if no transaction has the reference. */
-async function findReference({ transactions }: PayoutsDeps, partnerId: string, text: string) {
-  try {
-    const { endToEndId } = (await transactions.get(partnerId, text)).row
-    return endToEndId === null ? undefined : { text, endToEndId }
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
+/** Payouts have no index by their references: they are found by the end-to-end id of the transaction. */
+const nameOf = async ({ transactions }: PayoutsDeps, tx: Tx, partnerId: string, text: string) => ({
+  text,
+  endToEndId: (await transactions.find(tx, partnerId, text))?.endToEndId ?? null,
+})
+
+async function payoutByReference(
+  deps: PayoutsDeps,
+  tx: Tx,
+  partnerId: string,
+  reference: string,
+): Promise<store.PayoutRow | undefined> {
+  const { endToEndId } = await nameOf(deps, tx, partnerId, reference)
+  if (endToEndId === null) return undefined
+  const known = { ids: [], endToEndIds: [endToEndId], references: [reference] }
+  return (await store.payoutsKnownAs(tx, partnerId, known)).find((row) => row.reference === reference)
 }
 
 /** Submits a call to the batches of payouts. Refuses: request_in_progress, and what the batch refuses. */

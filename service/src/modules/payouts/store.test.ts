@@ -20,10 +20,10 @@ before(async () => {
   await db.run(sql`
     insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference,
       reserve_id, customer_id, amount, currency, creditor_name, creditor_account, creditor_country, rail, end_to_end_id,
-      ip_address, status, created_at, updated_at)
+      ip_address, remittance, status, created_at, updated_at)
     select ${partnerId}::uuid, payout.id, 'createFiatPayout', 'k' || number, '', payout.id, 'r' || number, payout.id,
       case when number % 5000 = 7 then ${customerId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end, 100,
-      case when number % 5000 = 9 then 'GBP' else 'EUR' end, 'Grace Hopper', '', 'DE', 'Sepa', 'e' || number, '', 'Completed',
+      case when number % 5000 = 9 then 'GBP' else 'EUR' end, 'Grace Hopper', '', 'DE', 'Sepa', 'e' || number, '', case when number % 4 = 1 then 'r2' else 'r' || number end, 'Completed',
       ${start}::timestamptz + number * interval '1 second', ${start}::timestamptz
     from generate_series(1, ${rows}::integer) as series (number)
     cross join lateral (select ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid) as payout (id)`)
@@ -63,6 +63,9 @@ const references = async (filter: Partial<PayoutFilter>) =>
 const filters: readonly Partial<PayoutFilter>[] = [
   { status: 'Pending' },
   { reference: { text: 'r7', endToEndId: 'e7' } },
+  { reference: { text: 'r2', endToEndId: 'e2' } },
+  { reference: { text: 'r2', endToEndId: 'e2' }, createdTo: time(rows / 2) },
+  { reference: { text: 'absent', endToEndId: null } },
   { customerId },
   { customerId: newId() },
   { currency: 'GBP' },
@@ -81,6 +84,9 @@ for (const filter of filters)
 
 test('each filter finds its payouts, newest first', async () => {
   assert.deepEqual(await references({ reference: { text: 'r7', endToEndId: 'e7' } }), ['r7'])
+  const used = { text: 'r2', endToEndId: 'e2' }
+  assert.deepEqual(await references({ reference: used, createdTo: time(10) }), ['r9', 'r5', 'r2', 'r1'])
+  assert.deepEqual(await references({ reference: { text: 'absent', endToEndId: null } }), [])
   assert.deepEqual(await references({ customerId }), ['r15007', 'r10007', 'r5007', 'r7'])
   assert.deepEqual(await references({ currency: 'GBP', createdTo: time(10_009) }), ['r5009', 'r9'])
   assert.deepEqual(await references({ createdFrom: time(10), createdTo: time(13) }), ['r12', 'r11', 'r10'])

@@ -304,8 +304,8 @@ export type PayoutFilter = {
   readonly beneficiaryId: string | null
   readonly customerId: string | null
   readonly currency: string | null
-  /** The reference, with the end-to-end id of its transaction, by which payouts are indexed. */
-  readonly reference: { readonly text: string; readonly endToEndId: string } | null
+  /** A reference, with the end-to-end id of its transaction, by which payouts are indexed. Null: no transaction has it. */
+  readonly reference: { readonly text: string; readonly endToEndId: string | null } | null
   readonly idempotencyKey: string | null
   readonly createdFrom: Date | null
   readonly createdTo: Date | null
@@ -326,21 +326,31 @@ export function listPayouts(
     ? sql`and (created_at, id) < (select created_at, id from payouts.payouts
         where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
-  return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */
-    select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId}
+  const order = byTime ? sql`created_at desc, id desc` : sql`id desc`
+  const [first = noSql, ...others] = namingsOf(reference).map(
+    (named) => sql`from payouts.payouts where partner_id = ${partnerId} ${named}
     ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}
     ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
     ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
     ${currency === null ? noSql : sql`and currency = ${currency}`}
-    ${
-      reference === null
-        ? noSql
-        : sql`and (end_to_end_id = ${reference.endToEndId} or partner_end_to_end_id = ${reference.endToEndId})
-      and reference = ${reference.text}`
-    }
     ${idempotencyKey === null ? noSql : sql`and operation = any(${payoutOperations}::text[]) and idempotency_key = ${idempotencyKey}`}
     ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
     ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
-    order by ${byTime ? sql`created_at desc, id desc` : sql`id desc`} limit ${rowsMax}`)
+    order by ${order} limit ${rowsMax}`,
+  )
+  const more = others.reduce((all, page) => sql`${all} union all (select ${payoutColumns} ${page})`, noSql)
+  return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */
+    select named.* from ((select ${payoutColumns} ${first}) ${more}) as named
+    order by ${order} limit ${rowsMax}`)
+}
+
+/** A payout is named by its reference, and by what the partner said if that is another text. Each has an index. */
+function namingsOf(reference: PayoutFilter['reference']): readonly Sql[] {
+  if (reference === null) return [noSql]
+  const { text, endToEndId } = reference
+  const byText = sql`and remittance <> reference and remittance = ${text}`
+  if (endToEndId === null) return [byText]
+  const byReference = sql`and (end_to_end_id = ${endToEndId} or partner_end_to_end_id = ${endToEndId}) and reference = ${text}`
+  return [byReference, byText]
 }

@@ -127,7 +127,7 @@ function toTransaction(
     endToEndId: call.endToEndId ?? made.endToEndId,
     idempotencyKey,
     creditor: partyOf({ ...creditor, currency }),
-    partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
+    requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
     requestId: caller.requestId,
     ...(beneficiary === null ? {} : { beneficiary }),
     ...(call.originatingReference === undefined ? {} : { originatingReference: call.originatingReference }),

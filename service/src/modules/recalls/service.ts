@@ -64,7 +64,7 @@ export type Recalls = {
 export type RecallsDeps = AdvanceDeps & {
   readonly db: Database
   readonly log: Log
-  readonly payouts: Pick<Payouts, 'get'>
+  readonly payouts: Pick<Payouts, 'get' | 'named'>
   /** Reports whether the bank of a connector takes recalls. */
   readonly canRecall: (connector: string) => boolean
 }
@@ -76,8 +76,8 @@ export function createRecalls(deps: RecallsDeps): Recalls {
   const { db, payouts } = deps
   const advance = createAdvanceRecalls(deps)
   const list = async (partnerId: string, payoutId: string) => {
-    await payouts.get(partnerId, payoutId)
-    return store.recallsOfPayout(db, partnerId, payoutId.toLowerCase())
+    const { id } = await payouts.get(partnerId, payoutId)
+    return store.recallsOfPayout(db, partnerId, id)
   }
   return {
     create: createRequest(deps),
@@ -142,11 +142,12 @@ async function move(
 }
 
 /** Locks the payout, so that requests wait for each other, and for a return of the money. */
-function createRequest({ db, clock, eventOutbox, transactions, canRecall }: RecallsDeps): Recalls['create'] {
+function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecall }: RecallsDeps): Recalls['create'] {
   return (caller, payoutId, { reason, text }, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
       const { partnerId, serviceAccountId: requestedBy, name: requestedName } = caller
-      const [payout] = await lockPayouts(tx, [{ partnerId, id: payoutId }])
+      const { id } = await payouts.named(tx, partnerId, payoutId)
+      const [payout] = await lockPayouts(tx, [{ partnerId, id }])
       if (payout === undefined) throw notFound('payout')
       const before = await store.recallsOfPayout(tx, partnerId, payout.id)
       const now = clock.now()

@@ -165,8 +165,8 @@ test('the lines of a statement name the other side, its account, the end-to-end 
   assert.deepEqual(
     csv.filter(({ record }) => record === 'line').map((row) => names.map((name) => row[name])),
     [
-      [own, '', 'Grace Hopper', 'DE89370400440532013000'],
-      [own, '', '', ''],
+      [own, 'Rent', 'Grace Hopper', 'DE89370400440532013000'],
+      [own, 'Rent', '', ''],
       ['A/1', 'Rent', 'Grace Hopper', 'DE89370400440532013000'],
       ["'=E", '', 'Ada <Lovelace>', 'NL91ABNA0417164300'],
       ['', '', '', ''],

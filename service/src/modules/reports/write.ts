@@ -3,7 +3,7 @@ import { after, type Clock, secondMs } from '../../kernel/index.ts'
 import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import type { Customer, Customers } from '../customers/index.ts'
+import { type Customers, nameOf } from '../customers/index.ts'
 import type { DocumentBrand } from '../../typesetting/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 import type { Content, Head } from './contents/content.ts'
@@ -24,7 +24,7 @@ export type WriteDeps = {
   readonly ledger: Ledger
   readonly cases: Pick<Cases, 'openAt'>
   readonly customers: Pick<Customers, 'find'>
-  readonly transactions: Pick<Transactions, 'asOf' | 'namesOf'>
+  readonly transactions: Pick<Transactions, 'asOf' | 'namesOf' | 'withUsers'>
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
   readonly brandOf: (partnerId: string) => Promise<DocumentBrand | undefined>
 }
@@ -94,6 +94,3 @@ async function contentOf(
       return reconciliation({ ...deps, reached }, partnerId, head)
   }
 }
-
-const nameOf = ({ kyc, partnerCustomerIdentifier, serviceId }: Customer): string =>
-  kyc.fullName ?? kyc.legalName ?? kyc.tradingName ?? partnerCustomerIdentifier ?? serviceId

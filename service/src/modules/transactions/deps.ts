@@ -12,7 +12,7 @@ export type TransactionsDeps = {
   readonly cursors: Cursors
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
-  readonly audit: Pick<Audit, 'append' | 'proof' | 'requestOf'>
+  readonly audit: Pick<Audit, 'append' | 'proof' | 'makerOf'>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number
 }

@@ -20,4 +20,4 @@ export {
 export * as patterns from './store-patterns.ts'
 export type { Movement, Place, Standing } from './store-patterns.ts'
 export type { WithdrawalSearch } from './store-lists.ts'
-export { type TransactionView } from './view.ts'
+export { type ShownTransaction, type TransactionView } from './view.ts'

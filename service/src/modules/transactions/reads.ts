@@ -9,7 +9,7 @@ import type { TransactionsDeps } from './deps.ts'
 import { readAmountRange, referencesWith, relationOf, writeChangePosition } from './rules.ts'
 import * as lists from './store-lists.ts'
 import * as store from './store.ts'
-import { type TransactionView, view } from './view.ts'
+import { type ShownTransaction, type TransactionView, view, withUsers } from './view.ts'
 
 type ListQuery = QueryOf<'listTransactions'>
 
@@ -22,11 +22,21 @@ export type Related = {
 export type Reads = {
   /** Refuses: not_found. */
   readonly get: (partnerId: string, reference: string) => Promise<TransactionView>
-  /** A transaction with the id of the request that created it, if one did. Refuses: not_found. */
+  /** Finds a transaction in the caller's transaction. */
+  readonly find: (tx: Tx, partnerId: string, reference: string) => Promise<store.TransactionRow | undefined>
+  /** Reads a transaction as `get` does, with its customer. Refuses: not_found. */
+  readonly getShown: (partnerId: string, reference: string) => Promise<ShownTransaction>
+  /** Adds their customers to the transactions of a page, by one statement. */
+  readonly withUsers: <V extends TransactionView>(views: readonly V[]) => Promise<readonly (V & ShownTransaction)[]>
+  /** A transaction with who created it, and by which request. Refuses: not_found. */
   readonly timeline: (
     partnerId: string,
     reference: string,
-  ) => Promise<{ readonly transaction: TransactionView; readonly requestId: string | undefined }>
+  ) => Promise<{
+    readonly transaction: TransactionView
+    /** Undefined: an earlier version created the transaction without a record. */
+    readonly maker: Awaited<ReturnType<Audit['makerOf']>>
+  }>
   /** Withdrawals that fit a search of the operator, newest first. */
   readonly withdrawalsLike: typeof lists.withdrawalsLike
   /** The audit records of the steps, under signed heads. Refuses: not_found. */
@@ -68,14 +78,28 @@ export function createReads(deps: TransactionsDeps): Reads {
     batchesMax: readsUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
   })
+  const addUser = createBatcher({
+    db: withoutTransaction(db),
+    work: (tx, views: readonly TransactionView[]) => withUsers(tx, deps.customers, views),
+    callsMax: readsPerBatchMax,
+    batchesMax: readsUnderWayMax,
+    partnerOf: ({ row }) => row.partnerId,
+  })
   const get = async (partnerId: string, reference: string) => view(await find({ partnerId, reference }))
   return {
+    find: async (tx, partnerId, reference) =>
+      (await store.transactionsByReference(tx, [{ partnerId, reference }])).find((row) => row.reference === reference),
+    getShown: async (partnerId, reference) => {
+      const transaction = await get(partnerId, reference)
+      return transaction.row.customerId === null ? { ...transaction, user: null } : addUser(transaction)
+    },
+    withUsers: (views) => withUsers(db, deps.customers, views),
     asOf: (filter) => createdTransactions(db, filter),
     get,
     timeline: async (partnerId, reference) => {
       const transaction = await get(partnerId, reference)
       // The record of an opening has the id of its transaction.
-      return { transaction, requestId: await deps.audit.requestOf(partnerId, transaction.id) }
+      return { transaction, maker: await deps.audit.makerOf(partnerId, transaction.id) }
     },
     withdrawalsLike: lists.withdrawalsLike,
     proof: async (partnerId, reference) => {

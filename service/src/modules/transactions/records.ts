@@ -38,7 +38,7 @@ export const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made 
 type Opening = {
   readonly steps: readonly TimelineStep[]
   readonly actor?: Actor
-  readonly partnerUser?: { readonly id: string; readonly name: string; readonly ipAddress: string }
+  readonly requestedBy?: { readonly id: string; readonly name: string; readonly ipAddress: string }
   readonly requestId?: string | undefined
 }
 
@@ -48,12 +48,12 @@ export const recordsOfOpenings = (
   openings: readonly Opening[],
 ): readonly NewRecord[] =>
   rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {
-    const { steps, actor = 'worker', partnerUser, requestId } = present(openings[index], 'each row has an opening')
-    const user = partnerUser && { id: partnerUser.id, name: partnerUser.name, ip: partnerUser.ipAddress }
+    const { steps, actor = 'worker', requestedBy, requestId } = present(openings[index], 'each row has an opening')
+    const maker = requestedBy && { id: requestedBy.id, name: requestedBy.name, ip: requestedBy.ipAddress }
     return {
       partnerId,
       id,
-      actor: { kind: actor, ...user },
+      actor: { kind: actor, ...maker },
       action,
       subject: { reference },
       details: { steps, status, type, amount: amountText(amount, currency), currency },

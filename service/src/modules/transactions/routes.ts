@@ -1,13 +1,13 @@
 /** Operation id -> service call and shape. */
 import { ownJson, type ResponseOf } from '@partner-payments/wire'
-import { type Handlers, pageOf, readTime } from '../../api/index.ts'
+import { type Handlers, readTime } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
 import type { Changes } from './changes.ts'
 import type { Reads, Related } from './reads.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
-import type { TransactionView } from './view.ts'
+import type { ShownTransaction, TransactionView } from './view.ts'
 
 export function transactionsRoutes(transactions: Transactions): Handlers<'transactions'> {
   return {
@@ -17,10 +17,10 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
         ...(updatedSince === undefined ? {} : { since: readTime(updatedSince) }),
       })
       const file = { mediaType: 'application/jsonl', fileName: 'transactions.jsonl' }
-      return { body: undefined, stream: { ...file, read: () => linesOf(pages()), closed } }
+      return { body: undefined, stream: { ...file, read: () => linesOf(transactions, pages()), closed } }
     },
     getTransaction: async ({ caller, params }) => ({
-      body: toTransaction(await transactions.get(caller.partnerId, params.reference)),
+      body: toTransaction(await transactions.getShown(caller.partnerId, params.reference)),
     }),
     listRelatedTransactions: async ({ caller, params }) => ({
       body: toRelated(await transactions.related(caller.partnerId, params.reference)),
@@ -31,16 +31,22 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
     getTransactionTimeline: async ({ caller, params }) => ({
       body: toTimeline(await transactions.timeline(caller.partnerId, params.reference)),
     }),
-    listTransactions: async ({ caller, query }) =>
-      pageOf(await transactions.list(caller.partnerId, query), toTransaction),
+    listTransactions: async ({ caller, query }) => {
+      const page = await transactions.list(caller.partnerId, query)
+      return { body: { ...page, data: (await transactions.withUsers(page.data)).map(toTransaction) } }
+    },
   }
 }
 
 /** One page at once: a part of the stream is what one statement has read. */
-async function* linesOf(pages: ReturnType<Changes['pages']>): AsyncGenerator<Uint8Array> {
+async function* linesOf(
+  { withUsers }: Pick<Reads, 'withUsers'>,
+  pages: ReturnType<Changes['pages']>,
+): AsyncGenerator<Uint8Array> {
   for await (const page of pages) {
-    const lines = page.map(({ cursor, transaction }) =>
-      JSON.stringify({ cursor, transaction: toTransaction(transaction) }),
+    const transactions = await withUsers(page.map(({ transaction }) => transaction))
+    const lines = transactions.map((transaction, index) =>
+      JSON.stringify({ cursor: page[index]?.cursor, transaction: toTransaction(transaction) }),
     )
     yield Buffer.from(`${lines.join('\n')}\n`)
   }
@@ -54,6 +60,7 @@ function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTr
     data: related.map(({ relation, transaction: { row: other, timeline } }) => ({
       relation,
       reference: other.reference,
+      ...(other.userReference === null ? {} : { userReference: other.userReference }),
       type: other.type,
       direction: other.direction,
       amount: writeAmount(other.amount, other.currency),
@@ -85,12 +92,15 @@ const toProof = ({
 /** The place of a step in the timeline never changes, because steps are only added. */
 function toTimeline({
   transaction: { row, timeline },
-  requestId,
+  maker: { requestId, actor: requester } = { actor: { kind: 'worker' } },
 }: Awaited<ReturnType<Reads['timeline']>>): ResponseOf<'getTransactionTimeline'> {
   return {
     reference: row.reference,
     status: row.status,
     ...(requestId === undefined ? {} : { requestId }),
+    ...(requester.kind === 'partner' && requester.id !== undefined
+      ? { requestedBy: { id: requester.id, name: requester.name ?? '' } }
+      : {}),
     data: timeline.map(({ step, status, createdAt, actor, reason, bankText, recallId }, index) => ({
       sequence: index + 1,
       step,
@@ -109,7 +119,7 @@ const newest = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 
 /** A null field is absent. Without an exchange `userAmount` equals `amount`, and there is no quote. */
-export function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTransaction'> {
+export function toTransaction({ row, timeline, user }: ShownTransaction): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
   const { userAmount, userCurrency } = row
   const hasFx = userAmount !== null && userCurrency !== null
@@ -143,7 +153,7 @@ export function toTransaction({ row, timeline }: TransactionView): ResponseOf<'g
       transactionHash: row.transactionHash,
       creditorDetails: read(row.creditor),
       debtorDetails: read(row.debtor),
-      partnerUser: read(row.partnerUser),
+      partnerUser: user,
     }),
     timeline: timeline.map(({ createdAt, status, step }) => ({ createdAt, status, step })),
   }

@@ -46,10 +46,7 @@ export type Party = {
 
 export type NewTransaction = {
   readonly partnerId: string
-  /**
-   * The reference that the partner requested. The transaction gets it if it is free, and otherwise keeps it as
-   * `userReference`.
-   */
+  /** The reference that the partner requested: always the `userReference`, and the reference if it is free. */
   readonly reference: string | null
   readonly amount: Minor
   readonly currency: Currency
@@ -70,12 +67,17 @@ export type NewTransaction = {
   readonly originatingReference?: string
   readonly creditor?: Party
   readonly debtor?: Party
-  readonly partnerUser?: { readonly id: string; readonly name: string; readonly ipAddress: string }
+  /** The caller of the request, for the audit log. */
+  readonly requestedBy?: Requester
+  /** The address from which the customer acts. Default: the one of the request. */
+  readonly userIpAddress?: string
   /** Id of the request that causes the transaction. */
   readonly requestId?: string | undefined
   readonly exchange?: Exchange
   readonly transactionHash?: string
 }
+
+export type Requester = { readonly id: string; readonly name: string; readonly ipAddress: string }
 
 /**
  * Amount that the customer pays or receives in another currency than `currency`, and the quote of the exchange with
@@ -146,6 +148,8 @@ export type Move = store.TransactionKey &
   Cause & {
     readonly steps: readonly TimelineStep[]
     readonly transactionHash?: string
+    /** The address from which the customer acts, once it is known. */
+    readonly userIpAddress?: string
     readonly conclusion?: Conclusion
   }
 export type Conclusion = Omit<ConclusionRequest, 'steps' | keyof Cause>
@@ -235,7 +239,7 @@ function toRows(
     const key = partnerKey(partnerId, reference)
     if (taken.has(key)) return { ...row, reference: ownReference(), userReference: reference }
     taken.add(key)
-    return { ...row, reference }
+    return { ...row, reference, userReference: reference }
   })
 }
 
@@ -285,7 +289,7 @@ function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transa
 }
 
 function toStoreMove(
-  { partnerId, id, steps, transactionHash, conclusion, ...cause }: Move,
+  { partnerId, id, steps, transactionHash, userIpAddress, conclusion, ...cause }: Move,
   now: Date,
   record: string,
 ): store.TransactionMove {
@@ -298,6 +302,7 @@ function toStoreMove(
     errorKey,
     debtor: json(debtor),
     transactionHash: transactionHash ?? null,
+    partnerUser: userIp(userIpAddress),
     entries: entries(steps, status, now, cause, rowMark),
     record,
     updatedAt: now,
@@ -305,6 +310,8 @@ function toStoreMove(
 }
 
 const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
+/** The rest of the partner's user is read with its customer, so that it is stored once and erased once. */
+const userIp = (ipAddress = '') => (ipAddress === '' ? null : JSON.stringify({ ipAddress }))
 const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
 const entries = (
   steps: readonly TimelineStep[],
@@ -329,6 +336,7 @@ const entries = (
 
 function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRow, 'reference'> {
   const id = newId()
+  const ipAddress = transaction.userIpAddress ?? transaction.requestedBy?.ipAddress
   return {
     partnerId: transaction.partnerId,
     id,
@@ -354,7 +362,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     originatingReference: transaction.originatingReference ?? null,
     creditor: json(transaction.creditor),
     debtor: json(transaction.debtor),
-    partnerUser: json(transaction.partnerUser),
+    partnerUser: transaction.customerId === null ? null : userIp(ipAddress),
     userAmount: transaction.exchange?.userAmount ?? null,
     userCurrency: transaction.exchange?.userCurrency ?? null,
     fxQuoteExpiresAt: transaction.exchange?.quoteExpiresAt ?? null,

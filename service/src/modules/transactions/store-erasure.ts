@@ -1,4 +1,5 @@
 /** The SQL by which an erasure of a customer reads and writes its transactions. */
+import { ownJson } from '@partner-payments/wire'
 import { erasePersonal, type PersonalColumns, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { TimelineEntry } from './store.ts'
 
@@ -44,7 +45,7 @@ export function transactionsOf(
 const details: PersonalColumns = {
   table: 'transactions.transactions',
   by: 'id',
-  erased: { website_reference: null, beneficiary_alias: null },
+  erased: { website_reference: null, beneficiary_alias: null, partner_user: null },
 }
 const all: PersonalColumns = {
   ...details,
@@ -62,7 +63,7 @@ function lockBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promi
 
 /** The words of a bank about a step may name a person. */
 async function eraseBankText(tx: Tx, partnerId: string, { id, timeline }: Told): Promise<void> {
-  const entries = JSON.parse(timeline) as readonly TimelineEntry[]
+  const entries = ownJson<readonly TimelineEntry[]>(timeline)
   const kept = JSON.stringify(entries.map(({ bankText: _erased, ...entry }) => entry))
   await tx.run(sql`/* transactions.eraseBankText */
     update transactions.transactions set timeline = ${kept}::jsonb where partner_id = ${partnerId} and id = ${id}`)

@@ -52,17 +52,46 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.beneficiaryId === null ? noSql : sql`and beneficiary_id = ${filter.beneficiaryId}`}
     ${filter.idempotencyKey === null ? noSql : sql`and idempotency_key = ${filter.idempotencyKey}`}
     ${filter.endToEndId === null ? noSql : sql`and end_to_end_id = ${filter.endToEndId}`}
-    ${filter.userReference === null ? noSql : sql`and user_reference = ${filter.userReference}`}
+    ${filter.userReference === null ? noSql : sql`and (reference = ${filter.userReference} or user_reference = ${filter.userReference})`}
     ${filter.currency === null ? noSql : sql`and currency = ${filter.currency}`}
     ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
     ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
-    ${filter.references === null ? noSql : inRange(filter.references)}
+    ${filter.references === null ? noSql : sql`and (${inRange(ofService, filter.references)} or ${inRange(ofPartner, filter.references)})`}
     ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
     ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
 
-/** The operators of `text_pattern_ops` compare code points, as the unique index of references does. */
-const inRange = ({ from, before }: ReferenceRange): Sql =>
-  sql`and reference ~>=~ ${from} ${before === null ? noSql : sql`and reference ~<~ ${before}`}`
+const ofService = sql`reference`
+const ofPartner = sql`user_reference`
+/** The operators of `text_pattern_ops` compare code points, as the indexes of references do. */
+const inRange = (text: Sql, { from, before }: ReferenceRange): Sql =>
+  sql`(${text} ~>=~ ${from} ${before === null ? noSql : sql`and ${text} ~<~ ${before}`})`
+
+/** The column in which a filter by reference finds a transaction, and the condition by which an index has its order. */
+type Naming = { readonly text: Sql; readonly condition: Sql }
+
+/**
+ * A payment is named by its reference, or by what the partner said if that is another text. Each has an index of its own,
+ * which is read in the order of the list: a text that a partner uses for everything costs no more than another one.
+ */
+function namingsOf({
+  userReference,
+  references,
+}: Pick<TransactionFilter, 'userReference' | 'references'>): readonly Naming[] {
+  const differs = sql`and user_reference <> reference`
+  if (userReference !== null)
+    return [
+      { text: ofService, condition: sql`and reference = ${userReference}` },
+      { text: ofPartner, condition: sql`${differs} and user_reference = ${userReference}` },
+    ]
+  if (references === null) return [{ text: ofService, condition: noSql }]
+  return [
+    { text: ofService, condition: sql`and ${inRange(ofService, references)}` },
+    {
+      text: ofPartner,
+      condition: sql`${differs} and ${inRange(ofPartner, references)} and not ${inRange(ofService, references)}`,
+    },
+  ]
+}
 
 /**
  * The order of a list: that of the index for the filter which is a range; an equality has its own index by id. The
@@ -70,16 +99,14 @@ const inRange = ({ from, before }: ReferenceRange): Sql =>
  */
 function orderOf({ createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
-  if (createdFrom !== null || createdTo !== null)
-    return { by: sql`created_at desc, id desc`, position: sql`created_at, id`, behind: sql`<` }
-  if (references !== null) return { by: sql`reference using ~<~`, position: sql`reference`, behind: sql`~>~` }
-  if (amountMin !== null || amountMax !== null)
-    return { by: sql`amount desc, id desc`, position: sql`amount, id`, behind: sql`<` }
-  return undefined
+  if (createdFrom !== null || createdTo !== null) return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
+  if (references !== null) return undefined
+  if (amountMin !== null || amountMax !== null) return { by: sql`amount desc, id desc`, key: sql`amount, id` }
+  return { by: sql`id desc`, key: sql`id` }
 }
 
 /** A page of a list. Unprepared: which index is best depends on the values of the filters. */
-export function listTransactions(
+export async function listTransactions(
   tx: Tx,
   partnerId: string,
   filter: TransactionFilter,
@@ -87,18 +114,29 @@ export function listTransactions(
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
   const order = orderOf(filter)
-  const behind =
-    order === undefined
-      ? sql`and id < ${afterId}`
-      : sql`and (${order.position}) ${order.behind} (select ${order.position}
-        from transactions.transactions where partner_id = ${partnerId} and id = ${afterId})`
+  const found = filter.references === null ? ofService : foundBy(filter.references)
+  const last = sql`from transactions.transactions where partner_id = ${partnerId} and id = ${afterId}`
+  const [first, ...others] = namingsOf(filter).map(({ text, condition }) => {
+    const behind = order
+      ? sql`and (${order.key}) < (select ${order.key} ${last})`
+      : sql`and ${text} ~>=~ (select ${found} ${last}) and (${text} ~>~ (select ${found} ${last}) or id > ${afterId})`
+    return sql`${text} as found_by from transactions.transactions where partner_id = ${partnerId}
+      ${afterId === null ? noSql : behind} ${conditionsOf(filter)} ${condition}
+      order by ${order?.by ?? sql`${text} using ~<~, id`} limit ${rowsMax}`
+  })
   return tx.rows<TransactionRow>(
     unprepared(sql`/* transactions.listTransactions */
-      select ${columns} from transactions.transactions where partner_id = ${partnerId}
-      ${afterId === null ? noSql : behind} ${conditionsOf(filter)}
-      order by ${order?.by ?? sql`id desc`} limit ${rowsMax}`),
+      select ${columns} from ((select ${columns}, ${first ?? noSql}) ${andPages(others, sql`${columns}, `)}) as named
+      order by ${order?.by ?? sql`found_by using ~<~, id`} limit ${rowsMax}`),
   )
 }
+
+const andPages = (pages: readonly Sql[], selected: Sql): Sql =>
+  pages.reduce((all, page) => sql`${all} union all (select ${selected} ${page})`, noSql)
+
+/** The text by which a prefix has found a row. */
+const foundBy = (references: ReferenceRange): Sql =>
+  sql`case when ${inRange(ofService, references)} then reference else user_reference end`
 
 /** Names and references of a payment in a statement. */
 export type PaymentNames = Pick<TransactionRow, 'reference' | 'endToEndId' | 'userReference'> & {
@@ -142,21 +180,26 @@ export type WithdrawalSearch = {
 }
 
 /** Withdrawals that fit a search, newest first. */
-export function withdrawalsLike(
+export async function withdrawalsLike(
   tx: Tx,
   partnerId: string,
   { reference, endToEndId, beneficiaryId, money, from, before }: WithdrawalSearch,
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
-  return tx.rows<TransactionRow>(
-    unprepared(sql`/* transactions.withdrawalsLike */
-      select ${columns} from transactions.transactions where partner_id = ${partnerId} and category = 'Withdrawal'
-      ${reference === null ? noSql : sql`and (reference = ${reference} or user_reference = ${reference})`}
+  const namings = namingsOf({ userReference: reference, references: null })
+  const [first, ...others] = namings.map(
+    ({ condition }) => sql`from transactions.transactions
+      where partner_id = ${partnerId} and category = 'Withdrawal' ${condition}
       ${endToEndId === undefined ? noSql : sql`and end_to_end_id = ${endToEndId}`}
       ${beneficiaryId === undefined ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
       ${money === null ? noSql : sql`and currency = ${money.currency} and amount = ${money.amount}`}
       ${from === null ? noSql : sql`and created_at >= ${from}`}
       ${before === null ? noSql : sql`and created_at < ${before}`}
+      order by id desc limit ${rowsMax}`,
+  )
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.withdrawalsLike */
+      select ${columns} from ((select ${columns} ${first ?? noSql}) ${andPages(others, columns)}) as named
       order by id desc limit ${rowsMax}`),
   )
 }

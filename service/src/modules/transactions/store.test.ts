@@ -31,7 +31,7 @@ before(async () => {
     select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'r' || number, number, 'EUR',
       'Withdrawal', 'Outward', 'Fiat', 'Partner', 'PartnerWithdraw', 'Completed',
       case when number = 7 then ${beneficiaryId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end,
-      'k' || number, 'e' || number, case when number % 100 = 0 then 'own' || number else 'u' || number end, 'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
+      'k' || number, 'e' || number, case when number % 100 = 0 then 'own' || number when number % 4 = 1 then 'Rent' else 'u' || number end, 'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
       ${start}::timestamptz + number * interval '1 second'
     from generate_series(1, ${rows}::integer) as series (number)`)
   await db.pool.query('analyze transactions.transactions')
@@ -72,6 +72,12 @@ const filters: readonly Partial<TransactionFilter>[] = [
   { rail: 'Swift' },
   { endToEndId: 'e7' },
   { userReference: 'u7' },
+  { userReference: 'r7' },
+  { userReference: 'Rent' },
+  { userReference: 'absent' },
+  { references: referencesWith('u1') },
+  { references: referencesWith('Ren') },
+  { references: referencesWith('Ren'), userReference: 'Rent' },
   { currency: 'GBP' },
   { currency: 'EUR', amountMin: 5n, amountMax: 9n },
   { currency: 'EUR', amountMin: 5n },
@@ -120,6 +126,18 @@ test('pages of a filter by time follow one another', async () => {
 test('pages of a prefix follow one another in the order of code points, and have every match once', async () => {
   const expected = Array.from({ length: rows }, (_, index) => `r${index + 1}`).filter((each) => each.startsWith('r19'))
   assert.deepEqual(await pagesOf({ ...none, references: referencesWith('r19') }), expected.toSorted())
+})
+
+test('pages of a text that a partner uses again have every payment once, also one with the text as its reference', async () => {
+  await db.run(sql`update transactions.transactions set reference = 'Rent'
+    where partner_id = ${partnerId} and id = ${positionOf(1)}::uuid`)
+  const expected = Array.from({ length: rows }, (_, index) => index + 1)
+    .filter((number) => number % 4 === 1)
+    .map((number) => (number === 1 ? 'Rent' : `r${number}`))
+  assert.deepEqual(await pagesOf({ ...none, userReference: 'Rent' }), expected.toReversed())
+  assert.deepEqual((await pagesOf({ ...none, references: referencesWith('Ren') })).toSorted(), expected.toSorted())
+  await db.run(sql`update transactions.transactions set reference = 'r1'
+    where partner_id = ${partnerId} and id = ${positionOf(1)}::uuid`)
 })
 
 test('pages of a range of amounts follow one another, the largest first', async () => {

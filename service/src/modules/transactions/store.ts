@@ -50,6 +50,7 @@ const types = {
   originatingReference: 'text?',
   creditor: 'json?',
   debtor: 'json?',
+  /** The `ipAddress` of the customer. Earlier versions stored the caller of the request, with its address. */
   partnerUser: 'json?',
   /** The money on the customer's side of an exchange. Null: no exchange; it equals `amount`. */
   userAmount: 'bigint?',
@@ -184,6 +185,8 @@ const moveTypes = {
   debtor: 'json?',
   /** Null keeps the hash. */
   transactionHash: 'text?',
+  /** Null keeps the address of the customer. */
+  partnerUser: 'json?',
   /** JSON of `TimelineEntry[]`, with `rowMark` for `record`. */
   entries: 'jsonb',
   /** The audit record of the steps. */
@@ -211,7 +214,7 @@ export type Moved = Pick<
 /** Most moves of a batch are alike. */
 const givenMoves = givenBy<TransactionMove>(
   moveTypes,
-  [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor'], ['transactionHash']],
+  [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor'], ['transactionHash', 'partnerUser']],
   { entries: 'record' },
 )
 
@@ -226,7 +229,8 @@ export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Pro
     unprepared(sql`/* transactions.moveTransactions */
     update transactions.transactions as stored set status = input.status, error_key = input.error_key,
       debtor = coalesce(input.debtor, stored.debtor),
-      transaction_hash = coalesce(input.transaction_hash, stored.transaction_hash), timeline = stored.timeline || input.entries,
+      transaction_hash = coalesce(input.transaction_hash, stored.transaction_hash),
+      partner_user = coalesce(input.partner_user, stored.partner_user), timeline = stored.timeline || input.entries,
       updated_at = greatest(stored.updated_at, input.updated_at)
     from (${givenMoves(moves)}) as input
     where ${ofPartners(partnerIds, sql`stored.partner_id`)} and stored.partner_id = input.partner_id

@@ -3,9 +3,9 @@ import {
   type EventName,
   eventNames,
   events,
-  isExtensionEvent,
   ownJson,
   type Static,
+  subscribedIn,
   type webhooks,
 } from '@partner-payments/wire'
 
@@ -23,7 +23,8 @@ function plainSchema(node: Json): Json {
 const describe = (name: EventName): Static<typeof webhooks.EventType> => ({
   name,
   description: events[name].firesWhen,
-  emitted: !isExtensionEvent(name),
+  emitted: subscribedIn(name) === 'events',
+  subscribedIn: subscribedIn(name),
   version: 2,
   // The conversion to text removes the functions and symbols of the schema library.
   properties: plainSchema(ownJson<Json>(JSON.stringify(events[name].data.properties))) as Record<string, unknown>,

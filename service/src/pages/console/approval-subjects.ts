@@ -4,7 +4,7 @@ import { type Caller, notFound } from '../../api/index.ts'
 import type { BeyondMaximum } from '../../modules/payout-controls/index.ts'
 import type { Approval } from './approval-page.ts'
 import { message, table, time } from './components.ts'
-import { inFours, money } from './lists.ts'
+import { inFours, money, referenceText, serviceReference } from './lists.ts'
 import { grouped } from './money.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -36,7 +36,10 @@ export const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
   see: async (view, caller, id, asked) => {
     const t = approvalTexts[view.language]
     const { payout, cause, ...seen } = await approvals.snapshot(caller, id, asked)
-    const { amount, currency, creditorName, creditorAccount, reference, approvalExpiresAt, createdAt } = payout
+    const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } =
+      payout
+    const named = { reference, userReference: remittance ?? undefined }
+    const signed = serviceReference(named)
     const sum = `${grouped(view.language, amountText(amount, currency))} ${currency}`
     return {
       ...seen,
@@ -45,7 +48,9 @@ export const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
         [t.amount, sum, 'sum'],
         [t.payee, creditorName],
         [t.account, inFours(creditorAccount), 'code'],
-        [t.reference, reference, 'code'],
+        [t.reference, referenceText(named), 'code'],
+        // The signature names the reference of the service.
+        ...(signed === undefined ? [] : [[t.serviceReference, signed, 'code'] as const]),
         [t.validUntil, time(view, approvalExpiresAt ?? createdAt)],
       ],
       ...(cause === 'payee' ? { more: message('warning', t.payeeMismatch) } : {}),

@@ -66,10 +66,18 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
     createdAt: at,
   }
   const party = { name: text, account: text, bank: text }
-  const names = ['endToEndId', 'userReference', 'idempotencyKey', 'description', 'hash', 'requestedBy'] as const
+  const names = ['endToEndId', 'idempotencyKey', 'description', 'hash', 'requestedBy'] as const
   const values = wholeQuery(transactionFilters, text)
   return [
-    ['transactions', transactionsPage(view, { rows: [{ ...row, party: text }], values, problems: values, pages })],
+    [
+      'transactions',
+      transactionsPage(view, {
+        rows: [{ ...row, userReference: text, party: text, customer: text }],
+        values,
+        problems: values,
+        pages,
+      }),
+    ],
     ['no transactions', transactionsPage(view, { rows: [], values: {}, problems: {}, pages: {} })],
     [
       'transaction',
@@ -79,6 +87,8 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
         eventsHref: href,
         request: { href, text, at },
         exchanged: amounts,
+        userReference: `own ${text}`,
+        customer: { name: text, href },
         texts: Object.fromEntries(names.map((name) => [name, text])) as Record<(typeof names)[number], string>,
         steps: [{ title: text, at, by: text, detail: text }],
         related: [{ ...row, relation: text }],

@@ -1,6 +1,7 @@
 /** Finds a payment, a payout, a customer, a payee or a request by what a person has at hand, by the filters that the lists of the API have indexes for. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
+import { referenceText } from './lists.ts'
 import { findPage, type Found } from './find-page.ts'
 import { callOf, queryText } from './payments-request.ts'
 import { page, type Person, type Routes, seeOther, uuid } from './request.ts'
@@ -16,8 +17,9 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
     const call = callOf(person, request)
     const payments = (query: Readonly<Record<string, string>>) =>
       operate('listTransactions', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
-        data.map(({ reference: name, amount, currency }): Found => ({
-          ...{ kind: 'transaction', href: `transactions/${encodeURIComponent(name)}`, name },
+        data.map(({ reference, userReference, amount, currency }): Found => ({
+          ...{ kind: 'transaction', href: `transactions/${encodeURIComponent(reference)}` },
+          name: referenceText({ reference, userReference }),
           ...{ amount: decimalText(amount), currency },
         })),
       )

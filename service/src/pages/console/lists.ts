@@ -128,6 +128,19 @@ export const accountText = ({ iban, sortCode, routingNumber, accountNumber, wall
 export const freeText = (text: string | undefined): Html | string =>
   text === undefined || text === '' ? '' : html`<span class="free">${text}</span>`
 
+/** A payment by the text that people know: what the partner said, else the reference that the service gave. */
+export const referenceText = ({
+  userReference,
+  reference,
+}: {
+  readonly userReference?: string | undefined
+  readonly reference: string
+}): string => userReference ?? reference
+
+/** The reference that the service gave, if people know the payment by another text. */
+export const serviceReference = (payment: Parameters<typeof referenceText>[0]): string | undefined =>
+  referenceText(payment) === payment.reference ? undefined : payment.reference
+
 export type Link = { readonly text: string; readonly href?: string | undefined }
 
 /** One text a line; a text with a page is a link to it. Undefined: there are none. */

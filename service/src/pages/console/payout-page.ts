@@ -1,7 +1,18 @@
 /** The page of one payout: sum and payee, what it waits for, what happened, and what a person may do now. */
 import { html, type Html } from '../html.ts'
 import { asking, message, time } from './components.ts'
-import { account, facts, identifier, money, rawJson, type Step, steps, strip } from './lists.ts'
+import {
+  account,
+  facts,
+  identifier,
+  money,
+  rawJson,
+  referenceText,
+  serviceReference,
+  type Step,
+  steps,
+  strip,
+} from './lists.ts'
 import { type Recalls, recallPart } from './payout-recalls.ts'
 import { payoutBadge, wordOf } from './payment-words.ts'
 import { type Problems } from './payments-request.ts'
@@ -11,6 +22,7 @@ import { type ConsoleView, shell } from './view.ts'
 type Payout = {
   readonly id: string
   readonly reference: string
+  readonly userReference?: string | undefined
   readonly amount: string
   readonly currency: string
   readonly fee?: string | undefined
@@ -57,7 +69,7 @@ export function payoutPage(view: ConsoleView, payout: Payout): string {
   const p = paymentTexts[view.language]
   const { amount, currency, payee, status, createdAt, problems, transactionHref } = payout
   return shell(view, {
-    title: `${p.payout} ${payout.reference}`,
+    title: `${p.payout} ${referenceText(payout)}`,
     problems,
     main: html`${outcome(view, payout)}
       <div class="heading">
@@ -101,10 +113,12 @@ function outcome({ language }: ConsoleView, { done, status }: Payout): Html | un
 
 function details(view: ConsoleView, payout: Payout): Html {
   const p = paymentTexts[view.language]
-  const { fee, feeCurrency, sold, errorKey, idempotencyKey, endToEndId, requestedBy, rail, reference, id } = payout
+  const { fee, feeCurrency, sold, errorKey, idempotencyKey, endToEndId, requestedBy, rail, id } = payout
+  const ours = serviceReference(payout)
   return facts([
     [p.failure, errorKey && wordOf(p.errorKey, errorKey)],
-    [p.reference, html`<span class="free">${reference}</span>`],
+    [p.reference, html`<span class="free">${referenceText(payout)}</span>`],
+    [p.serviceReference, ours && identifier(view, ours, p.serviceReference)],
     [p.fee, fee === undefined ? undefined : money(view, fee, feeCurrency)],
     [p.exchanged, sold && money(view, sold.amount, sold.currency)],
     [p.requestedBy, requestedBy],

@@ -80,7 +80,8 @@ function waitingRowOf(row: WaitingApproval): WaitingRow {
     const { payouts, createdAt, totals } = row
     return { ...common, kind: 'bulk', payouts, createdAt, totals: totals.map(moneyOf) }
   }
-  const { creditorName: payee, creditorAccount: payeeAccount, reference } = row.payout
+  const { creditorName: payee, creditorAccount: payeeAccount, remittance } = row.payout
+  const reference = remittance ?? row.payout.reference
   return { ...common, kind: 'payout', payee, payeeAccount, reference, totals: [moneyOf(row.payout)] }
 }
 
@@ -106,7 +107,7 @@ async function showOne(
     may('transactions:read') ? ifFound(operate('getTransactionTimeline', ofTransaction)) : undefined,
     hasSettled ? operate('listPayoutRecalls', { ...call, params: { id } }) : undefined,
   ])
-  const isOwn = transaction?.partnerUser?.id === user.id
+  const isOwn = timeline?.requestedBy?.id === user.id
   const isWaiting = raw.status === 'PendingApproval'
   const { beneficiaryId } = raw
   const shown = {
@@ -114,7 +115,7 @@ async function showOne(
     payeeHref:
       beneficiaryId !== undefined && may('beneficiaries:read') ? `${view.root}payees/${beneficiaryId}` : undefined,
     transactionHref: transaction && transactionHref(view, raw.reference),
-    requestedBy: transaction?.partnerUser?.name,
+    requestedBy: timeline?.requestedBy?.name,
     may: {
       cancel: may('payouts:write') && (isWaiting || raw.status === 'Pending'),
       approve: !isWaiting || !may('payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
@@ -183,8 +184,8 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
-const rowOf = ({ id, reference, status, currency, ...payout }: Payout) => ({
-  ...{ id, reference, status, currency },
+const rowOf = ({ id, reference, userReference, status, currency, ...payout }: Payout) => ({
+  ...{ id, reference, userReference, status, currency },
   payee: payout.beneficiaryName,
   payeeAccount: payout.beneficiaryAccount,
   amount: decimalText(payout.amount),

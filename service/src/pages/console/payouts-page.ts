@@ -3,7 +3,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { listPage, type Listed } from './list-page.ts'
 import { call, table, time } from './components.ts'
-import { account, freeText, money, optionsOf, pager, type Pages, tabs } from './lists.ts'
+import { account, freeText, money, optionsOf, pager, type Pages, referenceText, tabs } from './lists.ts'
 import { payoutBadge } from './payment-words.ts'
 import { bulkTexts } from './texts/bulk.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
@@ -16,6 +16,7 @@ export type PayoutTab = (typeof payoutTabs)[number]
 export type PayoutRow = {
   readonly id: string
   readonly reference: string
+  readonly userReference?: string | undefined
   readonly payee: string
   readonly payeeAccount: string
   readonly status: string
@@ -101,7 +102,7 @@ export function payoutsPage(
     cells: rows.map((row) => [
       html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
         <span class="soft">${account(view, row.payeeAccount)}</span>`,
-      freeText(row.reference),
+      freeText(referenceText(row)),
       payoutBadge(view, row.status),
       time(view, row.createdAt),
       money(view, row.amount, row.currency),

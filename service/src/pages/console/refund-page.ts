@@ -2,7 +2,7 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { field, hiddenField, table, time } from './components.ts'
-import { account, facts, freeText, money, moneyText, pager, type Pages, select } from './lists.ts'
+import { account, facts, freeText, money, moneyText, pager, type Pages, select, referenceText } from './lists.ts'
 import { payoutBadge, wordOf } from './payment-words.ts'
 import type { Problems, Values } from './payments-request.ts'
 import { checkoutTexts } from './texts/checkout.ts'
@@ -12,6 +12,7 @@ import { type ConsoleView, shell } from './view.ts'
 
 type RefundRow = {
   readonly reference: string
+  readonly userReference?: string | undefined
   readonly amount: string
   readonly currency: string
   readonly status: string
@@ -109,10 +110,10 @@ function refundTable(view: ConsoleView, rows: readonly RefundRow[]): Html {
   return table({
     caption: r.refunds,
     columns: [[p.reference, 'head'], p.status, p.created, r.reason, [p.amount, 'number']],
-    rows: rows.map(({ reference, amount, currency, status, reason, errorKey, createdAt, payoutHref }) => [
+    rows: rows.map(({ amount, currency, status, reason, errorKey, createdAt, payoutHref, ...row }) => [
       payoutHref === undefined
-        ? html`<span class="free">${reference}</span>`
-        : html`<a class="free" href="${payoutHref}">${reference}</a>`,
+        ? html`<span class="free">${referenceText(row)}</span>`
+        : html`<a class="free" href="${payoutHref}">${referenceText(row)}</a>`,
       html`<span class="lines">
         ${payoutBadge(view, status)} ${errorKey !== undefined && html`<span>${wordOf(p.errorKey, errorKey)}</span>`}
       </span>`,

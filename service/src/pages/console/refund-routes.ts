@@ -52,8 +52,8 @@ export async function refundsOf(
   return {
     ...{ left, currency },
     parts: severalOf(session),
-    rows: data.map(({ refundId, reference, amount, status, reason, errorKey, createdAt, currency: code }) => ({
-      ...{ reference, status, reason, errorKey, currency: code },
+    rows: data.map(({ refundId, amount, status, reason, errorKey, createdAt, currency: code, ...row }) => ({
+      ...{ reference: row.reference, userReference: row.userReference, status, reason, errorKey, currency: code },
       amount: decimalText(amount),
       createdAt: new Date(createdAt),
       payoutHref: readsPayouts ? `${view.root}payouts/${refundId}` : undefined,

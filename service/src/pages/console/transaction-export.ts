@@ -10,6 +10,7 @@ export const exportRowsMax = 5000
 export const exportPageRows = '100'
 
 const columns: readonly (readonly [string, (row: Transaction) => string | undefined])[] = [
+  ['userReference', (row) => row.userReference],
   ['reference', (row) => row.reference],
   ['category', (row) => row.category],
   ['type', (row) => row.type],
@@ -23,7 +24,8 @@ const columns: readonly (readonly [string, (row: Transaction) => string | undefi
       (direction === 'Inward' ? debtorDetails : creditorDetails)?.accountHolderName,
   ],
   ['endToEndId', (row) => row.endToEndId],
-  ['userReference', (row) => row.userReference],
+  ['customer', ({ partnerUser }) => partnerUser?.name ?? partnerUser?.email],
+  ['customerId', ({ partnerUser }) => partnerUser?.id],
   ['createdAt', (row) => row.createdAt],
   ['updatedAt', (row) => row.updatedAt],
 ]

@@ -2,7 +2,19 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { call, table, time } from './components.ts'
-import { account, facts, identifier, money, rawJson, type Step, steps, strip } from './lists.ts'
+import {
+  account,
+  facts,
+  identifier,
+  links,
+  money,
+  rawJson,
+  referenceText,
+  serviceReference,
+  type Step,
+  steps,
+  strip,
+} from './lists.ts'
 import { transactionBadge, wordOf } from './payment-words.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -15,6 +27,7 @@ type Party = {
 
 type RelatedRow = {
   readonly reference: string
+  readonly userReference?: string | undefined
   readonly href: string
   readonly relation: string
   readonly status: string
@@ -25,6 +38,7 @@ type RelatedRow = {
 
 type Transaction = {
   readonly reference: string
+  readonly userReference?: string | undefined
   readonly amount: string
   readonly currency: string
   readonly exchanged?: { readonly amount: string; readonly currency: string } | undefined
@@ -38,11 +52,10 @@ type Transaction = {
   readonly updatedAt: Date
   readonly debtor?: Party | undefined
   readonly creditor?: Party | undefined
+  /** Absent: the transaction is of the partner itself. */
+  readonly customer?: { readonly name: string; readonly href?: string | undefined } | undefined
   readonly texts: Readonly<
-    Record<
-      'endToEndId' | 'userReference' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy',
-      string | undefined
-    >
+    Record<'endToEndId' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy', string | undefined>
   >
   readonly steps: readonly Step[]
   readonly related: readonly RelatedRow[]
@@ -63,13 +76,14 @@ type Transaction = {
 
 export function transactionPage(view: ConsoleView, transaction: Transaction): string {
   const p = paymentTexts[view.language]
-  const { reference, amount, currency, status, category, direction, createdAt, related } = transaction
+  const { amount, currency, status, category, direction, createdAt, related } = transaction
+  const name = referenceText(transaction)
   const { payoutHref, eventsHref } = transaction
   const kind = `${wordOf(p.category, category)}, ${wordOf(p.directions, direction)}`
   return shell(view, {
-    title: `${wordOf(p.category, category)} ${reference}`,
+    title: `${wordOf(p.category, category)} ${name}`,
     main: html`<div class="heading">
-        <h1>${reference}</h1>
+        <h1>${name}</h1>
         <div class="buttons">
           ${eventsHref !== undefined && html`<a class="button" href="${eventsHref}">${view.t.events}</a>`}
           ${payoutHref !== undefined && html`<a class="button" href="${payoutHref}">${p.toPayout}</a>`}
@@ -100,13 +114,15 @@ export function transactionPage(view: ConsoleView, transaction: Transaction): st
 function details(view: ConsoleView, transaction: Transaction): Html {
   const p = paymentTexts[view.language]
   const { exchanged, type, rail, errorKey, debtor, creditor, updatedAt, texts, request } = transaction
-  const { requestedBy, endToEndId, userReference, idempotencyKey, description, hash } = texts
+  const { requestedBy, endToEndId, idempotencyKey, description, hash } = texts
+  const { customer } = transaction
   const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
   return facts([
     [p.failure, errorKey && wordOf(p.errorKey, errorKey)],
     [p.description, description],
     [p.payer, party(view, debtor)],
     [p.payee, party(view, creditor)],
+    [p.customer, customer && links([{ text: customer.name, href: customer.href }])],
     [p.exchanged, exchanged && money(view, exchanged.amount, exchanged.currency)],
     [p.type, wordOf(p.transactionType, type)],
     [p.rail, rail && wordOf(p.rails, rail)],
@@ -118,7 +134,7 @@ function details(view: ConsoleView, transaction: Transaction): Html {
           <a href="${request.href}">${request.text}</a> <span class="soft">${time(view, request.at, 'seconds')}</span>
         </span>`,
     ],
-    [p.userReference, userReference],
+    [p.serviceReference, copied(serviceReference(transaction), p.serviceReference)],
     [p.endToEndId, copied(endToEndId, p.endToEndId)],
     [p.idempotencyKey, copied(idempotencyKey, p.idempotencyKey)],
     [p.hash, copied(hash, p.hash)],
@@ -140,8 +156,8 @@ function relatedTable(view: ConsoleView, rows: readonly RelatedRow[]): Html {
   return table({
     caption: p.related,
     columns: [[p.reference, 'head'], p.relation, p.status, p.created, [p.amount, 'number']],
-    rows: rows.map(({ reference, href, relation, status, createdAt, amount, currency }) => [
-      html`<a href="${href}">${reference}</a>`,
+    rows: rows.map(({ href, relation, status, createdAt, amount, currency, ...row }) => [
+      html`<a href="${href}">${referenceText(row)}</a>`,
       wordOf(p.relations, relation),
       transactionBadge(view, status),
       time(view, createdAt),

@@ -93,7 +93,11 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       // With `updatedSince` the last page has a cursor too, for changes to come.
       return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
     })
-    const rows = data.map((each) => ({ ...rowOf(view, each), party: partyOf(each)?.accountHolderName }))
+    const rows = data.map((each) => ({
+      ...rowOf(view, each),
+      party: partyOf(each)?.accountHolderName,
+      customer: each.partnerUser?.name ?? each.partnerUser?.email ?? each.partnerUser?.id,
+    }))
     const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows })
     return page(request, statusOf(shown.problems), body)
   }
@@ -113,7 +117,8 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
     ])
     const payout = payouts?.data[0]
     const shown = {
-      ...detailsOf(raw),
+      ...detailsOf(raw, timeline.requestedBy?.name),
+      customer: customerOf(person, raw),
       steps: stepsOf(view, timeline),
       request: await creatingRequest(frame, request, person, { ...raw, requestId: timeline.requestId }),
       related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
@@ -153,8 +158,20 @@ const shownParty = (party: Transaction['creditorDetails']) =>
     bank: [party.bankName, party.bic].filter(Boolean).join(', ') || undefined,
   }
 
-function detailsOf(raw: Transaction) {
-  const { endToEndId, userReference, idempotencyKey, description, transactionHash, partnerUser } = raw
+const customerOf = ({ view, caller }: Person, { partnerUser }: Transaction) =>
+  partnerUser?.id === undefined
+    ? undefined
+    : {
+        name: partnerUser.name ?? partnerUser.email ?? partnerUser.id,
+        // An erased customer has no page.
+        href:
+          caller.permissions.includes('customers:read') && Object.keys(partnerUser).length > 1
+            ? `${view.root}customers/${partnerUser.id}`
+            : undefined,
+      }
+
+function detailsOf(raw: Transaction, requestedBy: string | undefined) {
+  const { endToEndId, idempotencyKey, description, transactionHash } = raw
   const { userAmount, userCurrency } = raw
   return {
     ...raw,
@@ -168,9 +185,8 @@ function detailsOf(raw: Transaction) {
     debtor: shownParty(raw.debtorDetails),
     creditor: shownParty(raw.creditorDetails),
     texts: {
-      ...{ endToEndId, userReference, idempotencyKey, description },
+      ...{ endToEndId, idempotencyKey, description, requestedBy },
       hash: transactionHash,
-      requestedBy: partnerUser?.name ?? partnerUser?.email,
     },
   }
 }

@@ -2,7 +2,7 @@
 import { html } from '../html.ts'
 import { listPage, type Listed } from './list-page.ts'
 import { call, time } from './components.ts'
-import { freeText, money, optionsOf } from './lists.ts'
+import { freeText, money, optionsOf, referenceText } from './lists.ts'
 import { transactionBadge, wordOf } from './payment-words.ts'
 import { linkOf } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -10,11 +10,14 @@ import { type ConsoleView } from './view.ts'
 
 export type TransactionRow = {
   readonly reference: string
+  readonly userReference?: string | undefined
   readonly href: string
   readonly category: string
   readonly direction: string
   readonly status: string
   readonly party?: string | undefined
+  /** The customer for whom it is. Absent: the partner itself, or an erased customer. */
+  readonly customer?: string | undefined
   readonly createdAt: Date
   readonly amount: string
   readonly currency: string
@@ -46,11 +49,12 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
     lead: reordering.some((name) => name in shown.values) ? p.orderNote : p.transactionsText,
     filters: mainFilters.map(filterOf),
     more: moreFilters.map(filterOf),
-    columns: [[p.reference, 'head'], p.kind, p.party, p.status, p.created, [p.amount, 'number']],
-    cells: rows.map(({ reference, href, category, direction, status, party, createdAt, amount, currency }) => [
-      html`<a href="${href}">${reference}</a>`,
+    columns: [[p.reference, 'head'], p.kind, p.party, p.customer, p.status, p.created, [p.amount, 'number']],
+    cells: rows.map(({ href, category, direction, status, party, customer, createdAt, amount, currency, ...row }) => [
+      html`<a class="free" href="${href}">${referenceText(row)}</a>`,
       html`<span>${wordOf(p.category, category)} <span class="soft">${wordOf(p.directions, direction)}</span></span>`,
       freeText(party),
+      freeText(customer),
       transactionBadge(view, status),
       time(view, createdAt),
       money(view, amount, currency),

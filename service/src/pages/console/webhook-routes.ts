@@ -1,5 +1,5 @@
 /** Webhooks: the list of endpoints, the page of one, and the forms that enable it and send an event again. */
-import { type ResponseOf, webhooks } from '@partner-payments/wire'
+import { type ResponseOf, subscribedIn, webhooks } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { newWebhookPage, secretPage, type WebhookDraft } from './new-webhook-page.ts'
@@ -28,8 +28,8 @@ import {
   webhooksPage,
 } from './webhooks-page.ts'
 
-const rowOf = ({ id, url, events, status, createdAt }: ResponseOf<'getSubscription'>): WebhookRow => ({
-  ...{ id, url, events, status },
+const rowOf = ({ id, url, events, extensionEvents, status, createdAt }: ResponseOf<'getSubscription'>): WebhookRow => ({
+  ...{ id, url, events: [...events, ...extensionEvents], status },
   createdAt: new Date(createdAt),
 })
 
@@ -116,10 +116,13 @@ async function create(frame: Frame, request: PublicRequest, person: Visitor): Pr
     idempotencyKey: given('idempotencyKey') || newId(),
   }
   const { url, description, events, idempotencyKey } = draft
+  // One list on the page: each type goes into the field that delivers it.
+  const extensionEvents = events.filter((name) => subscribedIn(name) === 'extensionEvents')
   const body = {
     url,
     ...(description === '' ? {} : { description }),
-    events: events.length === 0 ? [webhooks.allEvents] : events,
+    events: events.length === 0 ? [webhooks.allEvents] : events.filter((name) => !extensionEvents.includes(name)),
+    extensionEvents,
   }
   try {
     const created = await frame.operate('createSubscription', { ...callOf(person, request), body, idempotencyKey })

@@ -273,6 +273,7 @@ function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly
           instructionId: text,
           endToEndId: text,
           reference: text,
+          userReference: each ? text : null,
           status,
           since: at,
         },

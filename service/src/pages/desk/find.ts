@@ -58,6 +58,7 @@ export function readQuestion(typed: string): Question | undefined {
 type Owner = { readonly partnerId: string; readonly partnerName: string }
 export type FoundPayout = Owner & {
   readonly id: string
+  /** The text of the partner, else the reference of the transaction. */
   readonly reference: string
   readonly endToEndId: string
   readonly status: string
@@ -231,8 +232,9 @@ async function withCase(
   { db, cases }: FindDeps,
   { partnerId, partnerName, hit: { payout } }: Owner & { readonly hit: Hit },
 ): Promise<FoundPayout> {
-  const { id, reference, status, currency, amount, createdAt } = payout
-  const about = [id, instructionIdOf(payout), payout.endToEndId, reference]
+  const { id, status, currency, amount, createdAt } = payout
+  const about = [id, instructionIdOf(payout), payout.endToEndId, payout.reference]
+  const reference = payout.remittance ?? payout.reference
   const [open] = await cases.openAbout(db, partnerId, about)
   const endToEndId = payout.partnerEndToEndId ?? payout.endToEndId
   const money = { currency, amount }

@@ -16,6 +16,7 @@ export type PayoutFacts = {
   readonly instructionId: string
   readonly endToEndId: string
   readonly reference: string
+  readonly userReference: string | null
   readonly status: string
   readonly since: Date | undefined
   readonly amount: string
@@ -79,7 +80,7 @@ export type PayoutShown = {
 export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
   const d = payoutTexts[view.language]
   const { payout, bank, said, error } = shown
-  const title = fill(d.payout, { reference: payout.reference })
+  const title = fill(d.payout, { reference: payout.userReference ?? payout.reference })
   return shell(view, {
     title,
     wide: true,
@@ -123,6 +124,7 @@ function factsOf(view: ConsoleView, payout: PayoutFacts): Html {
   return facts([
     [d.partner, html`<a href="${view.root}partners/${partnerId}">${partnerId}</a>`],
     [d.payoutId, identifier(view, payout.payoutId, d.payoutId)],
+    [d.serviceReference, identifier(view, payout.reference, d.serviceReference)],
     [d.instruction, identifier(view, payout.instructionId, d.instruction)],
     [d.endToEndId, identifier(view, payout.endToEndId, d.endToEndId)],
     [d.beneficiary, freeText(payout.beneficiary)],

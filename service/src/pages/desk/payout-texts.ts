@@ -3,6 +3,7 @@ import type { ConsoleLanguage } from '../console/language.ts'
 
 const en = {
   payout: 'Payout {reference}',
+  serviceReference: 'Reference of the transaction',
   text: 'The audit log of the operator has who opened this page. No name and no account of the payee is shown whole.',
   status: 'Status',
   since: 'Since',
@@ -67,6 +68,7 @@ type PayoutTexts = Readonly<Record<keyof typeof en, string>>
 
 const de: PayoutTexts = {
   payout: 'Auszahlung {reference}',
+  serviceReference: 'Referenz der Transaktion',
   text: 'Das Protokoll des Betreibers hält fest, wer diese Seite geöffnet hat. Name und Konto des Empfängers stehen hier nicht vollständig.',
   status: 'Status',
   since: 'Seit',

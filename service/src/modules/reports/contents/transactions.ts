@@ -49,6 +49,10 @@ const columns: Columns = {
   partnerUserName: 'text',
   partnerUserIpAddress: 'text',
   timeline: 'text',
+  // After the columns of earlier versions: readers by position continue.
+  partnerUserEmail: 'text',
+  partnerUserAddress: 'text',
+  partnerUserCountryCode: 'plain',
   /** The whole transaction, for formats with structure. */
   transaction: 'json',
 }
@@ -63,7 +67,7 @@ const partyRow = (prefix: string, details: Readonly<Record<string, string>> | un
       )
 
 export function transactions(
-  { asOf }: Pick<Transactions, 'asOf'>,
+  { asOf, withUsers }: Pick<Transactions, 'asOf' | 'withUsers'>,
   partnerId: string,
   head: Head,
   reached: (moment: Date) => void,
@@ -74,7 +78,7 @@ export function transactions(
     for await (const page of asOf(filter)) {
       const last = page.at(-1)
       if (last) reached(last.row.createdAt)
-      yield page.map((view) => transactionRow(toTransaction(view)))
+      yield (await withUsers(page)).map((shown) => transactionRow(toTransaction(shown)))
     }
   }
   return { head, columns, sections: [], rows }
@@ -94,6 +98,9 @@ function transactionRow(transaction: ReturnType<typeof toTransaction>): Row {
       partnerUserId: partnerUser.id ?? '',
       partnerUserName: partnerUser.name ?? '',
       partnerUserIpAddress: partnerUser.ipAddress ?? '',
+      partnerUserEmail: partnerUser.email ?? '',
+      partnerUserAddress: partnerUser.address ?? '',
+      partnerUserCountryCode: partnerUser.countryCode ?? '',
     }),
     timeline: timeline.map(({ createdAt, step }) => `${createdAt} ${step}`).join('; '),
     transaction: JSON.stringify(transaction),

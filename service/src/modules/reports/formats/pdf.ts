@@ -110,7 +110,7 @@ const rowOf = ({ time, text, reference, amount, payment }: Line, write: (minor: 
 /** The other side comes first; our own reference and ids follow it once each. */
 function detailOf(reference: string, payment: LinePayment | undefined): string {
   const { name, account, endToEndId, userReference } = payment ?? {}
-  return [...new Set([name, account, reference, userReference, endToEndId])].filter((part) => part).join(' · ')
+  return [...new Set([name, account, userReference, reference, endToEndId])].filter((part) => part).join(' · ')
 }
 
 const rowsOf = ({ lines }: Section, toRow: (line: Line) => DocumentRow) =>

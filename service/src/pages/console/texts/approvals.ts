@@ -6,6 +6,7 @@ const en = {
   payee: 'Payee',
   account: 'Account',
   reference: 'Reference',
+  serviceReference: 'Our reference',
   validUntil: 'To be approved until',
   payeeMismatch:
     'A check found that the name of this payee is not that of the account. Ask the payee for the right name before you approve it.',
@@ -44,6 +45,7 @@ const de: ApprovalTexts = {
   payee: 'Empfänger',
   account: 'Konto',
   reference: 'Referenz',
+  serviceReference: 'Unsere Referenz',
   validUntil: 'Freigabe möglich bis',
   payeeMismatch:
     'Eine Prüfung ergab, dass das Konto nicht auf den Namen dieses Empfängers lautet. Fragen Sie ihn nach dem richtigen Namen, bevor Sie freigeben.',

@@ -46,6 +46,7 @@ export const paymentsDe: PaymentTexts = {
   referencePrefix: 'Referenz beginnt mit',
   endToEndId: 'Ende-zu-Ende-Kennung',
   userReference: 'Ihre Referenz',
+  serviceReference: 'Unsere Referenz',
   idempotencyKey: 'Idempotenzschlüssel',
   customer: 'Kunde',
   customerId: 'Kennung des Kunden',

@@ -44,6 +44,7 @@ export const paymentsEn = {
   referencePrefix: 'Reference begins with',
   endToEndId: 'End-to-end id',
   userReference: 'Your reference',
+  serviceReference: 'Our reference',
   idempotencyKey: 'Idempotency key',
   customer: 'Customer',
   customerId: 'Customer id',
