@@ -22,7 +22,7 @@ import { createMailQueue } from '../mail/index.ts'
 import { type Observability } from '../observability/index.ts'
 import { createScreener, createScreening } from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
-import { type Database } from '../postgres/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
 import type { IdentityProvider } from '../identity/index.ts'
 import { composeIdentity, composeProofs } from './identity.ts'
 import { createIsoBanks } from '../connectors/iso20022/index.ts'
@@ -39,7 +39,7 @@ import { createDeposits, type Deposits } from '../modules/deposits/index.ts'
 import { createMonitoring, type Monitoring } from '../modules/monitoring/index.ts'
 import { createFx } from '../modules/fx/index.ts'
 import { createBulkPayouts } from '../modules/bulk-payouts/index.ts'
-import { createPayoutControls } from '../modules/payout-controls/index.ts'
+import { createPayoutControls, listApprovalRules } from '../modules/payout-controls/index.ts'
 import {
   createPayoutAges,
   createPayoutLife,
@@ -161,9 +161,11 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const { config, db, clock, log } = deps
   const { access, mailQueue: mail } = core
   const { partnerName, isClosed } = access
+  const sandbox = config.MODE === 'sandbox'
   const users = createUsers({ ...core, db, clock, mail, ...invitationSettings(config) })
   const signIn = createSignIn({ ...core, db, clock, ...signInSettings(config) })
-  const members = composeMembers({ ...deps, ...core, mail, signIn })
+  const decidesByTwo = async (tx: Tx, partnerId: string) => (await listApprovalRules(tx, partnerId)).length > 0
+  const members = composeMembers({ ...deps, ...core, mail, signIn, decidesByTwo })
   const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
   const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
   const { membersWithRoles } = users
@@ -171,8 +173,8 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send, sample: createSample(access, db) })
-  const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
-  const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
+  const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, sandbox, membersWithRoles })
+  const guestLinks = createGuestLinks({ ...core, db, clock, mail, sandbox, ...signInSettings(config) })
   const savedViews = createSavedViews({ ...core, db, clock })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
   const tellOfImpersonation = createImpersonationNotice({ mail, membersWithRoles })

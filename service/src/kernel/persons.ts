@@ -51,3 +51,23 @@ export const tidyName = (name: string): string =>
     .normalize('NFKC')
     .replaceAll(/[\s\p{Cf}]+/gu, ' ')
     .trim()
+
+/** A person of two who decide, as the person stands when the decision takes effect. */
+export type Standing = {
+  /** Absent: the person was typed, and has no account. */
+  readonly id?: string | undefined
+  readonly name: string
+  /** False: the account was removed, or its role no longer allows it. */
+  readonly may: boolean
+}
+
+/**
+ * Judges the two persons of a decision when it takes effect: they are two, and each still may. A proposal of who lost the right waits for one
+ * with the right, who proposes it again. Undefined: it may take effect.
+ */
+export function whyNotTwo(author: Standing, approver: Standing): string | undefined {
+  if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
+    return `${author.name} proposed it: another person decides.`
+  if (!author.may) return `${author.name} proposed it, and may no longer do so: a person who may proposes it again.`
+  return approver.may ? undefined : `${approver.name} approved it, and may no longer do so: another person approves it.`
+}

@@ -51,7 +51,7 @@ async function partnerWith(more: Partial<Body> = {}, proved = true) {
   provider.allow([view.redirectUri])
   if (proved) {
     zone.set(view.domainRecord.name, [view.domainRecord.value])
-    await service.members.singleSignOn.proveDomain(partnerId)
+    await service.members.singleSignOn.proveDomain(caller)
   }
   return { partnerId, caller, domain, body }
 }
@@ -116,7 +116,7 @@ test('the domain is proved by its record: until then the provider signs no perso
   assert.deepEqual([domainRecord.name, domainProvedAt], [`_partner-payments.${partner.domain}`, null])
   const begin = () => singleSignOn.begin({ kind: 'sign in', partnerId, next: 'home' })
   await assert.rejects(begin(), { reason: 'off' })
-  const prove = () => singleSignOn.proveDomain(partnerId)
+  const prove = () => singleSignOn.proveDomain(partner.caller)
   for (const [records, message] of [
     ['nxdomain', /no TXT record/],
     [[], /no TXT record/],
@@ -334,7 +334,7 @@ test('when the provider is required, members come by it only, and Admins in any 
   await joinByPassword({ token })
   const { name, value } = (await members.singleSignOn.settings(partner.partnerId)).domainRecord
   zone.set(name, [value])
-  await members.singleSignOn.proveDomain(partner.partnerId)
+  await members.singleSignOn.proveDomain(partner.caller)
   service.clock.advance(30_000)
   const given = { email: person.email, password, code: codeOf(totpSecret, clock.now().getTime()) }
   await assert.rejects(members.signInByPassword(partner.partnerId, given, client), { reason: 'required' })

@@ -8,7 +8,7 @@ import {
   Refusal,
   sessionCookie,
 } from '../../api/index.ts'
-import { minuteMs } from '../../kernel/index.ts'
+import { isRecentSignIn } from '../../sign-in/index.ts'
 import { consoleMessage } from './message-page.ts'
 import {
   browserOf,
@@ -29,16 +29,12 @@ import { attemptOf, failedPage, onToProvider, toProvider } from './single-sign-o
 import { ssoFields, ssoPage, ssoRoles } from './sso-page.ts'
 import { signOnTexts } from './texts/single-sign-on.ts'
 
-/** A change of how people sign in needs a sign-in that is younger. */
-const signInMsMax = 5 * minuteMs
-
 export const ssoRoutes: Routes = (frame, withPerson) => [
   ...wayRoutes(frame, withPerson),
   ...settingRoutes(frame, withPerson),
 ]
 
-const isRecent = ({ clock }: Frame, { session }: Person): boolean =>
-  clock.now().getTime() - session.createdAt.getTime() < signInMsMax
+const isRecent = ({ clock }: Frame, { session }: Person): boolean => isRecentSignIn(session.createdAt, clock.now())
 
 function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
   const { singleSignOn } = frame.members
