@@ -50,7 +50,7 @@ import {
 } from '../modules/payouts/index.ts'
 import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
 import { createReports } from '../modules/reports/index.ts'
-import { createStaffChanges } from '../modules/staff/index.ts'
+import { createStaffChanges, decidesHits, twoOfStaff } from '../modules/staff/index.ts'
 import { createStandingOrders } from '../modules/standing-orders/index.ts'
 import { createSimulations } from '../modules/simulations/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
@@ -60,6 +60,7 @@ import {
   createFirstAdmin,
   createImpersonationNotice,
   createSavedViews,
+  createMayPay,
   createServiceAccounts,
   type ResolveTxt,
   createUsers,
@@ -122,6 +123,7 @@ function composeCore(deps: ModulesDeps) {
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
     ...{ db, clock, sealer },
+    judgeTwo: twoOfStaff(decidesHits),
     peps: {
       hits: config.PEP_HITS,
       onConfirmed: (tx, { customerId: id, ...rest }) => customers.reviews.raise(tx, { ...rest, id }),
@@ -239,11 +241,22 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
+    judgeTwo: twoOfStaff(decidesHits),
     partnerIds: core.access.partnerIds,
     clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
   })
   const outgoing = composePayouts(
-    { ...shared, log, monitoring, beneficiaries, quotes: fx, ...banks, ownIbans, payoutsPerBatchMax },
+    {
+      ...shared,
+      log,
+      monitoring,
+      mayPay: createMayPay(core.access),
+      beneficiaries,
+      quotes: fx,
+      ...banks,
+      ownIbans,
+      payoutsPerBatchMax,
+    },
     config,
   )
   const { payoutLife, payouts } = outgoing

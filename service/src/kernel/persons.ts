@@ -52,22 +52,25 @@ export const tidyName = (name: string): string =>
     .replaceAll(/[\s\p{Cf}]+/gu, ' ')
     .trim()
 
-/** A person of two who decide, as the person stands when the decision takes effect. */
-export type Standing = {
-  /** Absent: the person was typed, and has no account. */
-  readonly id?: string | undefined
-  readonly name: string
-  /** False: the account was removed, or its role no longer allows it. */
-  readonly may: boolean
-}
+/** A person of two who decide. `id`: of the account that signed in; absent for a name that was typed. */
+export type Decider = { readonly id?: string | undefined; readonly name: string }
 
-/**
- * Judges the two persons of a decision when it takes effect: they are two, and each still may. A proposal of who lost the right waits for one
- * with the right, who proposes it again. Undefined: it may take effect.
- */
-export function whyNotTwo(author: Standing, approver: Standing): string | undefined {
+/** The person when the decision takes effect. `may`: false if the account was removed, or its role no longer allows it. */
+export type Standing = Decider & { readonly may: boolean }
+
+/** The reason why two persons do not decide. `author`: who proposed it lost the right, and a person who has it proposes it again. */
+export type NotTwo = { readonly who: 'same' | 'author' | 'approver'; readonly why: string }
+
+/** Judges the two persons of a decision when it takes effect: they are two, and each still may. Undefined: it takes effect. */
+export function judgeTwo(author: Standing, approver: Standing): NotTwo | undefined {
   if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
-    return `${author.name} proposed it: another person decides.`
-  if (!author.may) return `${author.name} proposed it, and may no longer do so: a person who may proposes it again.`
-  return approver.may ? undefined : `${approver.name} approved it, and may no longer do so: another person approves it.`
+    return { who: 'same', why: `${author.name} proposed it: another person approves it.` }
+  if (!approver.may)
+    return { who: 'approver', why: `${approver.name} may not approve it: another person who may approves it.` }
+  if (!author.may)
+    return {
+      who: 'author',
+      why: `${author.name}, who proposed it, may no longer do so: a person who may proposes it again.`,
+    }
+  return undefined
 }

@@ -27,3 +27,11 @@ export async function makerOf(
     ? nothing
     : { permissions: account.permissions, isOver: account.status === 'expired' }
 }
+
+/** Reports whether a person or a key may make and approve payouts now. */
+export const createMayPay =
+  (access: Pick<Access, 'accountIfAny'>) =>
+  async (tx: Tx, partnerId: string, id: string): Promise<boolean> => {
+    const found = await makerOf(access, tx, partnerId, id)
+    return found === undefined || (!found.isOver && found.permissions.includes('payouts:write'))
+  }

@@ -1,7 +1,7 @@
 /** The provider of a partner: setting it, proving its domain, removing it. Each change is mailed to all Admins. */
 import type { BodyOf, FieldError } from '@partner-payments/wire'
 import { type Caller, notFound, Refusal, refuseField, refuseFields } from '../../api/index.ts'
-import { after, hourMs, newId, randomBytes, whyNotTwo } from '../../kernel/index.ts'
+import { after, hourMs, newId, randomBytes, judgeTwo } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { changeMail, type SignInChange } from './change-mail.ts'
 import { byCaller, everyRole, permit, type Permitted } from './giving.ts'
@@ -193,8 +193,8 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
         const admins = await store.lockAdmins(tx, partnerId)
         const change = await take(tx, partnerId, id)
         const author = { id: change.proposedBy, name: change.proposedByName, may: admins.includes(change.proposedBy) }
-        const why = whyNotTwo(author, { id: serviceAccountId, name, may: admins.includes(serviceAccountId) })
-        if (why !== undefined) throw new Refusal('permission_denied', why)
+        const not = judgeTwo(author, { id: serviceAccountId, name, may: admins.includes(serviceAccountId) })
+        if (not !== undefined) throw new Refusal('permission_denied', not.why)
         const sealed = change.clientSecretSealed
         const secret = sealed === null ? {} : { clientSecret: sealer.open(sealed, waitingSecretContext(partnerId)) }
         const row = await readied(deps, tx, partnerId, { ...(JSON.parse(change.settings) as Wanted), ...secret })

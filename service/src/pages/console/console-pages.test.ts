@@ -80,7 +80,7 @@ const approvalOf = (view: ConsoleView, text: string, passkeyOptions: string | un
       [text, text, 'sum'],
       [text, text],
     ],
-    ...{ requestedName: text, nonce: text, needsPasskey: false, passkeyOptions },
+    ...{ requestedName: text, hasMakerLeft: true, nonce: text, needsPasskey: false, passkeyOptions },
     errors: passkeyOptions === undefined ? { code: text, reason: text } : { form: text, reason: text },
   })
 
