@@ -135,7 +135,13 @@ function signOnPages(inside: (current: string) => ConsoleView, text: string): re
   const errors = { ...values, form: text }
   const waiting = { current: { ...current, domainProvedAt: null }, values, may: { write: true, reset: true }, errors }
   const proved = { current: { ...current, domainProvedAt: at }, values: {}, may: { write: false }, confirmation: text }
+  const roles = { Admin: [text] }
+  const change = { id: text, by: text, expiresAt: at, issuer: text, clientId: text, emailDomain: text, roleClaim: text }
+  const changes = [true, false].map((isOwn) => ({ ...change, isOwn, roles, required: isOwn, hasNewSecret: isOwn }))
   return [
+    ...changes.map(
+      (each) => ['a change of single sign-on', ssoPage(inside('team'), { ...waiting, waiting: each })] as const,
+    ),
     ['no single sign-on', ssoPage(inside('team'), { values: {}, may: { write: true } })],
     ['single sign-on', ssoPage(inside('team'), waiting)],
     ['proved single sign-on', ssoPage(inside('team'), proved)],
