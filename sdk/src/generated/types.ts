@@ -9158,7 +9158,8 @@ export type Namespaces = {
      * Invite team members.
      *
      * Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address
-     * in the background. An invitation expires after `expiryInDays` days, 7 by default. An address with a pending
+     * in the background. An invitation expires after `expiryInDays` days, 7 by default, and when you may no longer
+     * give its role: you were removed or got another role, or your key was revoked. An address with a pending
      * invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by
      * `Idempotency-Key`; without a key a repeated request is refused with that code.
      *
@@ -9190,8 +9191,9 @@ export type Namespaces = {
      *
      * Issues a new token, revokes the previous one and emails the invitation again in the background. An expired
      * invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per
-     * invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. Idempotent by
-     * `Idempotency-Key`; without a key each request counts as a resend.
+     * invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. A role with permissions
+     * that you do not have is refused (403), so that no token goes to a page that you could not have chosen at the
+     * invitation. Idempotent by `Idempotency-Key`; without a key each request counts as a resend.
      *
      * `POST /v1/users/invitations/{invitationId}/resend`, permission `users:write`.
      * Problem codes: not_found, invitation_not_pending, resend_too_soon, resend_limit_reached, request_in_progress,
@@ -9202,7 +9204,7 @@ export type Namespaces = {
      * Revoke a pending invitation.
      *
      * Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is
-     * refused with 409 `invitation_not_pending`.
+     * refused with 409 `invitation_not_pending`, and one to a role with permissions that you do not have with 403.
      *
      * `DELETE /v1/users/invitations/{invitationId}`, permission `users:write`.
      * Problem codes: not_found, invitation_not_pending.
@@ -9231,7 +9233,8 @@ export type Namespaces = {
      * Update the role of a user.
      *
      * Takes effect with the next request of the user, also in open sessions. The last `Admin` cannot get another
-     * role (409 `last_admin`). A role with permissions that you do not have is refused (403).
+     * role (409 `last_admin`). A role with permissions that you do not have is refused (403), before and after. The
+     * user and all Admins get a mail.
      *
      * `PATCH /v1/users/{userId}`, permission `users:write`.
      * Problem codes: validation_failed, not_found, last_admin.
@@ -9241,7 +9244,8 @@ export type Namespaces = {
      * Remove a user.
      *
      * Ends all sessions of the user at once, and deletes passkeys and password. The address can be invited again.
-     * The last `Admin` cannot be removed (409 `last_admin`).
+     * The last `Admin` cannot be removed (409 `last_admin`). A user whose role has permissions that you do not have
+     * is refused (403). The user and all Admins get a mail.
      *
      * `DELETE /v1/users/{userId}`, permission `users:write`.
      * Problem codes: not_found, last_admin.
@@ -9261,7 +9265,10 @@ export type Namespaces = {
      *
      * Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved.
      * Another domain has to be proved again; at another issuer each person is connected again. All Admins get a
-     * mail. Refused with 409 `last_admin` if no Admin could still sign in.
+     * mail. An Admin does this in the console, after a sign-in of the last five minutes; in the sandbox also a
+     * service account with every permission (else 403). Where your payouts wait for a second person, the change of a
+     * person waits for a second Admin. The answer then has what was proposed. Refused with 409 `last_admin` if no
+     * Admin could still sign in.
      *
      * `PUT /v1/users/single-sign-on`, permission `users:write`.
      * Problem codes: validation_failed, last_admin.
@@ -9271,8 +9278,9 @@ export type Namespaces = {
      * Prove the domain of the single sign-on.
      *
      * Reads the DNS record of `domainRecord`. From then on the provider signs people in. Refused with 400 if the
-     * record is absent or has another value. In the sandbox a domain that ends with `.example` or `.test` needs no
-     * record (RFC 2606).
+     * record is absent or has another value. An Admin does this in the console, after a sign-in of the last five
+     * minutes; in the sandbox also a service account with every permission (else 403). In the sandbox a domain that
+     * ends with `.example` or `.test` needs no record (RFC 2606).
      *
      * `POST /v1/users/single-sign-on/domain`, permission `users:write`.
      * Problem codes: validation_failed, not_found.
@@ -9281,8 +9289,9 @@ export type Namespaces = {
     /**
      * Remove the single sign-on.
      *
-     * The provider no longer signs anyone in. Open sessions stay. Refused with 409 `last_admin` if no Admin has a
-     * passkey or a password.
+     * The provider no longer signs anyone in. Open sessions stay. An Admin does this in the console, after a sign-in
+     * of the last five minutes; in the sandbox also a service account with every permission (else 403). Refused with
+     * 409 `last_admin` if no Admin has a passkey or a password.
      *
      * `DELETE /v1/users/single-sign-on`, permission `users:write`.
      * Problem codes: not_found, last_admin.
@@ -9532,8 +9541,8 @@ export type Namespaces = {
     /**
      * Revoke a guest link.
      *
-     * Ends the link and the session of the guest at once, and cancels an unsent email. A link that has ended is not
-     * found.
+     * Ends the link and the session of the guest at once, and cancels an unsent email. You revoke only what you
+     * could give (403). A link that has ended is not found.
      *
      * `DELETE /v1/users/guest-links/{guestLinkId}`, permission `users:write`.
      * Problem codes: not_found.
@@ -9542,9 +9551,10 @@ export type Namespaces = {
     /**
      * Create a service account.
      *
-     * Issues an API key and an API secret for your public key. You give only permissions that you have (403). All
-     * Admins get a mail. At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated
-     * request creates a second one.
+     * Issues an API key and an API secret for your public key. You give only permissions that you have (403). A
+     * service account that has an end or addresses itself gives no later end and no other address (403). All Admins
+     * get a mail. At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated request
+     * creates a second one.
      *
      * `POST /v1/service-accounts`, permission `users:write`.
      * Problem codes: validation_failed, service_account_limit_reached, request_in_progress, idempotency_key_reused.
@@ -9715,7 +9725,8 @@ export type Namespaces = {
      * Update a service account.
      *
      * Changes name, permissions, addresses and end of an active service account, within two seconds. You change only
-     * accounts whose permissions you have (403). All Admins get a mail.
+     * accounts whose permissions you have (403). A service account with an end or addresses lifts neither, its own
+     * included (403). All Admins get a mail.
      *
      * `PATCH /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
      * Problem codes: validation_failed, not_found.
@@ -9761,8 +9772,9 @@ export type Namespaces = {
     /**
      * Rotate the key of a service account.
      *
-     * Issues a new service account with name, permissions and addresses of this one, for a new key pair. This one
-     * works on for the overlap. You rotate only accounts whose permissions you have (403). All Admins get a mail.
+     * Issues a new service account with name, permissions, addresses and end of this one, for a new key pair. This
+     * one works on for the overlap. You rotate only accounts whose permissions you have (403). All Admins get a
+     * mail.
      *
      * `POST /v1/service-accounts/{serviceAccountId}/rotate`, permission `users:write`.
      * Problem codes: validation_failed, not_found, service_account_limit_reached, request_in_progress,
@@ -9808,7 +9820,8 @@ export type Namespaces = {
     /**
      * Revoke a service account.
      *
-     * The service account can no longer sign requests, within two seconds. All Admins get a mail.
+     * The service account can no longer sign requests, within two seconds. You revoke only accounts whose
+     * permissions, end and addresses you have, and the own one (403). All Admins get a mail.
      *
      * `DELETE /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
      * Problem codes: not_found.

