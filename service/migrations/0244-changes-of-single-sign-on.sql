@@ -14,7 +14,7 @@ create table users.single_sign_on_changes (
   proposed_by uuid not null,
   proposed_by_name text not null,
   proposed_at timestamptz not null,
-  -- after it nobody confirms the change.
+  -- after it no Admin confirms the change.
   expires_at timestamptz not null,
   primary key (partner_id),
   check (expires_at > proposed_at)

@@ -1,4 +1,4 @@
-/** Whoever writes a role, a key or an access of a guest has asked the judgement. */
+/** Code that writes a role, a key or an access of a guest has asked the judgement. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { checkGivingCalls, checkRoleWrites, givingTables, readTables } from './giving-rules.ts'

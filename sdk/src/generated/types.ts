@@ -9158,10 +9158,10 @@ export type Namespaces = {
      * Invite team members.
      *
      * Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address
-     * in the background. An invitation expires after `expiryInDays` days, 7 by default, and when you may no longer
-     * give its role: you were removed or got another role, or your key was revoked. An address with a pending
-     * invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by
-     * `Idempotency-Key`; without a key a repeated request is refused with that code.
+     * in the background. An invitation expires after `expiryInDays` days, 7 by default. It also ends when you may no
+     * longer give its role. An address with a pending invitation is refused with 409 `invitation_exists` and a
+     * pointer to the entry. Idempotent by `Idempotency-Key`; without a key a repeated request is refused with that
+     * code.
      *
      * `POST /v1/users/invitations`, permission `users:write`.
      * Problem codes: validation_failed, invitation_exists, request_in_progress, idempotency_key_reused.
@@ -9192,8 +9192,8 @@ export type Namespaces = {
      * Issues a new token, revokes the previous one and emails the invitation again in the background. An expired
      * invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per
      * invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. A role with permissions
-     * that you do not have is refused (403), so that no token goes to a page that you could not have chosen at the
-     * invitation. Idempotent by `Idempotency-Key`; without a key each request counts as a resend.
+     * that you do not have is refused (403): the token goes only where you could have sent it by inviting.
+     * Idempotent by `Idempotency-Key`; without a key each request counts as a resend.
      *
      * `POST /v1/users/invitations/{invitationId}/resend`, permission `users:write`.
      * Problem codes: not_found, invitation_not_pending, resend_too_soon, resend_limit_reached, request_in_progress,
@@ -9265,10 +9265,10 @@ export type Namespaces = {
      *
      * Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved.
      * Another domain has to be proved again; at another issuer each person is connected again. All Admins get a
-     * mail. An Admin does this in the console, after a sign-in of the last five minutes; in the sandbox also a
-     * service account with every permission (else 403). Where your payouts wait for a second person, the change of a
-     * person waits for a second Admin. The answer then has what was proposed. Refused with 409 `last_admin` if no
-     * Admin could still sign in.
+     * mail. An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service
+     * account with every permission does it too. Where your payouts wait for a second person, the change of a person
+     * waits for a second Admin. The answer then has what was proposed. Refused with 409 `last_admin` if no Admin
+     * could still sign in.
      *
      * `PUT /v1/users/single-sign-on`, permission `users:write`.
      * Problem codes: validation_failed, last_admin.
@@ -9278,8 +9278,8 @@ export type Namespaces = {
      * Prove the domain of the single sign-on.
      *
      * Reads the DNS record of `domainRecord`. From then on the provider signs people in. Refused with 400 if the
-     * record is absent or has another value. An Admin does this in the console, after a sign-in of the last five
-     * minutes; in the sandbox also a service account with every permission (else 403). In the sandbox a domain that
+     * record is absent or has another value. An Admin does this in the console, within five minutes of a sign-in
+     * (else 403). In the sandbox a service account with every permission does it too. In the sandbox a domain that
      * ends with `.example` or `.test` needs no record (RFC 2606).
      *
      * `POST /v1/users/single-sign-on/domain`, permission `users:write`.
@@ -9289,9 +9289,9 @@ export type Namespaces = {
     /**
      * Remove the single sign-on.
      *
-     * The provider no longer signs anyone in. Open sessions stay. An Admin does this in the console, after a sign-in
-     * of the last five minutes; in the sandbox also a service account with every permission (else 403). Refused with
-     * 409 `last_admin` if no Admin has a passkey or a password.
+     * The provider no longer signs anyone in. Open sessions stay. An Admin does this in the console, within five
+     * minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. Refused
+     * with 409 `last_admin` if no Admin has a passkey or a password.
      *
      * `DELETE /v1/users/single-sign-on`, permission `users:write`.
      * Problem codes: not_found, last_admin.

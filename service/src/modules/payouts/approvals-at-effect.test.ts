@@ -41,7 +41,7 @@ async function memberOf({ caller, partnerId }: Partner, fullName: string, role: 
   return signed?.caller ?? assert.fail('who joined is signed in')
 }
 
-/** What waits: how it is approved, and whether it then moves. */
+/** Things that wait: how it is approved, and whether it then moves. */
 const subjects = {
   payout: async ({ beneficiary }: Partner, maker: Caller) => {
     const body = {

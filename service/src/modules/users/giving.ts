@@ -8,7 +8,7 @@ import { type Caller, type KeyBounds, Refusal } from '../../api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import { isRecentSignIn } from '../../sign-in/index.ts'
 
-/** Who acts. */
+/** The person, key or part that acts. */
 export type By =
   /** A person of the team in the console, or a key. */
   | {
@@ -60,7 +60,7 @@ export const acts = {
 } as const satisfies Readonly<Record<string, Rule>>
 export type Act = keyof typeof acts
 
-/** What is given or taken. */
+/** A role, a key or an access that is given or taken. */
 export type Power = {
   /** The words of a refusal: `The role Admin`. */
   readonly name: string
@@ -93,7 +93,7 @@ export const everyRole: readonly Power[] = [roleAsPower('Admin')]
 
 /**
  * The one judgement: who acts × the act × what it gives or takes. A power that exists before the act and the one after it are both judged, so
- * that nobody takes more than it could give. Refuses: permission_denied.
+ * that no caller takes more than it could give. Refuses: permission_denied.
  */
 export function permit(by: By, act: Act, powers: readonly Power[]): Permitted {
   const why = whyNot(by, act, powers)

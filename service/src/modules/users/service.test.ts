@@ -221,7 +221,7 @@ test('a resend replaces the token and its queued mail, renews the expiry and kee
 })
 
 test('429 with Retry-After when a resend follows another within 60 s, and 429 after five resends', async () => {
-  const { partnerId, clock, users, caller, inviteOne } = await setUp()
+  const { clock, users, caller, inviteOne } = await setUp()
   const { id } = await inviteOne('ada@example.com')
   await users.resendInvitation(caller, id, undefined)
   clock.advance(1)
@@ -306,7 +306,7 @@ test('the database holds a token only as its hash and sealed in the queued mail'
 })
 
 test('429 to the 7th mail of an address on a day, revoked and created again or resent, until the next day', async () => {
-  const { partnerId, clock, users, caller, invite, inviteOne } = await setUp()
+  const { clock, users, caller, invite, inviteOne } = await setUp()
   for (let count = 0; count < 5; count += 1) {
     const { id } = await inviteOne(count % 2 === 0 ? 'stranger@example.com' : 'Stranger@Example.com')
     await users.revokeInvitation(caller, id)

@@ -69,7 +69,7 @@ export function ssoPage(view: ConsoleView, shown: Shown): string {
   })
 }
 
-/** What a second Admin confirms: every part of it, because the provider decides who is an Admin. */
+/** Shows a second Admin every part of a change, because the provider decides who is an Admin. */
 function change(view: ConsoleView, waiting: Waiting, may: boolean): Html {
   const { settings } = signOnTexts[view.language]
   const { id, by, isOwn, expiresAt, roles, required } = waiting

@@ -2,7 +2,7 @@
 const en = {
   title: 'Approve payout',
   lead: '{name} asks for this payout. Compare it with the invoice or the order before you approve it.',
-  makerLeft: '{name} may no longer make payouts here. Make sure that somebody still wants it before you approve it.',
+  makerLeft: '{name} may no longer make payouts here. Ask your team whether it is still wanted before you approve it.',
   amount: 'Amount',
   payee: 'Payee',
   account: 'Account',
