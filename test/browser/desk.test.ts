@@ -133,7 +133,7 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await lena.page.getByLabel('Clear').check()
   await lena.page.locator('#note').fill('Again')
   await lena.page.getByRole('button', { name: 'Decide hit' }).click()
-  assert.match(await lena.page.locator('.summary').innerText(), /another person decides/)
+  assert.match(await lena.page.locator('.summary').innerText(), /another person approves it/)
   const mia = await joinStaff('Mia', 'compliance')
   await mia.page.goto(address)
   await mia.page.getByLabel('Clear').check()

@@ -272,7 +272,7 @@ test('a removal ends commands and sessions at once, also those of a change that 
   const removal = String((await printed('staff', 'remove', '--id', gone.signed.account.id, ...ada.as))['waits'])
   await printed('change', 'approve', '--id', removal, ...other.as)
   await refused(/sign in first/, ...limit(), ...gone.as)
-  await refused(/account of a person who decided this change was removed/, 'change', 'approve', '--id', id, ...other.as)
+  await refused(/Gone Admin, who proposed it, may no longer do so/, 'change', 'approve', '--id', id, ...other.as)
   assert.deepEqual(await limits(), [])
 })
 

@@ -9210,9 +9210,10 @@ export type Namespaces = {
      * Invite team members.
      *
      * Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address
-     * in the background. An invitation expires after `expiryInDays` days, 7 by default. An address with a pending
-     * invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by
-     * `Idempotency-Key`; without a key a repeated request is refused with that code.
+     * in the background. An invitation expires after `expiryInDays` days, 7 by default. It also ends when you may no
+     * longer give its role. An address with a pending invitation is refused with 409 `invitation_exists` and a
+     * pointer to the entry. Idempotent by `Idempotency-Key`; without a key a repeated request is refused with that
+     * code.
      *
      * `POST /v1/users/invitations`, permission `users:write`.
      * Problem codes: validation_failed, invitation_exists, request_in_progress, idempotency_key_reused.
@@ -9242,8 +9243,9 @@ export type Namespaces = {
      *
      * Issues a new token, revokes the previous one and emails the invitation again in the background. An expired
      * invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per
-     * invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. Idempotent by
-     * `Idempotency-Key`; without a key each request counts as a resend.
+     * invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. A role with permissions
+     * that you do not have is refused (403): the token goes only where you could have sent it by inviting.
+     * Idempotent by `Idempotency-Key`; without a key each request counts as a resend.
      *
      * `POST /v1/users/invitations/{invitationId}/resend`, permission `users:write`.
      * Problem codes: not_found, invitation_not_pending, resend_too_soon, resend_limit_reached, request_in_progress,
@@ -9254,7 +9256,7 @@ export type Namespaces = {
      * Revoke a pending invitation.
      *
      * Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is
-     * refused with 409 `invitation_not_pending`.
+     * refused with 409 `invitation_not_pending`, and one to a role with permissions that you do not have with 403.
      *
      * `DELETE /v1/users/invitations/{invitationId}`, permission `users:write`.
      * Problem codes: not_found, invitation_not_pending.
@@ -9283,7 +9285,8 @@ export type Namespaces = {
      * Update the role of a user.
      *
      * Takes effect with the next request of the user, also in open sessions. The last `Admin` cannot get another
-     * role (409 `last_admin`). A role with permissions that you do not have is refused (403).
+     * role (409 `last_admin`). A role with permissions that you do not have is refused (403), before and after. The
+     * user and all Admins get a mail.
      *
      * `PATCH /v1/users/{userId}`, permission `users:write`.
      * Problem codes: validation_failed, not_found, last_admin.
@@ -9293,7 +9296,8 @@ export type Namespaces = {
      * Remove a user.
      *
      * Ends all sessions of the user at once, and deletes passkeys and password. The address can be invited again.
-     * The last `Admin` cannot be removed (409 `last_admin`).
+     * The last `Admin` cannot be removed (409 `last_admin`). A user whose role has permissions that you do not have
+     * is refused (403). The user and all Admins get a mail.
      *
      * `DELETE /v1/users/{userId}`, permission `users:write`.
      * Problem codes: not_found, last_admin.
@@ -9313,7 +9317,10 @@ export type Namespaces = {
      *
      * Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved.
      * Another domain has to be proved again; at another issuer each person is connected again. All Admins get a
-     * mail. Refused with 409 `last_admin` if no Admin could still sign in.
+     * mail. An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service
+     * account with every permission does it too. Where your payouts wait for a second person, the change of a person
+     * waits for a second Admin. The answer then has what was proposed. Refused with 409 `last_admin` if no Admin
+     * could still sign in.
      *
      * `PUT /v1/users/single-sign-on`, permission `users:write`.
      * Problem codes: validation_failed, last_admin.
@@ -9323,8 +9330,9 @@ export type Namespaces = {
      * Prove the domain of the single sign-on.
      *
      * Reads the DNS record of `domainRecord`. From then on the provider signs people in. Refused with 400 if the
-     * record is absent or has another value. In the sandbox a domain that ends with `.example` or `.test` needs no
-     * record (RFC 2606).
+     * record is absent or has another value. An Admin does this in the console, within five minutes of a sign-in
+     * (else 403). In the sandbox a service account with every permission does it too. In the sandbox a domain that
+     * ends with `.example` or `.test` needs no record (RFC 2606).
      *
      * `POST /v1/users/single-sign-on/domain`, permission `users:write`.
      * Problem codes: validation_failed, not_found.
@@ -9333,8 +9341,9 @@ export type Namespaces = {
     /**
      * Remove the single sign-on.
      *
-     * The provider no longer signs anyone in. Open sessions stay. Refused with 409 `last_admin` if no Admin has a
-     * passkey or a password.
+     * The provider no longer signs anyone in. Open sessions stay. An Admin does this in the console, within five
+     * minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. Refused
+     * with 409 `last_admin` if no Admin has a passkey or a password.
      *
      * `DELETE /v1/users/single-sign-on`, permission `users:write`.
      * Problem codes: not_found, last_admin.
@@ -9584,8 +9593,8 @@ export type Namespaces = {
     /**
      * Revoke a guest link.
      *
-     * Ends the link and the session of the guest at once, and cancels an unsent email. A link that has ended is not
-     * found.
+     * Ends the link and the session of the guest at once, and cancels an unsent email. You revoke only what you
+     * could give (403). A link that has ended is not found.
      *
      * `DELETE /v1/users/guest-links/{guestLinkId}`, permission `users:write`.
      * Problem codes: not_found.
@@ -9594,9 +9603,10 @@ export type Namespaces = {
     /**
      * Create a service account.
      *
-     * Issues an API key and an API secret for your public key. You give only permissions that you have (403). All
-     * Admins get a mail. At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated
-     * request creates a second one.
+     * Issues an API key and an API secret for your public key. You give only permissions that you have (403). A
+     * service account that has an end or addresses itself gives no later end and no other address (403). All Admins
+     * get a mail. At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated request
+     * creates a second one.
      *
      * `POST /v1/service-accounts`, permission `users:write`.
      * Problem codes: validation_failed, service_account_limit_reached, request_in_progress, idempotency_key_reused.
@@ -9767,7 +9777,8 @@ export type Namespaces = {
      * Update a service account.
      *
      * Changes name, permissions, addresses and end of an active service account, within two seconds. You change only
-     * accounts whose permissions you have (403). All Admins get a mail.
+     * accounts whose permissions you have (403). A service account with an end or addresses lifts neither, its own
+     * included (403). All Admins get a mail.
      *
      * `PATCH /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
      * Problem codes: validation_failed, not_found.
@@ -9813,8 +9824,9 @@ export type Namespaces = {
     /**
      * Rotate the key of a service account.
      *
-     * Issues a new service account with name, permissions and addresses of this one, for a new key pair. This one
-     * works on for the overlap. You rotate only accounts whose permissions you have (403). All Admins get a mail.
+     * Issues a new service account with name, permissions, addresses and end of this one, for a new key pair. This
+     * one works on for the overlap. You rotate only accounts whose permissions you have (403). All Admins get a
+     * mail.
      *
      * `POST /v1/service-accounts/{serviceAccountId}/rotate`, permission `users:write`.
      * Problem codes: validation_failed, not_found, service_account_limit_reached, request_in_progress,
@@ -9860,7 +9872,8 @@ export type Namespaces = {
     /**
      * Revoke a service account.
      *
-     * The service account can no longer sign requests, within two seconds. All Admins get a mail.
+     * The service account can no longer sign requests, within two seconds. You revoke only accounts whose
+     * permissions, end and addresses you have, and the own one (403). All Admins get a mail.
      *
      * `DELETE /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
      * Problem codes: not_found.

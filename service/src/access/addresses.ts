@@ -36,3 +36,23 @@ export function allowedFrom(networks: readonly string[]): ((ip: string) => boole
     return family !== undefined && list.check(address, family)
   }
 }
+
+/** Reports whether every address of some networks is in one of others. An empty list is every address. */
+export function isWithinNetworks(inner: readonly string[], outer: readonly string[]): boolean {
+  if (outer.length === 0) return true
+  const around = outer.flatMap((text) => readNetwork(text) ?? [])
+  return (
+    inner.length > 0 &&
+    inner.every((text) => {
+      const network = readNetwork(text)
+      return network !== undefined && around.some((each) => contains(each, network))
+    })
+  )
+}
+
+function contains(outer: Network, inner: Network): boolean {
+  if (outer.family !== inner.family || outer.bits > inner.bits) return false
+  const list = new BlockList()
+  list.addSubnet(outer.address, outer.bits, outer.family)
+  return list.check(inner.address, inner.family)
+}

@@ -132,18 +132,20 @@ function createRowReader({ db }: { readonly db: Tx }) {
 }
 
 export function toCredential(row: store.ServiceAccountRow, sealer: Sealer): Credential {
-  const { partnerId } = row
+  const { partnerId, expiresAt } = row
+  const allowedAddresses = row.allowedAddresses.split(' ').filter(Boolean)
   return {
     caller: {
       partnerId,
       serviceAccountId: row.id,
       name: row.name,
       permissions: row.permissions.split(' ').filter(Boolean) as Permission[],
+      ...(expiresAt === null && allowedAddresses.length === 0 ? {} : { bounds: { expiresAt, allowedAddresses } }),
       ...(row.impersonatedBy === null ? {} : { impersonatedBy: row.impersonatedBy }),
     },
     apiSecret: sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
     publicKey: createPublicKey(row.publicKeyPem),
-    allows: allowedFrom(row.allowedAddresses.split(' ').filter(Boolean)),
+    allows: allowedFrom(allowedAddresses),
   }
 }
 
@@ -154,6 +156,7 @@ const isSame = (a: store.ServiceAccountRow, b: store.ServiceAccountRow): boolean
   a.allowedAddresses === b.allowedAddresses &&
   a.publicKeyPem === b.publicKeyPem &&
   a.impersonatedBy === b.impersonatedBy &&
+  a.expiresAt?.getTime() === b.expiresAt?.getTime() &&
   a.apiSecretSealed.equals(b.apiSecretSealed)
 
 async function findServiceAccounts(

@@ -5,7 +5,7 @@
  * once; a service account can use a nonce once, across all operations, processes and restarts; an unknown key and a
  * wrong signature give the same answer.
  */
-export { allowedFrom, readNetwork } from './addresses.ts'
+export { allowedFrom, isWithinNetworks, readNetwork } from './addresses.ts'
 export { createNonceBatcher } from './nonces.ts'
 export { masterKeyState, recordMasterKeys } from './master-keys.ts'
 export { deleteOtherKeys, masterKeys } from './store-master-keys.ts'

@@ -32,7 +32,7 @@ export type AccessManagement = {
   /** All credentials of a partner, oldest first. Refuses: not_found (the partner). */
   readonly serviceAccounts: (tx: Tx, partnerId: string) => Promise<readonly ListedCredential[]>
   /**
-   * Issues a new key and secret with the same name and permissions. The old ones stay valid until `oldExpiresAt`, or until
+   * Issues a new key and secret with the same name, permissions, addresses and end. The old ones stay valid until `oldExpiresAt`, or until
    * their own earlier end. Refuses: not_found (no valid account of this id, or an impersonation session).
    */
   readonly rotateServiceAccount: (tx: Tx, rotation: Rotation) => Promise<IssuedCredential>
@@ -42,6 +42,8 @@ export type AccessManagement = {
     partnerId: string,
     page: PageRequest & { readonly status: store.CredentialStatus | undefined },
   ) => Promise<readonly ListedCredential[]>
+  /** Undefined: no service account has the id. */
+  readonly accountIfAny: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential | undefined>
   /** Refuses: not_found. */
   readonly serviceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
   /** The maker of a service account. Undefined: the operator, or no service account has the id. */
@@ -101,6 +103,8 @@ export function createManagement(deps: {
   return {
     serviceAccountsPage: async (tx, partnerId, page) =>
       listed(await store.credentialsPage(tx, partnerId, { ...page, now: clock.now() })),
+    accountIfAny: async (tx, partnerId, id) =>
+      listed([await store.credentialRow(tx, partnerId, id)].flatMap((row) => row ?? []))[0],
     serviceAccount: (tx, partnerId, id) => serviceAccount(store.credentialRow(tx, partnerId, id)),
     activeServiceAccounts: (tx, partnerId) => store.countActive(tx, partnerId, clock.now()),
     lockServiceAccount,
@@ -119,7 +123,9 @@ export function createManagement(deps: {
     rotateServiceAccount: async (tx, { partnerId, id, oldExpiresAt, publicKeyPem, issuer = null }) => {
       const old = await lockServiceAccount(tx, partnerId, id)
       const permissions = old.permissions as readonly Permission[]
-      const request = { partnerId, name: old.name, permissions, allowedAddresses: old.allowedAddresses, issuer }
+      const { name, allowedAddresses, expiresAt } = old
+      // With the end as well: a key that has one would else replace itself for ever.
+      const request = { partnerId, name, permissions, allowedAddresses, expiresAt, issuer }
       const issued = await issue(tx, publicKeyPem === undefined ? request : { ...request, publicKeyPem })
       await store.setReplaces(tx, partnerId, issued.serviceAccountId, id)
       if (old.expiresAt === null || old.expiresAt > oldExpiresAt)

@@ -36,7 +36,7 @@ import type { Monitoring } from '../modules/monitoring/index.ts'
 import type { Safeguarding } from '../modules/safeguarding/index.ts'
 import type { StandingOrders } from '../modules/standing-orders/index.ts'
 import type { Staff } from '../modules/staff/index.ts'
-import { type FirstAdmin, type Members, sealedClientSecrets } from '../modules/users/index.ts'
+import { type FirstAdmin, type Members, sealedClientSecrets, sealedWaitingSecrets } from '../modules/users/index.ts'
 import { sealedWebhookSecrets } from '../delivery/index.ts'
 import { composeModules, type Modules } from './modules.ts'
 
@@ -129,6 +129,7 @@ export const sealedColumns = [
   sealedEarlierNames,
   sealedAuditKeys,
   sealedClientSecrets,
+  sealedWaitingSecrets,
   sealedTotpSecrets,
 ] as const
 

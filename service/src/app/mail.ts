@@ -14,6 +14,7 @@ import {
   renderNewDevice,
   renderRecoveryLink,
   renderRecoveryReport,
+  renderRoleChange,
   renderSignInChange,
   renderSignInLink,
 } from '../modules/users/index.ts'
@@ -33,6 +34,7 @@ export const mailTemplates = {
   staff_account: renderStaffMail,
   recovery_link: renderRecoveryLink,
   recovery_report: renderRecoveryReport,
+  role_changed: renderRoleChange,
   impersonation: renderImpersonation,
   guest_link: renderGuestLink,
   service_account_changed: renderKeyChange,

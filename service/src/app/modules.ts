@@ -22,7 +22,7 @@ import { createMailQueue } from '../mail/index.ts'
 import { type Observability } from '../observability/index.ts'
 import { createScreener, createScreening } from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
-import { type Database } from '../postgres/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
 import type { IdentityProvider } from '../identity/index.ts'
 import { composeIdentity, composeProofs } from './identity.ts'
 import { createIsoBanks } from '../connectors/iso20022/index.ts'
@@ -39,7 +39,7 @@ import { createDeposits, type Deposits } from '../modules/deposits/index.ts'
 import { createMonitoring, type Monitoring } from '../modules/monitoring/index.ts'
 import { createFx } from '../modules/fx/index.ts'
 import { createBulkPayouts } from '../modules/bulk-payouts/index.ts'
-import { createPayoutControls } from '../modules/payout-controls/index.ts'
+import { createPayoutControls, listApprovalRules } from '../modules/payout-controls/index.ts'
 import {
   createPayoutAges,
   createPayoutLife,
@@ -50,7 +50,7 @@ import {
 } from '../modules/payouts/index.ts'
 import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
 import { createReports } from '../modules/reports/index.ts'
-import { createStaffChanges } from '../modules/staff/index.ts'
+import { createStaffChanges, decidesHits, twoOfStaff } from '../modules/staff/index.ts'
 import { createStandingOrders } from '../modules/standing-orders/index.ts'
 import { createSimulations } from '../modules/simulations/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
@@ -60,6 +60,7 @@ import {
   createFirstAdmin,
   createImpersonationNotice,
   createSavedViews,
+  createMayPay,
   createServiceAccounts,
   createUsers,
 } from '../modules/users/index.ts'
@@ -126,6 +127,7 @@ function composeCore(deps: ModulesDeps) {
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
     ...{ db, clock, sealer },
+    judgeTwo: twoOfStaff(decidesHits),
     peps: {
       hits: config.PEP_HITS,
       onConfirmed: (tx, { customerId: id, ...rest }) => customers.reviews.raise(tx, { ...rest, id }),
@@ -165,13 +167,15 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const { config, db, clock, log } = deps
   const { access, mailQueue: mail } = core
   const { partnerName, isClosed } = access
+  const sandbox = config.MODE === 'sandbox'
   const users = createUsers({ ...core, db, clock, mail, ...invitationSettings(config) })
   const signIn = createSignIn({ ...core, db, clock, ...signInSettings(config) })
   const chosenHosts = createChosenHosts({
     ...{ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL },
     resolveTxt: deps.resolveTxt,
   })
-  const members = composeMembers({ ...deps, ...core, mail, signIn, chosenHosts })
+  const decidesByTwo = async (tx: Tx, partnerId: string) => (await listApprovalRules(tx, partnerId)).length > 0
+  const members = composeMembers({ ...deps, ...core, mail, signIn, chosenHosts, decidesByTwo })
   const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
   const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
   const { membersWithRoles } = users
@@ -179,8 +183,8 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
   const sample = createSample(access, db)
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send: chosenHosts.sendTest, sample })
-  const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
-  const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
+  const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, sandbox, membersWithRoles })
+  const guestLinks = createGuestLinks({ ...core, db, clock, mail, sandbox, ...signInSettings(config) })
   const savedViews = createSavedViews({ ...core, db, clock })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
   const tellOfImpersonation = createImpersonationNotice({ mail, membersWithRoles })
@@ -245,11 +249,22 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
+    judgeTwo: twoOfStaff(decidesHits),
     partnerIds: core.access.partnerIds,
     clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
   })
   const outgoing = composePayouts(
-    { ...shared, log, monitoring, beneficiaries, quotes: fx, ...banks, ownIbans, payoutsPerBatchMax },
+    {
+      ...shared,
+      log,
+      monitoring,
+      mayPay: createMayPay(core.access),
+      beneficiaries,
+      quotes: fx,
+      ...banks,
+      ownIbans,
+      payoutsPerBatchMax,
+    },
     config,
   )
   const { payoutLife, payouts } = outgoing

@@ -4,7 +4,16 @@
  */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
-import { after, type Clock, isNoName, isSamePerson, newId, present } from '../kernel/index.ts'
+import {
+  after,
+  type Clock,
+  type Decider,
+  isNoName,
+  isSamePerson,
+  newId,
+  type NotTwo,
+  present,
+} from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { Overtaken } from './overtaken.ts'
@@ -86,6 +95,8 @@ export type DecisionsDeps = {
   readonly clock: Clock
   readonly ledger: Pick<Ledger, 'enter'>
   readonly effects: CaseEffects
+  /** Judges who proposed and who approves, as they stand now. */
+  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 }
 
 export function createDecisions(deps: DecisionsDeps): Decisions {
@@ -240,8 +251,9 @@ async function approve(
       `The proposal was replaced by ${proposedBy} at ${proposedAt.toISOString()}: read the new one.`,
       { who: proposedBy, at: proposedAt },
     )
-  if (isOneOf(proposedBy, proposal, { staff, staffId }))
-    throw refuse(`${proposedBy} proposed it: another person approves it.`)
+  const author = { id: proposal.staffId, name: proposedBy }
+  const not = await deps.judgeTwo(tx, author, { id: staffId, name: staff })
+  if (not !== undefined) throw refuse(not.why)
   const now = deps.clock.now()
   if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
   const { action } = proposal

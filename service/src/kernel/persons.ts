@@ -51,3 +51,26 @@ export const tidyName = (name: string): string =>
     .normalize('NFKC')
     .replaceAll(/[\s\p{Cf}]+/gu, ' ')
     .trim()
+
+/** A person of two who decide. `id`: of the account that signed in; absent for a name that was typed. */
+export type Decider = { readonly id?: string | undefined; readonly name: string }
+
+/** The person when the decision takes effect. `may`: false if the account was removed, or its role no longer allows it. */
+export type Standing = Decider & { readonly may: boolean }
+
+/** The reason why two persons do not decide. `author`: who proposed it lost the right, and a person who has it proposes it again. */
+export type NotTwo = { readonly who: 'same' | 'author' | 'approver'; readonly why: string }
+
+/** Judges the two persons of a decision when it takes effect: they are two, and each still may. Undefined: it takes effect. */
+export function judgeTwo(author: Standing, approver: Standing): NotTwo | undefined {
+  if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
+    return { who: 'same', why: `${author.name} proposed it: another person approves it.` }
+  if (!approver.may)
+    return { who: 'approver', why: `${approver.name} may not approve it: another person who may approves it.` }
+  if (!author.may)
+    return {
+      who: 'author',
+      why: `${author.name}, who proposed it, may no longer do so: a person who may proposes it again.`,
+    }
+  return undefined
+}

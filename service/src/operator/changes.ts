@@ -6,6 +6,7 @@ import { operatorPartnerId } from '../cases/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Context } from './context.ts'
 import type { Options } from './options.ts'
+import { mayRun } from './roles.ts'
 
 export type Change = {
   /** The command as typed: `limit set`. */
@@ -111,7 +112,7 @@ export function changing<T>(
 ): Promise<T> {
   const { second } = change.options
   return db.transaction(async (tx) => {
-    if (typeof second === 'object') await service.staff.changes.carryOut(tx, second.changeId, second)
+    if (typeof second === 'object') await service.staff.changes.carryOut(tx, second.changeId, second, mayRun)
     const result = await work(tx)
     if (second === 'needed') throw new WaitsForSecondPerson()
     await record(service, tx, made === undefined ? change : { ...change, made: made(result) })

@@ -31,7 +31,7 @@ import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
 import { monitoringCommands } from './monitoring.ts'
 import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
-import { rolesOf } from './roles.ts'
+import { mayRun, rolesOf } from './roles.ts'
 import { reviewCommands } from './reviews.ts'
 import { screeningCommands } from './screening.ts'
 import { screeningCountryCommands } from './screening-countries.ts'
@@ -118,7 +118,7 @@ export async function runOffline(args: readonly string[], config: Config): Promi
 
 /** Decides changes at the desk, by the commands that carry them out. */
 export const deskChanges = (context: Context): DeskChanges => ({
-  mayDecide: (command, role) => rolesOf.get(command)?.includes(role) ?? false,
+  mayDecide: mayRun,
   approve: (by, id) => refusedAtDesk(async () => void (await approveChange(run, context, by, id))),
   reject: (by, id, note) => rejectChange(context, by, id, note),
   read: (command, options) =>

@@ -60,6 +60,9 @@ export const rolesOf: ReadonlyMap<string, readonly StaffRole[]> = new Map(
   ),
 )
 
+/** Reports whether a role may run a command that changes something. */
+export const mayRun = (command: string, role: StaffRole): boolean => rolesOf.get(command)?.includes(role) ?? false
+
 /** Commands whose result only its author may see: approved by another person, and then run by the author. */
 export const printsSecret: ReadonlySet<string> = new Set([
   'partner rotate',

@@ -9,7 +9,7 @@ import type { StaffChange, StaffRole } from '../modules/staff/index.ts'
 import { record, refusedInOneLine } from './changes.ts'
 import type { Context, Result } from './context.ts'
 import { type Options, readEvidence, required } from './options.ts'
-import { printsSecret, rolesOf } from './roles.ts'
+import { mayRun, printsSecret, rolesOf } from './roles.ts'
 
 const changesShown = 1000
 
@@ -58,10 +58,10 @@ function refuseRole(role: StaffRole, { command }: StaffChange): void {
 export async function approveChange(run: Run, context: Context, by: Person, id: string): Promise<Result> {
   const { service, db } = context
   refuseRole(by.role, await service.staff.changes.get(db, id))
-  const row = await service.staff.changes.approvable(db, id, by)
+  const row = await service.staff.changes.approvable(db, id, by, mayRun)
   if (!printsSecret.has(row.command)) return carryOut(run, context, row, by)
   await db.transaction(async (tx) => {
-    await service.staff.changes.approve(tx, id, by)
+    await service.staff.changes.approve(tx, id, by, mayRun)
     await record(service, tx, { command: 'change approve', options: optionsOf(by, id), partnerId: operatorPartnerId })
   })
   return { approved: id, command: row.command, next: `${row.proposedByName} runs: change run --id ${id}` }

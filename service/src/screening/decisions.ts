@@ -3,7 +3,7 @@
  * the hit, so that of two concurrent decisions one counts and the other is refused; and each leaves a row.
  */
 import { Refusal } from '../api/index.ts'
-import { type Clock, isNoName, isSamePerson } from '../kernel/index.ts'
+import { type Clock, type Decider, isNoName, type NotTwo } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { hasExpired, needsTwoPersons, type Outcome, statusAfter, twoPersonsScoreMin } from './rules.ts'
 import { comparedWith } from './store.ts'
@@ -17,12 +17,16 @@ export type Deciding = {
   readonly note: string
 }
 
-type DecisionsDeps = { readonly clock: Clock }
+export type HitDecisionsDeps = {
+  readonly clock: Clock
+  /** Judges who proposed and who decides, as they stand now. */
+  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+}
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 export const createDecide =
-  ({ clock }: DecisionsDeps) =>
+  ({ clock, judgeTwo }: HitDecisionsDeps) =>
   async (tx: Tx, { partnerId, id, outcome, staff, note }: Deciding): Promise<store.HitRow> => {
     if (isNoName(staff)) throw refuse('State who decides it.')
     if (note.trim() === '') throw refuse('A note is required.')
@@ -33,15 +37,19 @@ export const createDecide =
     // The list as the person saw it: the worker compares a newer list, and ends the hit if the entry has changed.
     const generation = Math.max(row.generation, (await comparedWith(tx, row)) ?? 0)
     const decision = { partnerId, hitId: id, outcome, actor: staff, note, generation, decidedAt: now }
-    if (needsTwoPersons(row) && !isProposed(row, outcome, now)) {
+    const { proposedBy } = row
+    const not =
+      needsTwoPersons(row) && isProposed(row, outcome, now) && proposedBy !== null
+        ? await judgeTwo(tx, { name: proposedBy }, { name: staff })
+        : undefined
+    // Who proposed it and may no longer decide has proposed nothing: this person proposes it again.
+    if (needsTwoPersons(row) && (!isProposed(row, outcome, now) || not?.who === 'author')) {
       const proposed = { ...row, proposal: outcome, proposedBy: staff, proposedAt: now }
       await store.updateHit(tx, proposed)
       await store.appendDecision(tx, { ...decision, kind: 'proposed' })
       return proposed
     }
-    const { proposedBy } = row
-    if (needsTwoPersons(row) && proposedBy !== null && isSamePerson(proposedBy, staff))
-      throw refuse(`${proposedBy} proposed it: another person decides. Hits of ${twoPersonsScoreMin} or more need two.`)
+    if (not !== undefined) throw refuse(`${not.why} Hits of ${twoPersonsScoreMin} or more need two persons.`)
     const decidedBy = needsTwoPersons(row) && proposedBy !== null ? `${proposedBy}, approved by ${staff}` : staff
     const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null }
     const decided = { ...row, ...withoutProposal, status: statusAfter[outcome], decidedAt: now, decidedBy }

@@ -208,7 +208,7 @@ test('from a score on two persons decide, and a decision is taken back by two', 
   await work()
   const hit = await hitOf(id)
   assert.equal((await decide(hit, 'confirm', 'Ada')).status, 'open')
-  await assert.rejects(decide(hit, 'confirm', 'A D A'), refused(/Ada proposed it: another person decides/))
+  await assert.rejects(decide(hit, 'confirm', 'A D A'), refused(/Ada proposed it: another person approves it/))
   assert.equal((await decide(hit, 'clear', 'Grace')).proposedBy, 'Grace')
   const decided = await decide(hit, 'clear', 'Ada')
   assert.deepEqual([decided.status, decided.decidedBy, decided.proposal], ['cleared', 'Grace, approved by Ada', null])

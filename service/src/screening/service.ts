@@ -1,7 +1,7 @@
 /** The verbs of screening. The worker: screener.ts. */
 import type { Clock, Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { createDecide, type Deciding } from './decisions.ts'
+import { createDecide, type Deciding, type HitDecisionsDeps } from './decisions.ts'
 import { type HitDetail, openDetail } from './details.ts'
 import { type Countries, createCountries } from './countries.ts'
 import { isPepSource } from './lists/entry.ts'
@@ -82,6 +82,7 @@ export function createScreening(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
+  readonly judgeTwo: HitDecisionsDeps['judgeTwo']
   /** Undefined: hits on politically exposed persons hold nothing, and a confirmed one raises nothing. */
   readonly peps?: PepEffects
 }): Screening {
@@ -92,7 +93,7 @@ export function createScreening(deps: {
     ...row,
     ...openDetail(sealer, { ...row, detailSealed }),
   })
-  const decide = createDecide({ clock })
+  const decide = createDecide(deps)
   const pepsHold = deps.peps?.hits === 'hold'
   return {
     lists,

@@ -17,6 +17,8 @@ import { createSandboxBank } from '../connectors/sandbox/index.ts'
 import { createVerification } from '../verification/index.ts'
 import { createBeneficiaries } from '../modules/beneficiaries/index.ts'
 import { createScreening } from '../screening/index.ts'
+import { decidesHits, twoOfStaff } from '../modules/staff/index.ts'
+import { createMayPay } from '../modules/users/index.ts'
 import { createCustomers } from '../modules/customers/index.ts'
 import { createDeposits } from '../modules/deposits/index.ts'
 import { createAcceptances } from '../modules/fx/index.ts'
@@ -45,7 +47,7 @@ const ledger = createLedger({ clock, segregates: false, holds: async () => [] })
 const eventOutbox = createEventOutbox()
 const bank = createSandboxBank({ db, clock, stepMs })
 const verification = createVerification({ log, scheme: null, ownNames: async () => undefined })
-const screening = createScreening({ db, clock, sealer })
+const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, sealer })
 const customers = createCustomers({
   db,
   clock,
@@ -69,8 +71,27 @@ const beneficiaries = createBeneficiaries({
 const audit = createAudit({ db, clock, cursors, sealer })
 const transactions = createTransactions({ audit, db, clock, cursors, eventOutbox, customers, clockDifferenceMsMax: 0 })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
-const monitoring = createMonitoring({ db, clock, cases, partnerIds: access.partnerIds, clockDifferenceMsMax: 0 })
-const shared = { db, clock, log, screening, cases, ledger, eventOutbox, customers, transactions, monitoring }
+const monitoring = createMonitoring({
+  judgeTwo: twoOfStaff(decidesHits),
+  db,
+  clock,
+  cases,
+  partnerIds: access.partnerIds,
+  clockDifferenceMsMax: 0,
+})
+const shared = {
+  db,
+  clock,
+  log,
+  screening,
+  cases,
+  ledger,
+  eventOutbox,
+  customers,
+  transactions,
+  monitoring,
+  mayPay: createMayPay(access),
+}
 const life = createPayoutLife({
   ...shared,
   beneficiaries,

@@ -6,6 +6,7 @@
  * judged; a token of a session and the value of a device are stored as SHA-256; a refusal does not say which of address, password and code was wrong.
  */
 export type { Confirmations, GivenConfirmation } from './confirmations.ts'
+export { isRecentSignIn } from './rules.ts'
 export { sealedTotpSecrets } from './sealed.ts'
 export {
   type Client,

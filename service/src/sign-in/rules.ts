@@ -21,6 +21,10 @@ export const devicesMax = 20
 /** A page of the sign-in may stay open for so long. */
 export const challengeMs = 10 * minuteMs
 
+/** A change of how people sign in, or of who may, needs a sign-in that is younger: a session may have come into other hands. */
+const recentMs = 5 * minuteMs
+export const isRecentSignIn = (signedInAt: Date, now: Date): boolean => now.getTime() - signedInAt.getTime() < recentMs
+
 /** A page that asks for a confirmation can be answered for so long. */
 export const confirmationMs = 2 * minuteMs
 

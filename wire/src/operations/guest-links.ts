@@ -44,7 +44,8 @@ export const guestLinksOperations = {
     source: 'extension',
     summary: 'Revoke a guest link',
     description:
-      'Ends the link and the session of the guest at once, and cancels an unsent email. A link that has ended is not found.',
+      'Ends the link and the session of the guest at once, and cancels an unsent email. You revoke only what you could give (403). ' +
+      'A link that has ended is not found.',
     refusals: ['not_found'],
     example: { params: { guestLinkId: resource('guestLink') } },
   },

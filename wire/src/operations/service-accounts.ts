@@ -17,7 +17,8 @@ export const serviceAccountsOperations = {
     source: 'extension',
     summary: 'Create a service account',
     description:
-      'Issues an API key and an API secret for your public key. You give only permissions that you have (403). All Admins get a mail. ' +
+      'Issues an API key and an API secret for your public key. You give only permissions that you have (403). A service account that ' +
+      'has an end or addresses itself gives no later end and no other address (403). All Admins get a mail. ' +
       'At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second one.',
     refusals: ['validation_failed', 'service_account_limit_reached'],
     example: {
@@ -67,7 +68,7 @@ export const serviceAccountsOperations = {
     summary: 'Update a service account',
     description:
       'Changes name, permissions, addresses and end of an active service account, within two seconds. You change only accounts whose ' +
-      'permissions you have (403). All Admins get a mail.',
+      'permissions you have (403). A service account with an end or addresses lifts neither, its own included (403). All Admins get a mail.',
     refusals: ['validation_failed', 'not_found'],
     example: {
       params: { serviceAccountId: resource('serviceAccount') },
@@ -87,7 +88,7 @@ export const serviceAccountsOperations = {
     source: 'extension',
     summary: 'Rotate the key of a service account',
     description:
-      'Issues a new service account with name, permissions and addresses of this one, for a new key pair. This one works on for the ' +
+      'Issues a new service account with name, permissions, addresses and end of this one, for a new key pair. This one works on for the ' +
       'overlap. You rotate only accounts whose permissions you have (403). All Admins get a mail.',
     refusals: ['validation_failed', 'not_found', 'service_account_limit_reached'],
     example: {
@@ -103,7 +104,9 @@ export const serviceAccountsOperations = {
     permission: 'users:write',
     source: 'extension',
     summary: 'Revoke a service account',
-    description: 'The service account can no longer sign requests, within two seconds. All Admins get a mail.',
+    description:
+      'The service account can no longer sign requests, within two seconds. You revoke only accounts whose permissions, end and addresses ' +
+      'you have, and the own one (403). All Admins get a mail.',
     refusals: ['not_found'],
     example: { params: { serviceAccountId: resource('revocableAccount') } },
   },

@@ -19,7 +19,8 @@ export const usersOperations = {
     summary: 'Invite team members',
     description:
       'Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address ' +
-      'in the background. An invitation expires after `expiryInDays` days, 7 by default. An address with a pending ' +
+      'in the background. An invitation expires after `expiryInDays` days, 7 by default. It also ends when you may no longer give its ' +
+      'role. An address with a pending ' +
       'invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by ' +
       '`Idempotency-Key`; without a key a repeated request is refused with that code.',
     refusals: ['validation_failed', 'invitation_exists'],
@@ -67,8 +68,9 @@ export const usersOperations = {
     description:
       'Issues a new token, revokes the previous one and emails the invitation again in the background. An expired ' +
       'invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per ' +
-      'invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. Idempotent by ' +
-      '`Idempotency-Key`; without a key each request counts as a resend.',
+      'invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. A role with permissions that you ' +
+      'do not have is refused (403): the token goes only where you could have sent it by inviting. ' +
+      'Idempotent by `Idempotency-Key`; without a key each request counts as a resend.',
     refusals: ['not_found', 'invitation_not_pending', 'resend_too_soon', 'resend_limit_reached'],
     example: {
       params: { invitationId: resource('invitation') },
@@ -85,7 +87,7 @@ export const usersOperations = {
     summary: 'Revoke a pending invitation',
     description:
       'Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is ' +
-      'refused with 409 `invitation_not_pending`.',
+      'refused with 409 `invitation_not_pending`, and one to a role with permissions that you do not have with 403.',
     refusals: ['not_found', 'invitation_not_pending'],
     example: { params: { invitationId: resource('invitation') } },
   },
@@ -127,7 +129,7 @@ export const usersOperations = {
     summary: 'Update the role of a user',
     description:
       'Takes effect with the next request of the user, also in open sessions. The last `Admin` cannot get another role ' +
-      '(409 `last_admin`). A role with permissions that you do not have is refused (403).',
+      '(409 `last_admin`). A role with permissions that you do not have is refused (403), before and after. The user and all Admins get a mail.',
     refusals: ['validation_failed', 'not_found', 'last_admin'],
     example: { params: { userId: resource('user') }, body: { role: 'Developer' } },
   },
@@ -141,7 +143,8 @@ export const usersOperations = {
     summary: 'Remove a user',
     description:
       'Ends all sessions of the user at once, and deletes passkeys and password. The address can be invited again. The last ' +
-      '`Admin` cannot be removed (409 `last_admin`).',
+      '`Admin` cannot be removed (409 `last_admin`). A user whose role has permissions that you do not have is refused (403). The user ' +
+      'and all Admins get a mail.',
     refusals: ['not_found', 'last_admin'],
     example: { params: { userId: resource('removable') } },
   },
@@ -169,7 +172,9 @@ export const usersOperations = {
     summary: 'Set single sign-on',
     description:
       'Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved. Another ' +
-      'domain has to be proved again; at another issuer each person is connected again. All Admins get a mail. Refused with ' +
+      'domain has to be proved again; at another issuer each person is connected again. All Admins get a mail. ' +
+      'An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. ' +
+      'Where your payouts wait for a second person, the change of a person waits for a second Admin. The answer then has what was proposed. Refused with ' +
       '409 `last_admin` if no Admin could still sign in.',
     refusals: ['validation_failed', 'last_admin'],
     example: {
@@ -196,7 +201,8 @@ export const usersOperations = {
     summary: 'Prove the domain of the single sign-on',
     description:
       'Reads the DNS record of `domainRecord`. From then on the provider signs people in. Refused with 400 if the record is ' +
-      'absent or has another value. In the sandbox a domain that ends with `.example` or `.test` needs no record (RFC 2606).',
+      'absent or has another value. An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. ' +
+      'In the sandbox a domain that ends with `.example` or `.test` needs no record (RFC 2606).',
     refusals: ['validation_failed', 'not_found'],
     example: {},
   },
@@ -208,7 +214,8 @@ export const usersOperations = {
     source: 'extension',
     summary: 'Remove the single sign-on',
     description:
-      'The provider no longer signs anyone in. Open sessions stay. Refused with 409 `last_admin` if no Admin has a passkey or a ' +
+      'The provider no longer signs anyone in. Open sessions stay. An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. ' +
+      'Refused with 409 `last_admin` if no Admin has a passkey or a ' +
       'password.',
     refusals: ['not_found', 'last_admin'],
     example: {},

@@ -86,15 +86,15 @@ async function setUp() {
     await worker.stop()
     return server.received.map(({ source, to }) => ({ ...readMail(source), to, source }))
   }
-  return { partnerId, clock, users, alerts, invite, addAlert, recipients, send, lines }
+  return { partnerId, caller, clock, users, alerts, invite, addAlert, recipients, send, lines }
 }
 
 test('each Admin and Developer gets one mail with its own Message-ID, an Operator and a revoked Admin get none', async () => {
-  const { invite, addAlert, users, partnerId, send } = await setUp()
+  const { invite, addAlert, users, caller, send } = await setUp()
   await invite('ada', 'Admin')
   await invite('dan', 'Developer')
   await invite('oto', 'Operator')
-  await users.revokeInvitation(partnerId, await invite('rea', 'Admin'))
+  await users.revokeInvitation(caller, await invite('rea', 'Admin'))
   await addAlert()
   const mails = await send(2)
   assert.deepEqual(mails.flatMap(({ to }) => to).toSorted(), ['ada@example.com', 'dan@example.com'])

@@ -13,6 +13,7 @@ import { createIdempotency, type Idempotency } from '../../idempotency/index.ts'
 import { createLedger, entryOf } from '../../ledger/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
+import { decidesHits, twoOfStaff } from '../staff/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
 import { createTransactions, type Transactions } from '../transactions/index.ts'
 import { accountsRoutes, createAccounts, type Issuer } from './index.ts'
@@ -32,7 +33,7 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
   const keys = { sealer: createSealer([randomBytes(32)]), cursors }
-  const screening = createScreening({ db, clock, ...keys })
+  const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, ...keys })
   customers = createCustomers({
     db,
     clock,

@@ -8,6 +8,7 @@ import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
+import { decidesHits, twoOfStaff } from '../staff/index.ts'
 import { createVerification } from '../../verification/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
 import { type Beneficiaries, beneficiariesRoutes, createBeneficiaries } from './index.ts'
@@ -24,7 +25,7 @@ const verification = createVerification({ log: createLog('silent'), scheme: null
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 5, log: createLog('silent') })
-  const screening = createScreening({ db, clock, sealer })
+  const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, sealer })
   customers = createCustomers({
     db,
     clock,

@@ -7,6 +7,7 @@ import { createCursors, Refusal } from '../../api/index.ts'
 import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
+import { decidesHits, twoOfStaff } from '../staff/index.ts'
 import { createCustomers, type Customers } from './index.ts'
 import { changedFields } from './rules.ts'
 
@@ -23,7 +24,7 @@ before(async () => {
     ...deps,
     db,
     log: createLog('silent'),
-    screening: createScreening({ ...deps, db }),
+    screening: createScreening({ judgeTwo: twoOfStaff(decidesHits), ...deps, db }),
     gatesByDefault: 'open',
     ...noProofs,
     identifiers: 'unique',

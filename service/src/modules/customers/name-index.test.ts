@@ -8,6 +8,7 @@ import { createCursors, Refusal } from '../../api/index.ts'
 import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
+import { decidesHits, twoOfStaff } from '../staff/index.ts'
 import { createCustomers, type Customers } from './index.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
@@ -23,7 +24,7 @@ before(async () => {
     ...deps,
     db,
     log: createLog('silent'),
-    screening: createScreening({ ...deps, db }),
+    screening: createScreening({ judgeTwo: twoOfStaff(decidesHits), ...deps, db }),
     gatesByDefault: 'open',
     ...noProofs,
     identifiers: 'unique',
@@ -144,7 +145,7 @@ test('the worker indexes customers that an earlier version created or changed, i
     ...deps,
     db,
     log: createLog('silent'),
-    screening: createScreening({ ...deps, db }),
+    screening: createScreening({ judgeTwo: twoOfStaff(decidesHits), ...deps, db }),
     gatesByDefault: 'open',
     ...noProofs,
     identifiers: 'unique',

@@ -8,6 +8,7 @@ import { AssertionFailure, createLog, createSealer, newId, partnerKey, randomByt
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
+import { decidesHits, twoOfStaff } from '../staff/index.ts'
 import { createCustomers, type Customers, customersRoutes } from './index.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
@@ -22,7 +23,7 @@ let sharing: Customers
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
-  const screening = createScreening({ db, clock, sealer })
+  const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, sealer })
   const deps = {
     db,
     clock,

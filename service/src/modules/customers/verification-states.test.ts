@@ -8,6 +8,7 @@ import { createCursors } from '../../api/index.ts'
 import { createLog, createSealer, dayMs, hourMs, newId, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
+import { decidesHits, twoOfStaff } from '../staff/index.ts'
 import { createCustomers, type Customers } from './index.ts'
 
 const start = new Date('2026-03-01T12:00:00.000Z')
@@ -21,7 +22,7 @@ const newCustomers = () =>
     ...deps,
     db,
     log: createLog('silent'),
-    screening: createScreening({ ...deps, db }),
+    screening: createScreening({ judgeTwo: twoOfStaff(decidesHits), ...deps, db }),
     gatesByDefault: 'open',
     ...noProofs,
     identifiers: 'unique',

@@ -1,6 +1,6 @@
 /** Dependencies of the verbs of monitoring, and the form of a rule that is on. */
 import type { Cases } from '../../cases/index.ts'
-import type { Clock } from '../../kernel/index.ts'
+import type { Clock, Decider, NotTwo } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { RuleSettings } from './rules.ts'
 import type { RuleRow } from './store.ts'
@@ -10,6 +10,8 @@ export type MonitoringDeps = {
   readonly clock: Clock
   readonly cases: Pick<Cases, 'hold' | 'record' | 'resolutionsOf'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+  /** Judges who proposed and who turns a rule on or off, as they stand now. */
+  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number
 }

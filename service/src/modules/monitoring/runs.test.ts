@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { addPartner, createTestService, pay, type Service } from '../../../../test/support/composition.ts'
 import { Refusal } from '../../api/index.ts'
 import { minuteMs, newId, secondMs } from '../../kernel/index.ts'
+import { decidesHits, twoOfStaff } from '../staff/index.ts'
 import { readRule } from './rules.ts'
 import { stepRuns } from './runs.ts'
 import * as store from './store-runs.ts'
@@ -42,7 +43,10 @@ const numbersOf = async (id: string) =>
 /** `runStep` with another bound. */
 const stepWith = (max: bigint) => {
   const { db, clock, access, cases } = service
-  return stepRuns({ db, clock, cases, partnerIds: access.partnerIds, clockDifferenceMsMax: 0 }, max)
+  return stepRuns(
+    { db, clock, cases, partnerIds: access.partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(decidesHits) },
+    max,
+  )
 }
 
 test('a worker runs what was asked for, with the numbers of the command, and the rule can be turned on', async () => {

@@ -1,6 +1,6 @@
 /** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
 import { Refusal } from '../../api/index.ts'
-import { after, isNoName, isSamePerson, newId, nilId } from '../../kernel/index.ts'
+import { after, isNoName, newId, nilId } from '../../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../../postgres/index.ts'
 import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
 import { record } from './alerts.ts'
@@ -185,7 +185,7 @@ async function setRule(
   })
 }
 
-async function turnOn({ clock }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
+async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
   if (isNoName(staff)) throw refuse('State who turns it on.')
   const [last, ...others] = await lockRule(tx, id)
   refuseUnseen(last, seen)
@@ -195,8 +195,10 @@ async function turnOn({ clock }: MonitoringDeps, tx: Tx, { id, staff, seen }: Tu
     throw refuse(`Version ${last.version} has no backtest: run "monitoring rule backtest" first.`)
   const now = clock.now()
   const { proposedBy } = last
-  if (proposedBy === null) return change(tx, { ...last, proposedBy: staff, proposedAt: now })
-  if (isSamePerson(proposedBy, staff)) throw refuse(`${proposedBy} proposed it: another person turns it on.`)
+  const not = proposedBy === null ? undefined : await judgeTwo(tx, { name: proposedBy }, { name: staff })
+  // Who proposed it and may no longer do so has proposed nothing: this person proposes it again.
+  if (proposedBy === null || not?.who === 'author') return change(tx, { ...last, proposedBy: staff, proposedAt: now })
+  if (not !== undefined) throw refuse(not.why)
   for (const other of others)
     if (other.onSince !== null && other.offSince === null) await change(tx, { ...other, offBy: staff, offSince: now })
   return change(tx, { ...last, onBy: staff, onSince: now })
@@ -206,15 +208,17 @@ const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Acti
   ...{ id, version, name, settings: settingsOfText(settings), onSince: onSince ?? new Date(0) },
 })
 
-async function turnOff({ clock }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
+async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
   if (isNoName(staff)) throw refuse('State who turns it off.')
   const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
   if (row === undefined) throw refuse('The rule is not on.')
   refuseUnseen(row, seen)
   const now = clock.now()
   const { offProposedBy } = row
-  if (offProposedBy === null) return change(tx, { ...row, offProposedBy: staff, offProposedAt: now })
-  if (isSamePerson(offProposedBy, staff)) throw refuse(`${offProposedBy} proposed it: another person turns it off.`)
+  const not = offProposedBy === null ? undefined : await judgeTwo(tx, { name: offProposedBy }, { name: staff })
+  if (offProposedBy === null || not?.who === 'author')
+    return change(tx, { ...row, offProposedBy: staff, offProposedAt: now })
+  if (not !== undefined) throw refuse(not.why)
   return change(tx, { ...row, offBy: staff, offSince: now })
 }
 

@@ -32,4 +32,5 @@ export { exceeds, type Limit, limitPeriods, limitScopes, writeCounted } from './
 export { type BeyondMaximum, countApprovals, lookBeyondMaximum } from './maxima.ts'
 export { payoutControlsRoutes } from './routes.ts'
 export { createPayoutControls, type PayoutControls } from './service.ts'
+export { listApprovalRules } from './store.ts'
 export { debitedCurrency, sidesOfCall } from './sides.ts'

@@ -42,7 +42,7 @@ export function createAdvance(deps: PayoutLifeDeps) {
     kindOf,
     isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger),
     holds,
-    refusedOf: refusedApprovals,
+    refusedOf: (tx, moves, now) => refusedApprovals(deps, tx, moves, now),
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
   return (

@@ -59,6 +59,8 @@ export type BulkApprovals = {
 }
 
 type BulkSnapshot = BulkAwaitingApproval & {
+  /** True if one of the requesters has left, or may no longer make payouts. */
+  readonly hasMakerLeft: boolean
   /** JSON of a `BulkApprovalSnapshot`. */
   readonly text: string
   readonly beyond: BeyondMaximum | undefined
@@ -66,7 +68,7 @@ type BulkSnapshot = BulkAwaitingApproval & {
 
 const bulksShownMax = 100
 
-type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'life'>
+type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'life' | 'mayPay'>
 
 export function createBulkApprovals(deps: Deps): BulkApprovals {
   const { db, access, life } = deps
@@ -98,7 +100,10 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
       await requireOtherMakers(caller, waiting)
       const { root } = treeOf((await itemsOf(deps, waiting)).map((item) => leafOf(itemText(item))))
       const text = snapshotText(caller, bulkId, waiting, root, asked)
-      return { ...waiting, text, beyond: await beyondOf(deps, caller, waiting) }
+      const may = await Promise.all(
+        waiting.requesters.map(({ requestedBy }) => deps.mayPay(db, caller.partnerId, requestedBy)),
+      )
+      return { ...waiting, text, hasMakerLeft: may.includes(false), beyond: await beyondOf(deps, caller, waiting) }
     },
     approveBulk: async (caller, bulkId, payouts) => {
       const waiting = await forCount(caller, bulkId, payouts)

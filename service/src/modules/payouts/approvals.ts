@@ -40,6 +40,8 @@ type Snapshot = {
   readonly beyond: BeyondMaximum | undefined
   /** Name of the creator. */
   readonly requestedName: string
+  /** True if the creator has left, or may no longer make payouts. The payout stands: it was made by right, and this person answers for it. */
+  readonly hasMakerLeft: boolean
   /** The reason why it waits. */
   readonly cause: Approval['cause']
 }
@@ -51,7 +53,7 @@ export const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base
 
 type Get = (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
 
-export function createApprovals({ db, clock, access, life }: PayoutsDeps, get: Get): Approvals {
+export function createApprovals({ db, clock, access, mayPay, life }: PayoutsDeps, get: Get): Approvals {
   const requireOtherMaker = createMakerCheck(access, db)
   const decide = async (
     caller: Caller,
@@ -74,7 +76,7 @@ export function createApprovals({ db, clock, access, life }: PayoutsDeps, get: G
   }
   const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
   return {
-    snapshot: createSnapshot({ db, clock, access }, get),
+    snapshot: createSnapshot({ db, clock, access, mayPay }, get),
     approve: (caller, idOrReference) =>
       decide(caller, idOrReference, 'approved', (id) => life.approve(caller.partnerId, id, byOf(caller))),
     reject: (caller, idOrReference, reason) =>
@@ -88,7 +90,10 @@ export function createApprovals({ db, clock, access, life }: PayoutsDeps, get: G
 }
 
 const createSnapshot =
-  ({ db, clock, access }: Pick<PayoutsDeps, 'db' | 'clock' | 'access'>, get: Get): Approvals['snapshot'] =>
+  (
+    { db, clock, access, mayPay }: Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'mayPay'>,
+    get: Get,
+  ): Approvals['snapshot'] =>
   async (caller, idOrReference, { nonce, expiresAt }) => {
     const { partnerId, serviceAccountId: approverId } = caller
     const payout = await get(partnerId, idOrReference)
@@ -114,7 +119,8 @@ const createSnapshot =
     } satisfies ApprovalSnapshot)
     const { needsPasskey, requestedName, cause } = approval
     const beyond = await lookBeyondMaximum(db, { payout, by: { id: approverId, name: caller.name } }, clock.now())
-    return { text, payout, needsPasskey, requestedName, cause, beyond }
+    const hasMakerLeft = !(await mayPay(db, partnerId, approval.requestedBy))
+    return { text, payout, needsPasskey, requestedName, hasMakerLeft, cause, beyond }
   }
 
 /**

@@ -1,9 +1,10 @@
 /** Judges approvals by the daily maxima of their persons, and gives back what ends without a settlement. */
-import type { Refusal } from '../../api/index.ts'
+import { Refusal } from '../../api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
 import type { Move } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { countApprovals } from '../payout-controls/index.ts'
+import type { PayoutLifeDeps } from './life-deps.ts'
 import type { PayoutEvent } from './lifecycle.ts'
 import type { PayoutRow } from './store.ts'
 import { countedApprovals, keepCounted } from './store-approvals.ts'
@@ -16,20 +17,25 @@ const isReturned = ({ row, transition }: PayoutMove) =>
   transition.ledger === 'release' && row.approvalExpiresAt !== null && row.status !== 'PendingApproval'
 
 /**
- * The approvals of a batch that are beyond the maximum of their person: approver_limit_exceeded. Counts the others. A batch without
- * approvals, and without the end of a payout that was approved, sends no statement.
+ * The approvals of a batch by who may no longer approve (permission_denied), or beyond the maximum of their person (approver_limit_exceeded).
+ * Counts the others. A batch without approvals, and without the end of a payout that was approved, sends no statement.
  */
 export async function refusedApprovals(
+  deps: Pick<PayoutLifeDeps, 'mayPay'>,
   tx: Tx,
   moves: readonly PayoutMove[],
   now: Date,
 ): Promise<ReadonlyMap<PayoutMove, Refusal>> {
-  const approvals = moves.flatMap((move) => {
+  const refused = new Map<PayoutMove, Refusal>()
+  const given = moves.flatMap((move) => {
     const { row: payout, trigger } = move
     return trigger.kind === 'approved' ? [{ move, payout, by: trigger.by }] : []
   })
+  const lost = await lostRights(deps, tx, given)
+  for (const { move, by } of given) if (lost.has(by.id)) refused.set(move, mayNoLonger(by.name))
+  const approvals = given.filter(({ move }) => !refused.has(move))
   const ended = moves.filter(isReturned).map(({ row }) => row)
-  if (approvals.length === 0 && ended.length === 0) return new Map()
+  if (approvals.length === 0 && ended.length === 0) return refused
   const counted = new Map(
     (await countedApprovals(tx, ended)).map((row) => [partnerKey(row.partnerId, row.payoutId), row]),
   )
@@ -40,7 +46,6 @@ export async function refusedApprovals(
     return [{ payout, by: { id, name }, decidedAt, countedIn }]
   })
   const judged = await countApprovals(tx, approvals, returned, now)
-  const refused = new Map<PayoutMove, Refusal>()
   const kept = judged.flatMap((answer, index) => {
     const approval = approvals[index]
     if (approval === undefined) return []
@@ -53,4 +58,19 @@ export async function refusedApprovals(
   })
   if (kept.length > 0) keepCounted(tx, kept)
   return refused
+}
+
+const mayNoLonger = (name: string) =>
+  new Refusal('permission_denied', `${name} may no longer approve payouts. Another person must approve this one.`)
+
+/** The persons of approvals who lost the right since they decided, as the rows of this transaction say. */
+async function lostRights(
+  { mayPay }: Pick<PayoutLifeDeps, 'mayPay'>,
+  tx: Tx,
+  approvals: readonly { readonly payout: PayoutRow; readonly by: { readonly id: string } }[],
+): Promise<ReadonlySet<string>> {
+  const persons = new Map(approvals.map(({ payout: { partnerId }, by }) => [by.id, partnerId]))
+  const lost = new Set<string>()
+  for (const [id, partnerId] of persons) if (!(await mayPay(tx, partnerId, id))) lost.add(id)
+  return lost
 }

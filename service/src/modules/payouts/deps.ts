@@ -12,11 +12,14 @@ import type { Acceptances } from '../fx/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 import type { PayoutLife } from './life.ts'
+import type { MayPay } from './life-deps.ts'
 
 export type PayoutsDeps = {
   readonly db: Database
   readonly access: Pick<Access, 'issuerOf'>
   readonly clock: Clock
+  /** Reports whether a person or a key of the partner may make and approve payouts now. */
+  readonly mayPay: MayPay
   readonly cursors: Cursors
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox

@@ -22,11 +22,15 @@ export type PayoutLifeDeps = {
   readonly screening: Pick<Screening, 'holdsOf' | 'partiesOfPayments'>
   readonly monitoring: Pick<Monitoring, 'holdsOf'>
   readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
+  /** Reports whether a person or a key of the partner may make and approve payouts now. */
+  readonly mayPay: MayPay
   readonly recalls: ReturnedByRecall
   readonly checkoutRefunds: EndedRefunds
   /** PAYOUT_ATTEMPTS_MAX. */
   readonly attemptsMax: number
 }
+
+export type MayPay = (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 
 /** The recalls by which the money of payouts comes back. Their module is above this one, and gives its part of a return. */
 export type ReturnedByRecall = {

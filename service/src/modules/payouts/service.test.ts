@@ -1,3 +1,4 @@
+import { createMayPay } from '../users/index.ts'
 import { createAcceptances } from '../fx/index.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -118,6 +119,7 @@ test('without a bank connector every payout is refused', async () => {
   const payouts = createPayouts({
     ...deps,
     access: service.access,
+    mayPay: createMayPay(service.access),
     quotes: createAcceptances(service),
     chooseConnector: () => undefined,
     ownIbans: service.accounts.ownIbans,

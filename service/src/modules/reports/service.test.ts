@@ -334,7 +334,7 @@ test('400 to a schedule that mails a stranger; a member whose invitation is revo
   await run()
   assert.ok(mailed.length > 0)
   mailed.length = 0
-  await service.users.revokeInvitation(partnerId, invited?.id ?? '')
+  await service.users.revokeInvitation(caller, invited?.id ?? '')
   await run()
   assert.equal(mailed.length, 0)
 })

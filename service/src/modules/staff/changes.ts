@@ -2,13 +2,17 @@
 import { notFound, Refusal } from '../../api/index.ts'
 import { after, type Clock, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { changeMs } from './rules.ts'
+import { changeMs, type StaffRole } from './rules.ts'
 import * as store from './store.ts'
 import * as stored from './store-changes.ts'
+import { twoOfStaff } from './two-persons.ts'
 
 export type StaffChange = stored.ChangeRow
 /** The second person of a change. */
 export type SecondPerson = { readonly id: string; readonly fullName: string }
+
+/** Reports whether a role may run a command. */
+export type MayRun = (command: string, role: StaffRole) => boolean
 
 export type StaffChanges = {
   readonly propose: (
@@ -19,18 +23,18 @@ export type StaffChanges = {
   /** Refuses: not_found. */
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
   /** A change that `by` may approve. Refuses: not_found, validation_failed (decided, over, or by the same person). */
-  readonly approvable: (tx: Tx, id: string, by: SecondPerson) => Promise<StaffChange>
+  readonly approvable: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<StaffChange>
   /** Changes that are not carried out, rejected or over, oldest first. */
   readonly waiting: (tx: Tx, rowsMax: number) => Promise<readonly StaffChange[]>
   /** Approves what its proposer carries out. Refuses: not_found, validation_failed (decided, over, or by the same person). */
-  readonly approve: (tx: Tx, id: string, by: SecondPerson) => Promise<StaffChange>
+  readonly approve: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<StaffChange>
   /** The proposer withdraws it, or another person rejects it. Refuses: not_found, validation_failed (decided or over). */
   readonly reject: (tx: Tx, id: string, by: SecondPerson, reason: string) => Promise<StaffChange>
   /**
    * Notes, in the transaction of the change, that it is carried out: with the approval of `by`, who is another person, or with the earlier
-   * approval. So it is carried out once. Refuses: not_found, validation_failed, permission_denied (an account was removed).
+   * approval. So it is carried out once, and both persons may run the command at this moment. Refuses: not_found, validation_failed.
    */
-  readonly carryOut: (tx: Tx, id: string, by: SecondPerson) => Promise<void>
+  readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<void>
   /** How many accounts could approve a change of staff. */
   readonly admins: (tx: Tx) => Promise<number>
 }
@@ -47,20 +51,29 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     return row
   }
   const lock = (tx: Tx, id: string) => waiting(stored.lockChange(tx, id))
-  const refuseApprover = (row: StaffChange, by: SecondPerson) => {
-    if (row.approved === true)
-      throw new Refusal('validation_failed', `The change was approved by ${row.decidedByName}.`)
+  const judge = (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
+    const author = { id: row.proposedBy, name: row.proposedByName }
+    const two = twoOfStaff((role) => mayRun(row.command, role))
+    return two(tx, author, { id: by.id, name: by.fullName })
+  }
+  const refuseOne = async (...given: Parameters<typeof judge>) => {
+    const not = await judge(...given)
+    if (not !== undefined) throw new Refusal('validation_failed', not.why)
+  }
+  const refuseApprover = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
     if (row.proposedBy === by.id)
       throw new Refusal('validation_failed', 'Another person must approve the change, because you proposed it.')
+    await refuseOne(tx, row, by, mayRun)
+    if (row.approved !== true || row.decidedBy === null) return
+    // The approval of who may no longer approve does not count: another person gives one.
+    const before = { id: row.decidedBy, fullName: row.decidedByName ?? '' }
+    if ((await judge(tx, row, before, mayRun)) === undefined)
+      throw new Refusal('validation_failed', `The change was approved by ${row.decidedByName}.`)
   }
-  const approve = async (tx: Tx, row: StaffChange, by: SecondPerson) => {
-    refuseApprover(row, by)
+  const approve = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
+    await refuseApprover(tx, row, by, mayRun)
     const decided = { by: by.id, byName: by.fullName, approved: true, reason: null, now: clock.now() }
     await stored.decideChange(tx, row.id, decided)
-    // Both persons are staff at this moment.
-    for (const id of [row.proposedBy, by.id].toSorted())
-      if ((await store.holdAccount(tx, id)) === undefined)
-        throw new Refusal('permission_denied', 'The account of a person who decided this change was removed.')
   }
   return {
     propose: async (tx, by, { command, options }) => {
@@ -80,15 +93,15 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
       if (row === undefined) throw notFound('change')
       return row
     },
-    approvable: async (tx, id, by) => {
+    approvable: async (tx, id, by, mayRun) => {
       const row = await waiting(stored.changeById(tx, id))
-      refuseApprover(row, by)
+      await refuseApprover(tx, row, by, mayRun)
       return row
     },
     waiting: (tx, rowsMax) => stored.waitingChanges(tx, clock.now(), rowsMax),
-    approve: async (tx, id, by) => {
+    approve: async (tx, id, by, mayRun) => {
       const row = await lock(tx, id)
-      await approve(tx, row, by)
+      await approve(tx, row, by, mayRun)
       return row
     },
     reject: async (tx, id, by, reason) => {
@@ -96,9 +109,10 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
       await stored.decideChange(tx, id, { by: by.id, byName: by.fullName, approved: false, reason, now: clock.now() })
       return row
     },
-    carryOut: async (tx, id, by) => {
+    carryOut: async (tx, id, by, mayRun) => {
       const row = await lock(tx, id)
-      if (row.approved !== true) await approve(tx, row, by)
+      if (row.approved !== true || row.decidedBy !== by.id) await approve(tx, row, by, mayRun)
+      else await refuseOne(tx, row, by, mayRun)
       await stored.recordDone(tx, id, clock.now())
     },
     admins: async (tx) => (await store.accounts(tx)).filter(({ role }) => role === 'admin').length,

@@ -17,6 +17,7 @@ export {
   type WaitingThing,
   waitingReasons,
 } from './store-assignments.ts'
+export { type JudgeTwo, twoOfStaff } from './two-persons.ts'
 export { createStaffChanges, type StaffChange, type StaffChanges } from './changes.ts'
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'

@@ -63,6 +63,23 @@ export function holdAccount(tx: Tx, id: string): Promise<AccountRow | undefined>
     select ${columns} from staff.accounts where id = ${id} and removed_at is null for share`)
 }
 
+/** The accounts of persons by their ids or their names, locked in the order of their ids. */
+export function holdPersons(
+  tx: Tx,
+  ids: readonly string[],
+  nameKeys: readonly string[],
+): Promise<readonly (Pick<AccountRow, 'id' | 'role'> & { readonly nameKey: string })[]> {
+  return tx.rows(sql`/* staff.holdPersons */
+    select id, role, name_key from staff.accounts
+    where removed_at is null and (id = any(${[...ids]}::uuid[]) or name_key = any(${[...nameKeys]}::text[]))
+    order by id for share`)
+}
+
+export async function hasAccounts(tx: Tx): Promise<boolean> {
+  const row = await tx.row(sql`/* staff.hasAccounts */ select id from staff.accounts where removed_at is null limit 1`)
+  return row !== undefined
+}
+
 export function accountByAddress(tx: Tx, emailKey: string): Promise<AccountRow | undefined> {
   return tx.row<AccountRow>(sql`/* staff.accountByAddress */
     select ${columns} from staff.accounts where email_key = ${emailKey} and removed_at is null`)

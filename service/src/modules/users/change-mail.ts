@@ -17,6 +17,8 @@ export type SignInChange =
   | 'password blocked'
   | 'single sign-on connected'
   | 'single sign-on changed'
+  | 'single sign-on waits'
+  | 'single sign-on rejected'
 
 const sentences: Readonly<Record<SignInChange, string>> = {
   'passkey added': 'A passkey was added to your account.',
@@ -28,12 +30,18 @@ const sentences: Readonly<Record<SignInChange, string>> = {
   'single sign-on connected':
     'Your account was connected with the single sign-on of your team. You can sign in there from now on.',
   'single sign-on changed': 'The single sign-on of your team was set, changed or removed.',
+  'single sign-on waits':
+    'An Admin proposed a change of the single sign-on of your team. It waits for a second Admin on the page “Single sign-on”.',
+  'single sign-on rejected':
+    'A change of the single sign-on of your team was withdrawn or rejected, and has no effect.',
 }
 
 const ifWrong = (change: SignInChange): string =>
-  change === 'single sign-on changed'
-    ? 'If no Admin of your team has done it, remove the single sign-on at once, and look at the audit log.'
-    : 'If it was not you, ask an Admin of your team at once to remove you and invite you again.'
+  change === 'single sign-on waits'
+    ? 'If you do not know of it, reject it there, and look at the audit log.'
+    : change === 'single sign-on changed' || change === 'single sign-on rejected'
+      ? 'If no Admin of your team has done it, remove the single sign-on at once, and look at the audit log.'
+      : 'If it was not you, ask an Admin of your team at once to remove you and invite you again.'
 
 export const changeMail = (
   { id, email, fullName }: { readonly id: string; readonly email: string; readonly fullName: string },

@@ -5,6 +5,8 @@ import type { Tx } from '../../postgres/index.ts'
 import { type Client, type Enrolment, type GivenFactor, type Session, SignOnFailed } from '../../sign-in/index.ts'
 import { changeMail, type SignInChange } from './change-mail.ts'
 import { newDeviceMail } from './device-mail.ts'
+import { permit, roleAsPower, whyNot } from './giving.ts'
+import { makerOf } from './makers.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, statusAt, tokenHash } from './rules.ts'
 import * as store from './store.ts'
@@ -39,28 +41,41 @@ export type Entrances = Pick<SupportEntrance, 'openSupport' | 'endSupport' | 'is
 type Factor = Session['factor']
 
 /** Finds the pending invitation of a token. Refuses: not_found. */
-export async function pendingInvitation({ db, clock, isClosed }: MembersDeps, token: string) {
+export async function pendingInvitation(deps: MembersDeps, token: string) {
+  const { db, clock, isClosed } = deps
   const partnerId = readLink(token)
   const found = partnerId && (await members.idOfToken(db, partnerId, tokenHash(token)))
   const row = partnerId && found && (await store.byId(db, partnerId, found.id))
   if (!partnerId || !row || statusAt(row, clock.now()) !== 'Pending') throw notFound('pending invitation')
   if (await isClosed(db, partnerId)) throw notFound('pending invitation')
+  await permitJoin(deps, db, partnerId, row)
   return { partnerId, row }
+}
+
+/** Judges whether who gave an invitation could give its role now. Refuses: not_found, so that who has the link learns no reason. */
+async function permitJoin({ support }: MembersDeps, tx: Tx, partnerId: string, row: store.InvitationRow) {
+  const maker = await makerOf(support, tx, partnerId, row.givenById)
+  const by = { kind: 'maker', permissions: maker?.permissions ?? permissions } as const
+  const powers = [roleAsPower(row.role)]
+  if (whyNot(by, 'acceptInvitation', powers) !== undefined) throw notFound('pending invitation')
+  return permit(by, 'acceptInvitation', powers)
 }
 
 /** Makes a member of an invitation, once, with its record. Refuses: not_found. */
 export async function acceptInvitation(
-  { clock, mail, audit }: MembersDeps,
+  deps: MembersDeps,
   tx: Tx,
   partnerId: string,
   { token, factor, ip }: { readonly token: string; readonly factor: Factor; readonly ip: string },
 ): Promise<store.InvitationRow> {
+  const { clock, mail, audit } = deps
   const locked = await members.lockByToken(tx, partnerId, tokenHash(token))
   const row = locked && (await store.byId(tx, partnerId, locked.id))
   const now = clock.now()
   if (!row || statusAt(row, now) !== 'Pending') throw notFound('pending invitation')
-  if (!(await members.insertMember(tx, partnerId, row, now))) throw notFound('pending invitation')
-  await store.update(tx, partnerId, { ...row, status: 'Accepted', updatedAt: now })
+  const permitted = await permitJoin(deps, tx, partnerId, row)
+  if (!(await members.insertMember(tx, permitted, partnerId, { row, now }))) throw notFound('pending invitation')
+  await store.update(tx, permitted, partnerId, { ...row, status: 'Accepted', updatedAt: now })
   await mail.endPending(tx, partnerId, row.id, 'the invitation was accepted')
   const { id, fullName: name, role } = row
   const actor = { kind: 'partner', id, name, ip } as const
@@ -162,7 +177,8 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
       const user = await members.memberById(db, partnerId, memberId)
       if (user === undefined || (await isClosed(db, partnerId))) return undefined
       const allowed = permissions.filter((permission) => roleAllows(user.role, permission))
-      const caller = { partnerId, serviceAccountId: memberId, name: user.fullName, permissions: allowed }
+      const signedInAt = session.createdAt
+      const caller = { partnerId, serviceAccountId: memberId, name: user.fullName, permissions: allowed, signedInAt }
       return { session, user, caller, partnerName: await partnerName(db, partnerId) }
     },
   }

@@ -7,6 +7,7 @@ import { linkTokenOf, notFound, readLink } from '../../api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
+import { permit, roleAsPower } from './giving.ts'
 import { emailKey, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 import * as members from './store-members.ts'
@@ -55,7 +56,8 @@ export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkK
         const row = await store.lockPending(tx, partnerId, emailKey(address), clock.now())
         if (row === undefined) throw notFound('pending invitation')
         const fresh = newToken(partnerId)
-        await store.update(tx, partnerId, { ...row, tokenHash: tokenHash(fresh), updatedAt: clock.now() })
+        const permitted = permit({ kind: 'operator' }, 'openFirstInvitation', [roleAsPower(row.role)])
+        await store.update(tx, permitted, partnerId, { ...row, tokenHash: tokenHash(fresh), updatedAt: clock.now() })
         await mail.endPending(tx, partnerId, row.id, 'the page of the first Admin opened it')
         return fresh
       })

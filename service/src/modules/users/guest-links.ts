@@ -1,12 +1,5 @@
 /** Guest links: a person without an account opens the webhook pages by a link in a mail. One row is the link and its session. */
-import {
-  type BodyOf,
-  guestLinks as wire,
-  type Permission,
-  permissions,
-  type QueryOf,
-  roleAllows,
-} from '@partner-payments/wire'
+import { type BodyOf, guestLinks as wire, type Permission, type QueryOf } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import {
   type Caller,
@@ -15,18 +8,18 @@ import {
   notFound,
   type Page,
   readLink,
-  Refusal,
   refuseFields,
 } from '../../api/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import { after, type Clock, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { byCaller, permit, type Power, whyNot } from './giving.ts'
 import { guestMail } from './guest-mail.ts'
+import { type Maker, makerOf } from './makers.ts'
 import { dayOf, emailErrors, emailKey, nameErrors, refuseMails, tokenHash } from './rules.ts'
 import * as store from './store-guest-links.ts'
 import { countMails, forgetMails } from './store.ts'
-import { memberById } from './store-members.ts'
 
 export type GuestLink = store.GuestLinkRow & {
   readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
@@ -44,7 +37,7 @@ export type GuestLinks = {
   readonly create: (caller: Caller, body: BodyOf<'createGuestLink'>, by: By) => Promise<GuestLink>
   /** Lists the newest first. */
   readonly list: (partnerId: string, query: QueryOf<'listGuestLinks'>) => Promise<Page<GuestLink>>
-  /** Refuses: not_found (none that is live). */
+  /** Refuses: not_found (none that is live), permission_denied (more than the caller has). */
   readonly revoke: (caller: Caller, id: string, ip: string) => Promise<void>
   /** The link of a token, as its page shows it. Opens nothing. Refuses: not_found. */
   readonly shown: (token: string) => Promise<Omit<Guest, 'caller'>>
@@ -64,7 +57,8 @@ export type GuestLinksDeps = {
   readonly cursors: Cursors
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly audit: Pick<Audit, 'append'>
-  readonly access: Pick<Access, 'serviceAccount' | 'partnerName' | 'isClosed'>
+  readonly access: Pick<Access, 'accountIfAny' | 'partnerName' | 'isClosed'>
+  readonly sandbox: boolean
   /** The page of a link, without the token. */
   readonly guestUrl: string
 }
@@ -77,26 +71,20 @@ const given: Readonly<Record<wire.GuestAccess, readonly Permission[]>> = {
 /** Permissions that the maker of a link needs, when it is made and as long as it lasts. */
 const needed = (access: wire.GuestAccess): readonly Permission[] => ['users:write', ...given[access]]
 
-/** The permissions that a maker has now: by its role, or as an active service account. */
-async function heldBy({ access }: GuestLinksDeps, tx: Tx, partnerId: string, id: string): Promise<readonly string[]> {
-  const member = await memberById(tx, partnerId, id)
-  if (member !== undefined) return permissions.filter((each) => roleAllows(member.role, each))
-  try {
-    const account = await access.serviceAccount(tx, partnerId, id)
-    return account.status === 'valid' ? account.permissions : []
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return []
-    throw error
-  }
-}
+const powersOf = (access: wire.GuestAccess): readonly Power[] => [
+  { name: 'The access of the guest', permissions: needed(access) },
+]
 
-const allows = (held: readonly string[], access: wire.GuestAccess): boolean =>
-  needed(access).every((each) => held.includes(each))
+/** Reports whether a maker may let the guest in now. */
+const allows = (maker: Maker | undefined, access: wire.GuestAccess): boolean =>
+  maker !== undefined &&
+  !maker.isOver &&
+  whyNot({ kind: 'maker', permissions: maker.permissions }, 'letGuestIn', powersOf(access)) === undefined
 
-function statusAt(row: store.GuestLinkRow, held: readonly string[], now: Date): GuestLink['status'] {
+function statusAt(row: store.GuestLinkRow, maker: Maker | undefined, now: Date): GuestLink['status'] {
   if (row.revokedAt !== null) return 'Revoked'
   if (row.expiresAt <= now) return 'Expired'
-  if (!allows(held, row.access)) return 'Ended'
+  if (!allows(maker, row.access)) return 'Ended'
   return row.openedAt === null ? 'Pending' : 'Open'
 }
 
@@ -135,14 +123,19 @@ export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
       const request = cursors.read(listName(partnerId), query)
       const page = cursors.page(listName(partnerId), request, await store.listLinks(db, partnerId, request))
       const makers = [...new Set(page.data.map(({ madeById }) => madeById))]
-      const held = new Map(
-        await Promise.all(makers.map(async (id) => [id, await heldBy(deps, db, partnerId, id)] as const)),
+      const found = new Map(
+        await Promise.all(makers.map(async (id) => [id, await makerOf(deps.access, db, partnerId, id)] as const)),
       )
       const now = clock.now()
-      const data = page.data.map((row) => ({ ...row, status: statusAt(row, held.get(row.madeById) ?? [], now) }))
+      const data = page.data.map((row) => ({ ...row, status: statusAt(row, found.get(row.madeById), now) }))
       return { ...page, data }
     },
-    revoke: end,
+    revoke: async (caller, id, ip) => {
+      const row = await store.linkById(db, caller.partnerId, id)
+      if (row === undefined) throw notFound('guest link')
+      permit(byCaller(deps, caller), 'revokeGuestLink', powersOf(row.access))
+      return end(caller, id, ip)
+    },
     leave: ({ caller, link }, ip) => end(caller, link.id, ip),
     ...createVisits(deps),
   }
@@ -153,7 +146,7 @@ const createLink =
   async (caller, { email, fullName, access, expiresInHours }, { ip, tx: outer }) => {
     const { db, clock, mail, guestUrl } = deps
     refuseFields([...emailErrors('/email', email), ...nameErrors('/fullName', fullName)])
-    refuseAbove(caller.permissions, access)
+    const permitted = permit(byCaller(deps, caller), 'createGuestLink', powersOf(access))
     const { partnerId, serviceAccountId: madeById, name: madeByName } = caller
     return inTransaction(db, outer, async (tx) => {
       const now = clock.now()
@@ -163,7 +156,7 @@ const createLink =
         ...{ id: newId(), email, fullName, access, madeById, madeByName, createdAt: now, expiresAt },
         ...{ openedAt: null, lastUsedAt: null, revokedAt: null },
       }
-      await store.insertLink(tx, partnerId, row, tokenHash(token))
+      await store.insertLink(tx, permitted, partnerId, { ...row, tokenHash: tokenHash(token) })
       await forgetMails(tx, partnerId, dayOf(now))
       refuseMails(await countMails(tx, partnerId, dayOf(now), [emailKey(email)]), now)
       await mail.enqueue(tx, partnerId, [guestMail(row, token, guestUrl)])
@@ -172,19 +165,12 @@ const createLink =
     })
   }
 
-/** Refuses (403): a permission that the caller does not have. */
-function refuseAbove(held: readonly Permission[], access: wire.GuestAccess): void {
-  const missing = needed(access).find((each) => !held.includes(each))
-  if (missing !== undefined)
-    throw new Refusal('permission_denied', `The guest would have the permission ${missing}, which you do not have.`)
-}
-
 function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' | 'guest'> {
   const { db, clock, mail } = deps
   const { partnerName, isClosed } = deps.access
   /** Reports whether the maker still may let the guest in. */
   const lasts = async (tx: Tx, partnerId: string, { madeById, access }: store.GuestLinkRow) =>
-    allows(await heldBy(deps, tx, partnerId, madeById), access) && !(await isClosed(tx, partnerId))
+    allows(await makerOf(deps.access, tx, partnerId, madeById), access) && !(await isClosed(tx, partnerId))
   return {
     shown: async (token) => {
       const partnerId = readLink(token)

@@ -1,7 +1,7 @@
 /**
  * Users: invitations to a partner's team, the team, and the service accounts that the team manages (their rows belong to `access`).
  *
- * Tables: users.invitations, users.invitation_mails, users.members, users.single_sign_on, users.recoveries, users.guest_links, users.saved_views. Invariants: a guest link opens once; an invitation is accepted once, and its member has its id; a
+ * Tables: users.invitations, users.invitation_mails, users.members, users.single_sign_on, users.single_sign_on_changes, users.recoveries, users.guest_links, users.saved_views. Invariants: a guest link opens once; an invitation is accepted once, and its member has its id; a
  * team that has an Admin keeps one; a member has one recovery at a time, whose link works once; an address has one live invitation of a partner (also a
  * unique index). The row
  * stores a token only as its SHA-256. Each new token is mailed in the transaction that creates it, and a resend revokes
@@ -20,11 +20,13 @@ export { guestLinksRoutes } from './guest-link-routes.ts'
 export { createGuestLinks, type Guest, type GuestLinks } from './guest-links.ts'
 export { renderGuestLink } from './guest-mail.ts'
 export { type InvitationMailKind, renderInvitation } from './invitation-mail.ts'
+export { createMayPay } from './makers.ts'
 export type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 export { createMembers, type Members, type User } from './members.ts'
-export { sealedClientSecrets } from './sealed.ts'
+export { sealedClientSecrets, sealedWaitingSecrets } from './sealed.ts'
 export type { CancellableRecovery } from './recovery-links.ts'
 export { recoveriesJob } from './jobs.ts'
+export { renderRoleChange } from './role-changes.ts'
 export { renderRecoveryLink, renderRecoveryReport } from './recovery-mail.ts'
 export { membersRoutes } from './member-routes.ts'
 export { createSavedViews, type SavedView, type SavedViews } from './saved-views.ts'

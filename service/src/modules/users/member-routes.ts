@@ -12,24 +12,24 @@ export function membersRoutes(members: Members) {
   return {
     listUsers: async ({ caller, query }) => pageOf(await members.listUsers(caller.partnerId, query), toUser),
     getUser: async ({ caller, params }) => ({ body: toUser(await members.getUser(caller.partnerId, params.userId)) }),
-    updateUser: async ({ caller, params, body }) => ({
-      body: toUser(await members.updateUser(caller, params.userId, body)),
+    updateUser: async ({ caller, params, body, ip }) => ({
+      body: toUser(await members.updateUser(caller, params.userId, body, ip)),
     }),
     getSingleSignOn: async ({ caller }) => ({
       body: toSingleSignOn(await members.singleSignOn.settings(caller.partnerId)),
     }),
-    setSingleSignOn: async ({ caller, body }) => ({
-      body: toSingleSignOn(await members.singleSignOn.set(caller, body)),
+    setSingleSignOn: async ({ caller, body, ip }) => ({
+      body: toSingleSignOn(await members.singleSignOn.set(caller, body, ip)),
     }),
     proveSingleSignOnDomain: async ({ caller }) => ({
-      body: toSingleSignOn(await members.singleSignOn.proveDomain(caller.partnerId)),
+      body: toSingleSignOn(await members.singleSignOn.proveDomain(caller)),
     }),
     removeSingleSignOn: async ({ caller }) => {
       await members.singleSignOn.remove(caller)
       return { body: undefined }
     },
-    removeUser: async ({ caller, params }) => {
-      await members.removeUser(caller, params.userId)
+    removeUser: async ({ caller, params, ip }) => {
+      await members.removeUser(caller, params.userId, ip)
       return { body: undefined }
     },
   } satisfies Partial<Handlers<'users'>>

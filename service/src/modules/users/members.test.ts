@@ -69,7 +69,7 @@ test('an invitation is accepted once, also by ten forms at once, and signs its m
   )
   assert.deepEqual(signed?.caller.permissions, allowed('Operator'))
   assert.equal(await code(members.openInvitation(token)), 'not_found')
-  assert.equal(await code(service.users.revokeInvitation(partnerId, id)), 'invitation_not_pending')
+  assert.equal(await code(service.users.revokeInvitation(caller, id)), 'invitation_not_pending')
   const { data } = await service.audit.list(partnerId, {})
   assert.ok(data.some(({ action, actor }) => action === 'acceptInvitation' && actor.id === id))
 })
@@ -78,10 +78,10 @@ test('a revoked, an expired, a resent and an invented invitation is not accepted
   const { partnerId, caller } = await addPartner(service)
   const { members, users, clock } = service
   const revoked = await invite(caller, 'Admin')
-  await users.revokeInvitation(partnerId, revoked.id)
+  await users.revokeInvitation(caller, revoked.id)
   const resent = await invite(caller, 'Admin')
   clock.advance(61 * secondMs)
-  await users.resendInvitation(partnerId, resent.id, null)
+  await users.resendInvitation(caller, resent.id, null)
   const expired = await invite(caller, 'Admin')
   clock.advance(8 * dayMs)
   const given = { kind: 'password', password, code: '000000' } as const

@@ -3,9 +3,11 @@ import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Caller, notFound, type Page, Refusal } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { createEntrances, type Entrances } from './entrances.ts'
+import { byCaller, permit, roleAsPower } from './giving.ts'
 import type { MembersDeps } from './member-deps.ts'
 import { createRecoveries, type Recoveries } from './recoveries.ts'
-import { dayOf, emailKey, refuseLastAdmin, refuseMails, refuseRoleAbove } from './rules.ts'
+import { changeRole } from './role-changes.ts'
+import { dayOf, emailKey, refuseLastAdmin, refuseMails } from './rules.ts'
 import { createTeamSingleSignOn, type TeamSingleSignOn } from './single-sign-on.ts'
 import * as store from './store.ts'
 import * as members from './store-members.ts'
@@ -21,15 +23,15 @@ export type Members = Entrances & {
   /** Refuses: not_found. */
   readonly getUser: (partnerId: string, id: string) => Promise<User>
   /** Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
-  readonly updateUser: (caller: Caller, id: string, body: BodyOf<'updateUser'>) => Promise<User>
+  readonly updateUser: (caller: Caller, id: string, body: BodyOf<'updateUser'>, ip?: string) => Promise<User>
   /** Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
-  readonly removeUser: (caller: Caller, id: string) => Promise<void>
+  readonly removeUser: (caller: Caller, id: string, ip?: string) => Promise<void>
   /** Mails the links of the partners where an address can sign in. Says nothing of whether there are any. */
   readonly mailSignInLinks: (address: string) => Promise<void>
 }
 
 export function createMembers(deps: MembersDeps): Members {
-  const { db, clock, cursors, signIn } = deps
+  const { db, cursors, signIn } = deps
   const listName = (partnerId: string) => `users:${partnerId}`
   const withFactors = async (
     tx: Tx,
@@ -54,26 +56,29 @@ export function createMembers(deps: MembersDeps): Members {
       const page = cursors.page(listName(partnerId), request, rows)
       return { ...page, data: await withFactors(db, partnerId, page.data) }
     },
-    updateUser: async (caller, id, { role }) => {
+    updateUser: async (caller, id, { role }, ip) => {
       const { partnerId } = caller
-      refuseRoleAbove(caller.permissions, role)
       await db.transaction(async (tx) => {
         const { member, admins } = await members.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
-        refuseRoleAbove(caller.permissions, member.role)
+        const powers = [roleAsPower(role), roleAsPower(member.role)]
+        const permitted = permit(byCaller(deps, caller), 'updateUser', powers)
         if (role !== member.role) refuseLastAdmin(member.role, admins)
-        await members.changeRole(tx, partnerId, id, role, clock.now())
+        const change = { member, from: member.role, to: role, ...actingAs(caller, ip) }
+        await changeRole(deps, tx, permitted, { partnerId, ...change })
       })
       return getUser(partnerId, id)
     },
-    removeUser: (caller, id) =>
+    removeUser: (caller, id, ip) =>
       db.transaction(async (tx) => {
         const { partnerId } = caller
         const { member, admins } = await members.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
-        refuseRoleAbove(caller.permissions, member.role)
+        const powers = [roleAsPower(member.role)]
+        const permitted = permit(byCaller(deps, caller), 'removeUser', powers)
         refuseLastAdmin(member.role, admins)
-        await members.removeMember(tx, partnerId, id, clock.now())
+        const change = { member, from: member.role, to: null, ...actingAs(caller, ip) }
+        await changeRole(deps, tx, permitted, { partnerId, ...change })
         await deletePrivateViews(tx, partnerId, id)
         await signIn.forget(tx, partnerId, id)
       }),
@@ -83,6 +88,11 @@ export function createMembers(deps: MembersDeps): Members {
     mailSignInLinks: createLinkMails(deps),
   }
 }
+
+const actingAs = ({ serviceAccountId: id, name }: Caller, ip?: string) => ({
+  by: name,
+  actor: { kind: 'partner', id, name, ...(ip === undefined ? {} : { ip }) } as const,
+})
 
 /** Maximum number of partners of an address in one answer. */
 const partnersOfAddressMax = 10

@@ -124,7 +124,8 @@ test('a second reset ends the link before, and a link ends after a day and with 
   const { members, clock } = service
   const [joan, alan] = [await addMember(partner), await addMember(partner, 'Developer')]
   const linkOf = async () => {
-    await members.recoveries.reset(joan.signed, alan.id, client)
+    const caller = { ...joan.signed.caller, signedInAt: clock.now() }
+    await members.recoveries.reset({ ...joan.signed, caller }, alan.id, client)
     return tokenTo(await mailsOf(partner.partnerId), 'recovery_link', alan.email)
   }
   const [first, second] = [await linkOf(), await linkOf()]
@@ -133,6 +134,8 @@ test('a second reset ends the link before, and a link ends after a day and with 
   assert.deepEqual(await statuses(partner), ['Open', 'Cancelled'])
   clock.advance(dayMs)
   await assert.rejects(members.recoveries.opened(second), refused('not_found'))
+  const stale = members.recoveries.reset(joan.signed, alan.id, client)
+  await assert.rejects(stale, refused('permission_denied'))
   const third = await linkOf()
   await members.removeUser(partner.caller, alan.id)
   await assert.rejects(members.recoveries.opened(third), refused('not_found'))

@@ -3,6 +3,7 @@ import { newLinkToken, notFound, Refusal, refuseField } from '../../api/index.ts
 import { after, dayMs, hourMs, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Client } from '../../sign-in/index.ts'
+import { byCaller, permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
 import { createRecoveryLinks, type RecoveryLinks } from './recovery-links.ts'
 import { adminMails, linkMail, type RecoveryEvent } from './recovery-mail.ts'
@@ -123,6 +124,7 @@ async function reset(deps: MembersDeps, tx: Tx, signed: Signed, memberId: string
   const actorFactors = await signIn.factorsOf(tx, partnerId, [by.id])
   if (actor?.role !== 'Admin' || actorFactors.length === 0) throw new Refusal('permission_denied')
   if (member === undefined) throw notFound('user')
+  permit(byCaller(deps, signed.caller), 'resetSignIn', [roleAsPower(member.role)])
   if (member.id === by.id)
     throw refuseField({
       pointer: '/id',
@@ -162,6 +164,7 @@ async function begin(
       'validation_failed',
       'No Admin of this partner has the address. Other members are reset by an Admin.',
     )
+  permit({ kind: 'operator' }, 'recoverAdmin', [roleAsPower(member.role)])
   const earlier = await store.lockLiveRecovery(tx, partnerId, member.id)
   if (earlier !== undefined && (earlier.expiresAt === null || earlier.expiresAt > now))
     throw new Refusal('validation_failed', 'A recovery of this person is under way. Cancel it first.')

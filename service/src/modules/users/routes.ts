@@ -20,11 +20,11 @@ export function usersRoutes(users: Users, idempotency: Idempotency) {
       body: toWire(await users.getInvitation(caller.partnerId, params.invitationId)),
     }),
     resendInvitation: idempotency.handler('resendInvitation', async ({ caller, params, body }, tx) => {
-      const invitation = await users.resendInvitation(caller.partnerId, params.invitationId, body?.redirectUrl, tx)
+      const invitation = await users.resendInvitation(caller, params.invitationId, body?.redirectUrl, tx)
       return { body: toWire(invitation), created: `a resend of the invitation ${invitation.id}` }
     }),
     revokeInvitation: async ({ caller, params }) => {
-      await users.revokeInvitation(caller.partnerId, params.invitationId)
+      await users.revokeInvitation(caller, params.invitationId)
       return { body: undefined }
     },
   } satisfies Partial<Handlers<'users'>>

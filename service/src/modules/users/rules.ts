@@ -1,13 +1,6 @@
 /** The rules of invitations. */
 import { createHash } from 'node:crypto'
-import {
-  type BodyOf,
-  type FieldError,
-  type Permission,
-  permissions,
-  roleAllows,
-  type users as wire,
-} from '@partner-payments/wire'
+import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
 import { Refusal, refuseFields } from '../../api/index.ts'
 import { assert, dayMs, minuteMs, secondMs } from '../../kernel/index.ts'
 
@@ -182,13 +175,6 @@ export function refuseTaken(entries: readonly InvitationEntry[], taken: Readonly
       : [],
   )
   if (errors.length > 0) throw new Refusal('invitation_exists', undefined, { errors })
-}
-
-/** Refuses (403): the role has a permission that the caller does not have, so that a caller gives and takes no more than the own. */
-export function refuseRoleAbove(held: readonly Permission[], role: wire.Role): void {
-  const missing = permissions.find((permission) => roleAllows(role, permission) && !held.includes(permission))
-  if (missing === undefined) return
-  throw new Refusal('permission_denied', `The role ${role} has the permission ${missing}, which you do not have.`)
 }
 
 /** Refuses (409): the only Admin. */

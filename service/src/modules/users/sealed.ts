@@ -12,3 +12,15 @@ export const sealedClientSecrets: SealedColumn = {
   key: { partner_id: 'uuid' },
   contextOf: (partnerId) => clientSecretContext(partnerId),
 }
+
+export const waitingSecretContext = (partnerId: string): readonly string[] => [
+  'users.single_sign_on_changes.client_secret_sealed',
+  partnerId,
+]
+
+export const sealedWaitingSecrets: SealedColumn = {
+  table: 'users.single_sign_on_changes',
+  column: 'client_secret_sealed',
+  key: { partner_id: 'uuid' },
+  contextOf: (partnerId) => waitingSecretContext(partnerId),
+}

@@ -1,5 +1,5 @@
 /** The service accounts of a partner, which its own people and programs manage. The verbs of `access` know the rows. */
-import type { BodyOf, Permission, QueryOf } from '@partner-payments/wire'
+import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type FieldError, serviceAccounts as wire } from '@partner-payments/wire'
 import {
   type Access,
@@ -13,6 +13,7 @@ import { type Caller, type Cursors, type Page, refuseFields, Refusal } from '../
 import { after, type Clock, minuteMs } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { type By, byCaller, permit, type Power } from './giving.ts'
 import { type KeyChange, keyMail } from './service-account-mail.ts'
 import type { Users } from './service.ts'
 
@@ -23,13 +24,13 @@ export type ServiceAccounts = {
   readonly list: (partnerId: string, query: QueryOf<'listServiceAccounts'>) => Promise<Page<ListedCredential>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<ListedCredential>
-  /** Refuses: validation_failed (key, addresses, end), permission_denied (a permission that the caller lacks), service_account_limit_reached. */
+  /** Refuses: validation_failed (key, addresses, end), permission_denied (more than the caller has), service_account_limit_reached. */
   readonly create: (caller: Caller, body: BodyOf<'createServiceAccount'>, tx?: Tx) => Promise<Created>
   /** Refuses: validation_failed, permission_denied (more than the caller has, before or after), not_found (none that is active). */
   readonly update: (caller: Caller, id: string, body: BodyOf<'updateServiceAccount'>) => Promise<ListedCredential>
   /** Refuses: as `create` and `update`. */
   readonly rotate: (caller: Caller, id: string, body: BodyOf<'rotateServiceAccount'>, tx?: Tx) => Promise<Created>
-  /** Refuses: not_found. */
+  /** Refuses: not_found, permission_denied (more than the caller has, but for the own one). */
   readonly revoke: (caller: Caller, id: string) => Promise<void>
 }
 
@@ -38,6 +39,7 @@ export type ServiceAccountsDeps = {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly access: Access
+  readonly sandbox: boolean
   readonly mail: Pick<MailQueue, 'enqueue'>
   readonly membersWithRoles: Users['membersWithRoles']
 }
@@ -67,7 +69,11 @@ export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccount
     rotate: rotateAccount(deps),
     revoke: (caller, id) =>
       db.transaction(async (tx) => {
-        const { name } = await access.serviceAccount(tx, caller.partnerId, id)
+        const account = await access.serviceAccount(tx, caller.partnerId, id)
+        const { name } = account
+        // A key may always end itself.
+        const powers = caller.serviceAccountId === id ? [] : [keyPower(account)]
+        permit(await byCallerNow(deps, tx, caller), 'revokeServiceAccount', powers)
         await access.revoke(tx, caller.partnerId, id)
         await tell(deps, tx, caller, { name, id, change: 'revoked' })
       }),
@@ -125,9 +131,10 @@ const createAccount =
     const allowedAddresses = body.allowedAddresses ?? []
     const expiresAt = readEnd(body.expiresAt)
     refuseFields([...keyErrors(publicKeyPem), ...addressErrors(allowedAddresses), ...endErrors(expiresAt, clock.now())])
-    refuseAbove(caller.permissions, permissions)
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
+      const power = keyPower({ name, permissions, allowedAddresses, expiresAt })
+      permit(await byCallerNow(deps, tx, caller), 'createServiceAccount', [power])
       await refuseTooMany(deps, tx, partnerId)
       const issuer = await makerOf(deps, tx, caller)
       const request = { partnerId, name, publicKeyPem, permissions, allowedAddresses, expiresAt, issuer }
@@ -151,7 +158,7 @@ const updateAccount =
         allowedAddresses: body.allowedAddresses ?? before.allowedAddresses,
         expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
       }
-      refuseAbove(caller.permissions, [...before.permissions, ...changed.permissions])
+      permit(await byCallerNow(deps, tx, caller), 'updateServiceAccount', [before, changed].map(keyPower))
       await access.changeServiceAccount(tx, changed)
       await tell(deps, tx, caller, { name: changed.name, id, change: 'changed' })
       return changed
@@ -166,7 +173,7 @@ const rotateAccount =
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
       const before = await access.lockServiceAccount(tx, partnerId, id)
-      refuseAbove(caller.permissions, before.permissions)
+      permit(await byCallerNow(deps, tx, caller), 'rotateServiceAccount', [keyPower(before)])
       await refuseTooMany(deps, tx, partnerId)
       const oldExpiresAt = after(clock.now(), (overlapHours ?? overlapHoursDefault) * hourMs)
       // A key that rotates itself stays with its holder.
@@ -177,11 +184,25 @@ const rotateAccount =
     })
   }
 
-/** Refuses (403): a permission that the caller does not have, so that no key is worth more than its maker. */
-function refuseAbove(held: readonly Permission[], given: readonly string[]): void {
-  const missing = given.find((permission) => !held.some((each) => each === permission))
-  if (missing !== undefined)
-    throw new Refusal('permission_denied', `The service account has the permission ${missing}, which you do not have.`)
+const keyPower = ({
+  name,
+  permissions,
+  ...bounds
+}: Pick<ListedCredential, 'name' | 'permissions' | 'allowedAddresses' | 'expiresAt'>): Power => ({
+  ...{ name: `The service account ${name}`, permissions, isKey: true },
+  bounds: { expiresAt: bounds.expiresAt, allowedAddresses: bounds.allowedAddresses },
+})
+
+/** A key as its row is now: a process keeps it for two seconds, in which it may have got an end. Refuses: permission_denied (it was revoked). */
+async function byCallerNow(deps: ServiceAccountsDeps, tx: Tx, caller: Caller): Promise<By> {
+  const { partnerId, serviceAccountId, signedInAt, impersonatedBy } = caller
+  if (signedInAt !== undefined || impersonatedBy !== undefined) return byCaller(deps, caller)
+  const row = await deps.access.accountIfAny(tx, partnerId, serviceAccountId)
+  if (row === undefined) return byCaller(deps, caller)
+  if (row.status !== 'valid') throw new Refusal('permission_denied', 'Your service account has ended.')
+  const { expiresAt, allowedAddresses } = row
+  const permissions = caller.permissions.filter((each) => row.permissions.includes(each))
+  return byCaller(deps, { ...caller, permissions, bounds: { expiresAt, allowedAddresses } })
 }
 
 const readEnd = (text: string | null | undefined): Date | null =>

@@ -147,8 +147,8 @@ test('200 when another partner invites the same address', async () => {
   const invitation = await one.inviteOne('ada@example.com')
   await other.inviteOne('ada@example.com')
   assert.equal(await code(other.users.getInvitation(other.partnerId, invitation.id)), 'not_found')
-  assert.equal(await code(other.users.resendInvitation(other.partnerId, invitation.id, null)), 'not_found')
-  assert.equal(await code(other.users.revokeInvitation(other.partnerId, invitation.id)), 'not_found')
+  assert.equal(await code(other.users.resendInvitation(other.caller, invitation.id, null)), 'not_found')
+  assert.equal(await code(other.users.revokeInvitation(other.caller, invitation.id)), 'not_found')
 })
 
 test('an expired invitation is shown and filtered as Expired, and its address can be invited again', async () => {
@@ -165,7 +165,7 @@ test('an expired invitation is shown and filtered as Expired, and its address ca
   assert.deepEqual([expired.status, expired.updatedAt], ['Expired', clock.now()])
   assert.deepEqual(await statuses('Pending'), ['bob@example.com'])
   assert.deepEqual(await statuses('Expired'), ['ada@example.com'])
-  assert.equal(await code(users.revokeInvitation(partnerId, short.id)), 'invitation_not_pending')
+  assert.equal(await code(users.revokeInvitation(caller, short.id)), 'invitation_not_pending')
 
   clock.advance(hourMs)
   const [again] = await invite('ada@example.com')
@@ -200,13 +200,13 @@ test('a resend replaces the token and its queued mail, renews the expiry and kee
       ?.tokenHash
   const firstHash = await hash()
   clock.advance(dayMs)
-  const resent = await users.resendInvitation(partnerId, invitation.id, undefined)
+  const resent = await users.resendInvitation(caller, invitation.id, undefined)
   assert.deepEqual(resent, { ...invitation, updatedAt: clock.now() })
   assert.notDeepEqual(await hash(), firstHash)
   clock.advance(dayMs + hourMs)
   assert.equal((await users.getInvitation(partnerId, invitation.id)).status, 'Pending')
-  await users.resendInvitation(partnerId, invitation.id, 'https://a.example/second')
-  assert.equal(await code(users.resendInvitation(partnerId, invitation.id, 'http://a.example/')), 'validation_failed')
+  await users.resendInvitation(caller, invitation.id, 'https://a.example/second')
+  assert.equal(await code(users.resendInvitation(caller, invitation.id, 'http://a.example/')), 'validation_failed')
   assert.deepEqual(
     (await mails(partnerId)).map((mail) => [mail.kind, mail.status, mail.hasToken, mail.linkUrl, mail.lastError]),
     [
@@ -221,30 +221,30 @@ test('a resend replaces the token and its queued mail, renews the expiry and kee
 })
 
 test('429 with Retry-After when a resend follows another within 60 s, and 429 after five resends', async () => {
-  const { partnerId, clock, users, inviteOne } = await setUp()
+  const { clock, users, caller, inviteOne } = await setUp()
   const { id } = await inviteOne('ada@example.com')
-  await users.resendInvitation(partnerId, id, undefined)
+  await users.resendInvitation(caller, id, undefined)
   clock.advance(1)
-  const soon = await refusal(users.resendInvitation(partnerId, id, undefined))
+  const soon = await refusal(users.resendInvitation(caller, id, undefined))
   assert.deepEqual([soon.code, soon.headers], ['resend_too_soon', { 'Retry-After': '60' }])
   clock.advance(minuteMs - 2)
-  const last = await refusal(users.resendInvitation(partnerId, id, undefined))
+  const last = await refusal(users.resendInvitation(caller, id, undefined))
   assert.deepEqual(last.headers, { 'Retry-After': '1' })
   clock.advance(1)
   for (let resend = 2; resend <= 5; resend += 1) {
-    await users.resendInvitation(partnerId, id, undefined)
+    await users.resendInvitation(caller, id, undefined)
     clock.advance(minuteMs)
   }
-  assert.equal(await code(users.resendInvitation(partnerId, id, undefined)), 'resend_limit_reached')
+  assert.equal(await code(users.resendInvitation(caller, id, undefined)), 'resend_limit_reached')
 })
 
 test('one 200 and 429 to the others when three resends are concurrent', async () => {
-  const { partnerId, users, inviteOne } = await setUp()
+  const { partnerId, users, caller, inviteOne } = await setUp()
   const { id } = await inviteOne('ada@example.com')
   const results = await Promise.allSettled([
-    users.resendInvitation(partnerId, id, undefined),
-    users.resendInvitation(partnerId, id, undefined),
-    users.resendInvitation(partnerId, id, undefined),
+    users.resendInvitation(caller, id, undefined),
+    users.resendInvitation(caller, id, undefined),
+    users.resendInvitation(caller, id, undefined),
   ])
   const refused = results.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Refusal).code] : []))
   assert.deepEqual(refused, ['resend_too_soon', 'resend_too_soon'])
@@ -252,39 +252,39 @@ test('one 200 and 429 to the others when three resends are concurrent', async ()
 })
 
 test('a resend makes an expired invitation pending again, and 409 when the address has a newer live one', async () => {
-  const { partnerId, clock, users, inviteOne } = await setUp()
+  const { partnerId, clock, users, caller, inviteOne } = await setUp()
   const old = await inviteOne('ada@example.com')
   clock.advance(8 * dayMs)
-  assert.equal((await users.resendInvitation(partnerId, old.id, undefined)).status, 'Pending')
+  assert.equal((await users.resendInvitation(caller, old.id, undefined)).status, 'Pending')
   clock.advance(8 * dayMs)
   const newer = await inviteOne('Ada@example.com')
-  assert.equal(await code(users.resendInvitation(partnerId, old.id, undefined)), 'invitation_not_pending')
+  assert.equal(await code(users.resendInvitation(caller, old.id, undefined)), 'invitation_not_pending')
   assert.equal((await users.getInvitation(partnerId, old.id)).status, 'Expired')
   // The newer one has expired as well, while its row still says Pending.
   clock.advance(8 * dayMs)
-  assert.equal((await users.resendInvitation(partnerId, old.id, undefined)).status, 'Pending')
+  assert.equal((await users.resendInvitation(caller, old.id, undefined)).status, 'Pending')
   assert.equal((await users.getInvitation(partnerId, newer.id)).status, 'Expired')
 })
 
 test('a revoked invitation cannot be resent or revoked, its mail is not sent, and its address can be invited again', async () => {
-  const { partnerId, clock, queue, users, inviteOne } = await setUp()
+  const { partnerId, clock, queue, users, caller, inviteOne } = await setUp()
   const { id } = await inviteOne('ada@example.com')
   clock.advance(1000)
-  await users.revokeInvitation(partnerId, id)
+  await users.revokeInvitation(caller, id)
   const revoked = await users.getInvitation(partnerId, id)
   assert.deepEqual([revoked.status, revoked.updatedAt], ['Revoked', clock.now()])
-  assert.equal(await code(users.revokeInvitation(partnerId, id)), 'invitation_not_pending')
-  assert.equal(await code(users.resendInvitation(partnerId, id, undefined)), 'invitation_not_pending')
+  assert.equal(await code(users.revokeInvitation(caller, id)), 'invitation_not_pending')
+  assert.equal(await code(users.resendInvitation(caller, id, undefined)), 'invitation_not_pending')
   assert.deepEqual(await queue.claim(db, partnerId, minuteMs, 10), [])
   assert.deepEqual((await mails(partnerId))[0]?.lastError, 'the invitation was revoked')
   await inviteOne('ada@example.com')
 })
 
 test('404 when there is no such invitation', async () => {
-  const { partnerId, users } = await setUp()
+  const { partnerId, users, caller } = await setUp()
   assert.equal(await code(users.getInvitation(partnerId, newId())), 'not_found')
-  assert.equal(await code(users.resendInvitation(partnerId, newId(), undefined)), 'not_found')
-  assert.equal(await code(users.revokeInvitation(partnerId, newId())), 'not_found')
+  assert.equal(await code(users.resendInvitation(caller, newId(), undefined)), 'not_found')
+  assert.equal(await code(users.revokeInvitation(caller, newId())), 'not_found')
 })
 
 test('the database holds a token only as its hash and sealed in the queued mail', async () => {
@@ -306,16 +306,16 @@ test('the database holds a token only as its hash and sealed in the queued mail'
 })
 
 test('429 to the 7th mail of an address on a day, revoked and created again or resent, until the next day', async () => {
-  const { partnerId, clock, users, invite, inviteOne } = await setUp()
+  const { clock, users, caller, invite, inviteOne } = await setUp()
   for (let count = 0; count < 5; count += 1) {
     const { id } = await inviteOne(count % 2 === 0 ? 'stranger@example.com' : 'Stranger@Example.com')
-    await users.revokeInvitation(partnerId, id)
+    await users.revokeInvitation(caller, id)
   }
   const { id } = await inviteOne('stranger@example.com')
   clock.advance(2 * minuteMs)
-  const refused = await refusal(users.resendInvitation(partnerId, id, undefined))
+  const refused = await refusal(users.resendInvitation(caller, id, undefined))
   assert.deepEqual([refused.code, refused.headers['Retry-After']], ['rate_limited', String(16 * 3600 - 120)])
-  await users.revokeInvitation(partnerId, id)
+  await users.revokeInvitation(caller, id)
   assert.equal((await refusal(invite('other@example.com', 'stranger@example.com'))).code, 'rate_limited')
   await inviteOne('other@example.com')
   clock.advance(16 * hourMs)

@@ -4,6 +4,7 @@ import { type Caller, type Cursors, notFound, type Page, Refusal } from '../../a
 import { after, type Clock, dayMs, present } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
+import { type Act, byCaller, permit, type Permitted, roleAsPower } from './giving.ts'
 import { queueInvitationMails } from './invitation-mail.ts'
 import {
   emailKey,
@@ -12,7 +13,6 @@ import {
   refuseBadRedirect,
   refuseMails,
   refuseResend,
-  refuseRoleAbove,
   refuseRevoke,
   refuseTaken,
   statusAt,
@@ -40,7 +40,7 @@ export type Users = {
    * rate_limited (mails of the day).
    */
   readonly createInvitations: (
-    caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name' | 'permissions'>,
+    caller: Caller,
     body: BodyOf<'createInvitations'>,
     tx?: Tx,
   ) => Promise<readonly Invitation[]>
@@ -50,17 +50,17 @@ export type Users = {
   readonly getInvitation: (partnerId: string, id: string) => Promise<Invitation>
   /**
    * Issues a new token and revokes the previous one, whose mail is not sent if it is still queued. An expired invitation
-   * becomes Pending again.
-   * Refuses: validation_failed (redirect), not_found, invitation_not_pending, resend_limit_reached, resend_too_soon, rate_limited (mails of the day).
+   * becomes Pending again. The caller gives the role from now on: a link to its own page gets no token that it could not have given.
+   * Refuses: validation_failed (redirect), not_found, permission_denied (a role above the caller's), invitation_not_pending, resend_limit_reached, resend_too_soon, rate_limited (mails of the day).
    */
   readonly resendInvitation: (
-    partnerId: string,
+    caller: Caller,
     id: string,
     redirectUrl: string | null | undefined,
     tx?: Tx,
   ) => Promise<Invitation>
-  /** Refuses: not_found, invitation_not_pending. */
-  readonly revokeInvitation: (partnerId: string, id: string) => Promise<void>
+  /** Refuses: not_found, permission_denied (a role above the caller's), invitation_not_pending. */
+  readonly revokeInvitation: (caller: Caller, id: string) => Promise<void>
   /**
    * The people who have one of these roles, the first invited first: who joined and was not removed, and who was invited and has not
    * joined. Expired invitations count, because partners without our pages do not tell who has joined.
@@ -118,13 +118,15 @@ export function createUsers(deps: UsersDeps): Users {
       if (row === undefined) throw notFound('invitation')
       return toInvitation(row, clock.now())
     },
-    revokeInvitation: (partnerId, id) =>
+    revokeInvitation: (caller, id) =>
       db.transaction(async (tx) => {
+        const { partnerId } = caller
         const row = await store.lockById(tx, partnerId, id)
         if (row === undefined) throw notFound('invitation')
+        const permitted = permitRole(deps, caller, 'revokeInvitation', row.role)
         const now = clock.now()
         refuseRevoke(row, now)
-        await store.update(tx, partnerId, { ...row, status: 'Revoked', updatedAt: now })
+        await store.update(tx, permitted, partnerId, { ...row, status: 'Revoked', updatedAt: now })
         await mail.endPending(tx, partnerId, id, 'the invitation was revoked')
       }),
   }
@@ -134,8 +136,9 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
   const { db, clock, sandbox } = deps
   return async (caller, body, outerTx) => {
     refuseBadEntries(body.invitations, sandbox)
-    for (const { role } of body.invitations) refuseRoleAbove(caller.permissions, role)
     const { partnerId } = caller
+    const powers = body.invitations.map(({ role }) => roleAsPower(role))
+    const permitted = permit(byCaller(deps, caller), 'createInvitations', powers)
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
     return inTransaction(db, outerTx, async (tx) => {
       const now = clock.now()
@@ -145,7 +148,7 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
       const emailKeys = rows.map((row) => row.emailKey)
       await store.expire(tx, partnerId, emailKeys, now)
       const taken = new Set(await addressesWithMember(tx, partnerId, emailKeys))
-      for (const row of rows) if (!(await store.insert(tx, partnerId, row))) taken.add(row.emailKey)
+      for (const row of rows) if (!(await store.insert(tx, permitted, partnerId, row))) taken.add(row.emailKey)
       refuseTaken(body.invitations, taken)
       await countMails(tx, partnerId, emailKeys, now)
       await queueInvitationMails(deps, tx, partnerId, 'invitation', drafts)
@@ -156,7 +159,8 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
 
 function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
   const { db, clock, mail, sandbox } = deps
-  return async (partnerId, id, redirectUrl, outerTx) => {
+  return async (caller, id, redirectUrl, outerTx) => {
+    const { partnerId } = caller
     refuseBadRedirect(redirectUrl, sandbox)
     return inTransaction(db, outerTx, async (tx) => {
       const found = await store.byId(tx, partnerId, id)
@@ -164,6 +168,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
       // Another invitation of the address may have expired while its row still says Pending.
       await store.expire(tx, partnerId, [found.emailKey], clock.now())
       const before = present(await store.lockById(tx, partnerId, id), 'invitations are never deleted')
+      const permitted = permitRole(deps, caller, 'resendInvitation', before.role)
       // Read under the lock, so that concurrent resends have their times in the order of the lock.
       const now = clock.now()
       refuseResend(before, now)
@@ -172,13 +177,14 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
         ...before,
         status: 'Pending',
         redirectUrl: redirectUrl ?? before.redirectUrl,
+        givenById: caller.serviceAccountId,
         tokenHash: tokenHash(token),
         expiresAt: after(now, before.expiryDays * dayMs),
         resends: before.resends + 1,
         resentAt: now,
         updatedAt: now,
       }
-      await store.update(tx, partnerId, row).catch(refuseSuperseded)
+      await store.update(tx, permitted, partnerId, row).catch(refuseSuperseded)
       await countMails(tx, partnerId, [row.emailKey], now)
       await mail.endPending(tx, partnerId, id, 'superseded by a resend')
       await queueInvitationMails(deps, tx, partnerId, 'invitation_resent', [{ row, token }])
@@ -186,6 +192,10 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
     })
   }
 }
+
+/** Refuses: permission_denied (the role is above the caller's). */
+const permitRole = (deps: UsersDeps, caller: Caller, act: Act, role: wire.Role): Permitted =>
+  permit(byCaller(deps, caller), act, [roleAsPower(role)])
 
 /** Counts the mails of the day, including those of revoked or expired invitations. Refuses: rate_limited. */
 async function countMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {

@@ -1,7 +1,7 @@
 /** A team signs in at a real provider of OpenID Connect, whose domain is proved by a real name server. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { permissions, type users as wire } from '@partner-payments/wire'
+import { permissions, serviceAccounts, type users as wire } from '@partner-payments/wire'
 import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
 import { type Records, startDnsServer } from '../../../../test/support/dns-server.ts'
 import {
@@ -51,7 +51,7 @@ async function partnerWith(more: Partial<Body> = {}, proved = true) {
   provider.allow([view.redirectUri])
   if (proved) {
     zone.set(view.domainRecord.name, [view.domainRecord.value])
-    await service.members.singleSignOn.proveDomain(partnerId)
+    await service.members.singleSignOn.proveDomain(caller)
   }
   return { partnerId, caller, domain, body }
 }
@@ -67,9 +67,9 @@ function personOf({ domain }: Partner, claims: object = {}) {
 type Person = ReturnType<typeof personOf>
 
 /** An invitation, and the token of its mail. */
-async function invite({ caller }: Partner, email: string, role: wire.Role) {
+async function invite({ caller }: Partner, email: string, role: wire.Role, fullName = 'Invited Person') {
   const { users, db, mailQueue } = service
-  const entry = { email, fullName: 'Invited Person', role }
+  const entry = { email, fullName, role }
   const [invitation] = await users.createInvitations(caller, { invitations: [entry] })
   assert.ok(invitation)
   const claimed = await db.transaction((tx) => mailQueue.claim(tx, caller.partnerId, 1000, 100))
@@ -116,7 +116,7 @@ test('the domain is proved by its record: until then the provider signs no perso
   assert.deepEqual([domainRecord.name, domainProvedAt], [`_partner-payments.${partner.domain}`, null])
   const begin = () => singleSignOn.begin({ kind: 'sign in', partnerId, next: 'home' })
   await assert.rejects(begin(), { reason: 'off' })
-  const prove = () => singleSignOn.proveDomain(partnerId)
+  const prove = () => singleSignOn.proveDomain(partner.caller)
   for (const [records, message] of [
     ['nxdomain', /no TXT record/],
     [[], /no TXT record/],
@@ -334,7 +334,7 @@ test('when the provider is required, members come by it only, and Admins in any 
   await joinByPassword({ token })
   const { name, value } = (await members.singleSignOn.settings(partner.partnerId)).domainRecord
   zone.set(name, [value])
-  await members.singleSignOn.proveDomain(partner.partnerId)
+  await members.singleSignOn.proveDomain(partner.caller)
   service.clock.advance(30_000)
   const given = { email: person.email, password, code: codeOf(totpSecret, clock.now().getTime()) }
   await assert.rejects(members.signInByPassword(partner.partnerId, given, client), { reason: 'required' })
@@ -343,4 +343,148 @@ test('when the provider is required, members come by it only, and Admins in any 
   await assert.rejects(joinByPassword(late), { reason: 'required' })
   const admin = await invite(partner, `boss@${partner.domain}`, 'Admin')
   assert.ok((await joinByPassword(admin)).token)
+})
+
+/** Payouts of a partner wait for a second person, and so does a change of the single sign-on. */
+const decideByTwo = ({ partnerId }: Partner) =>
+  service.db.transaction((tx) =>
+    service.payoutControls.approvalRules.set(tx, {
+      ...{ partnerId, currency: 'EUR', aboveAmount: 0n, aboveDayAmount: null, aboveBulkAmount: null },
+      ...{ beneficiaryHours: null, perPersonAmount: null, expiresHours: 24, needsPasskey: false, payeeMismatch: false },
+    }),
+  )
+async function adminOf(partner: Partner) {
+  count += 1
+  const { id, ...invited } = await invite(partner, `admin${count}@${partner.domain}`, 'Admin', `Admin ${count}`)
+  const signed = await service.members.signedIn((await joinByPassword(invited)).token)
+  assert.ok(signed)
+  return { ...signed, id }
+}
+const signedNow = <T extends { readonly caller: object }>(signed: T): T => ({
+  ...signed,
+  caller: { ...signed.caller, signedInAt: service.clock.now() },
+})
+
+const refusedWith = (detail: RegExp) => (error: unknown) => {
+  assert.match(String((error as { detail?: string }).detail), detail)
+  return true
+}
+
+test('where payouts wait for a second person, a change waits for a second Admin, with its record and mails', async () => {
+  const partner = await partnerWith()
+  const { partnerId, body } = partner
+  const { singleSignOn } = service.members
+  const [ann, ben] = [await adminOf(partner), await adminOf(partner)]
+  await decideByTwo(partner)
+  const { db, mailQueue, clock } = service
+  await db.transaction((tx) => mailQueue.claim(tx, partnerId, 1000, 100))
+  const wanted = { ...body, clientSecret: 'a new secret', roleClaim: 'groups', roles: { Admin: ['admins'] } }
+  await singleSignOn.set(ann.caller, wanted, client.ip)
+  assert.equal((await singleSignOn.settings(partnerId)).roleClaim, null, 'it has no effect yet')
+  const waiting = await singleSignOn.waiting(partnerId)
+  assert.deepEqual([waiting?.proposedBy, waiting?.roles, waiting?.hasNewSecret], [ann.id, { Admin: ['admins'] }, true])
+  const id = waiting?.id ?? assert.fail('it waits')
+  const mailed = async () =>
+    (await db.transaction((tx) => mailQueue.claim(tx, partnerId, 1000, 100)))
+      .filter(({ kind }) => kind === 'sign_in_changed')
+      .map(({ data }) => JSON.parse(data).change)
+  assert.deepEqual(await mailed(), ['single sign-on waits', 'single sign-on waits'])
+  await assert.rejects(singleSignOn.confirm(ann, id, client.ip), refusedWith(/another person approves/))
+  await assert.rejects(singleSignOn.confirm(ben, newId(), client.ip), { code: 'not_found' })
+  clock.advance(6 * 60_000)
+  await assert.rejects(singleSignOn.confirm(ben, id, client.ip), refusedWith(/sign in again/))
+  const both = await Promise.allSettled([1, 2].map(() => singleSignOn.confirm(signedNow(ben), id, client.ip)))
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  assert.equal((await singleSignOn.settings(partnerId)).roleClaim, 'groups')
+  // The lease of the mails before is over.
+  assert.deepEqual((await mailed()).slice(-2), ['single sign-on changed', 'single sign-on changed'])
+  const { data } = await service.audit.list(partnerId, {})
+  const acts = data
+    .filter(({ action }) => action.endsWith('SingleSignOn'))
+    .map(({ action, actor }) => [action, actor.id])
+  assert.deepEqual(acts, [
+    ['confirmSingleSignOn', ben.id],
+    ['proposeSingleSignOn', ann.id],
+  ])
+})
+
+test('a change of who is no Admin any more is not confirmed, nor by one; another proposes it, or it is rejected', async () => {
+  const partner = await partnerWith()
+  const { partnerId, body } = partner
+  const { members, clock } = service
+  const { singleSignOn } = members
+  const [ann, ben, cem] = [await adminOf(partner), await adminOf(partner), await adminOf(partner)]
+  await decideByTwo(partner)
+  const propose = async (by: typeof ann) => {
+    await singleSignOn.set(signedNow(by).caller, { ...body, required: true }, client.ip)
+    return (await singleSignOn.waiting(partnerId))?.id ?? assert.fail('it waits')
+  }
+  const first = await propose(ann)
+  await members.updateUser(partner.caller, ann.id, { role: 'Developer' })
+  await assert.rejects(singleSignOn.confirm(signedNow(ben), first, client.ip), refusedWith(/may no longer do so/))
+  const second = await propose(ben)
+  await assert.rejects(singleSignOn.confirm(signedNow(cem), first, client.ip), { code: 'not_found' })
+  await members.removeUser(partner.caller, cem.id)
+  await assert.rejects(singleSignOn.confirm(signedNow(cem), second, client.ip), refusedWith(/may not approve/))
+  const dan = await adminOf(partner)
+  await singleSignOn.reject(signedNow(dan), second, client.ip)
+  await assert.rejects(singleSignOn.confirm(signedNow(dan), second, client.ip), { code: 'not_found' })
+  const late = await propose(ben)
+  clock.advance(72 * 60 * 60_000)
+  await assert.rejects(singleSignOn.confirm(signedNow(dan), late, client.ip), { code: 'not_found' })
+  assert.equal(await singleSignOn.waiting(partnerId), undefined)
+  assert.equal((await singleSignOn.settings(partnerId)).required, false)
+})
+
+test('a role that the provider raises leaves a record, and is mailed to the person and to every Admin; joining alike', async () => {
+  const roles = { Admin: ['admins'], Operator: ['ops'] }
+  const partner = await partnerWith({ roleClaim: 'groups', roles })
+  const { partnerId } = partner
+  const boss = await adminOf(partner)
+  const { db, mailQueue } = service
+  const mailed = async () =>
+    (await db.transaction((tx) => mailQueue.claim(tx, partnerId, 1000, 100)))
+      .filter(({ kind }) => kind === 'role_changed')
+      .map(({ toAddress, data }) => `${toAddress} ${JSON.parse(data).from} ${JSON.parse(data).to}`)
+      .toSorted()
+  const recorded = async () =>
+    (await service.audit.list(partnerId, {})).data
+      .filter(({ action }) => action === 'changeRole')
+      .map(({ actor, subject, details }) => [actor.id, subject['userId'], details?.['from'], details?.['to']])
+  const person = personOf(partner, { groups: ['ops'] })
+  const { user } = await signIn(partner, person)
+  assert.deepEqual(await mailed(), [`${boss.user.email} null Operator`])
+  provider.people.set(person.login, { email: person.email, email_verified: true, groups: ['admins'] })
+  await signIn(partner, person)
+  assert.deepEqual(await mailed(), [`${boss.user.email} Operator Admin`, `${person.email} Operator Admin`].toSorted())
+  assert.deepEqual(await recorded(), [[user.id, user.id, 'Operator', 'Admin']])
+  await signIn(partner, person)
+  assert.deepEqual([await mailed(), (await recorded()).length], [[], 1], 'the role stays')
+  const invited = personOf(partner, { groups: ['admins'] })
+  const { id, token } = await invite(partner, invited.email, 'Operator')
+  await (await come(partner, invited, { kind: 'join', token })).finish()
+  assert.deepEqual((await recorded())[0], [id, id, 'Operator', 'Admin'])
+  assert.equal((await mailed()).length, 3, 'to both Admins and to the person')
+})
+
+test('an invitation opens the team only while who gave it could give its role, and who sends it again gives it', async () => {
+  const partner = await partnerWith()
+  const { access, users, db, members } = service
+  const { partnerId } = partner
+  const request = { partnerId, name: 'Leaked', permissions, publicKeyPem: serviceAccounts.examplePublicKey }
+  const { serviceAccountId } = await db.transaction((tx) => access.createServiceAccount(tx, request))
+  const leaked = { ...partner, caller: { ...partner.caller, serviceAccountId, name: 'Leaked' } }
+  const { id, token } = await invite(leaked, `eve@${partner.domain}`, 'Admin')
+  await members.openInvitation(token)
+  await db.transaction((tx) => access.revoke(tx, partnerId, serviceAccountId))
+  await assert.rejects(members.openInvitation(token), { code: 'not_found' })
+  await users.resendInvitation(partner.caller, id, undefined)
+  const mails = await db.transaction((tx) => service.mailQueue.claim(tx, partnerId, 1000, 100))
+  const again = mails.find(({ kind }) => kind === 'invitation_resent') ?? assert.fail('it is mailed again')
+  const boss = await adminOf(partner)
+  await joinByPassword({ token: service.mailQueue.secretOf(again) ?? '' })
+  const by = { ...partner, caller: boss.caller }
+  const other = await invite(by, `tim@${partner.domain}`, 'Operator')
+  await members.updateUser(partner.caller, boss.id, { role: 'Operator' })
+  await assert.rejects(joinByPassword(other), { code: 'not_found' })
 })

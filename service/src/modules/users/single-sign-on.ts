@@ -6,7 +6,9 @@ import type { Tx } from '../../postgres/index.ts'
 import { type Client, type Proved, type Provider, type Purpose, SignOnFailed } from '../../sign-in/index.ts'
 import { changeMail } from './change-mail.ts'
 import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts'
+import { permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
+import { changeRole, tellOfRole } from './role-changes.ts'
 import { emailKey, tokenHash } from './rules.ts'
 import { clientSecretContext } from './sealed.ts'
 import { createSingleSignOnSettings, type SingleSignOnSettings } from './single-sign-on-settings.ts'
@@ -106,20 +108,41 @@ async function signIn(deps: MembersDeps, tx: Tx, coming: Coming): Promise<string
   const role = givenRole(provider, proved) ?? member.role
   // The last Admin keeps the role: a team without an Admin could not even correct the provider.
   if (role !== member.role && !(member.role === 'Admin' && admins === 1))
-    await members.changeRole(tx, partnerId, id, role, clock.now())
+    await changeByProvider(deps, tx, coming, member, role)
   await singleSignOn.recordUse(tx, partnerId, proved, clock.now())
   return openSession(deps, tx, partnerId, member, { ...client, factor: 'sso' })
 }
 
+/** The permission of the provider to give a role that is mapped. */
+const permitProvider = ({ roles }: TeamProvider, role: wire.Role) => {
+  const mapped = roleOrder.filter((each) => (roles[each]?.length ?? 0) > 0)
+  return permit({ kind: 'provider', roles: mapped }, 'giveRoleByProvider', [roleAsPower(role)])
+}
+
+const providerName = 'Single sign-on'
+
+function changeByProvider(
+  deps: MembersDeps,
+  tx: Tx,
+  { partnerId, provider, client }: Coming,
+  { id, email, fullName, role: from }: Pick<members.MemberRow, 'id' | 'email' | 'fullName' | 'role'>,
+  to: wire.Role,
+): Promise<void> {
+  const actor = { kind: 'partner', id, name: fullName, ip: client.ip } as const
+  const change = { partnerId, member: { id, email, fullName }, from, to, by: providerName, actor }
+  return changeRole(deps, tx, permitProvider(provider, to), change)
+}
+
 /** The link of the invitation proves the address, and the provider has to name the same one: a link that was passed on opens no account. */
-async function join(deps: MembersDeps, tx: Tx, token: string, { partnerId, provider, proved, client }: Coming) {
+async function join(deps: MembersDeps, tx: Tx, token: string, coming: Coming) {
+  const { partnerId, provider, proved, client } = coming
   const { row } = await pendingInvitation(deps, token)
   if (proved.email === null || proved.emailVerified === false || emailKey(proved.email) !== row.emailKey)
     throw new SignOnFailed('address')
   const role = givenRole(provider, proved)
   const { ip } = client
   const { id } = await acceptInvitation(deps, tx, partnerId, { token, factor: 'sso', ip })
-  if (role !== undefined && role !== row.role) await members.changeRole(tx, partnerId, id, role, deps.clock.now())
+  if (role !== undefined) await changeByProvider(deps, tx, coming, row, role)
   await connect(deps, tx, partnerId, id, proved)
   const opened = await deps.signIn.open(tx, partnerId, id, { ...client, factor: 'sso' })
   return opened.token
@@ -143,15 +166,17 @@ async function addMember(deps: MembersDeps, tx: Tx, { partnerId, provider, prove
   const fullName = (proved.name ?? email).slice(0, nameCharsMax)
   const row: store.InvitationRow = {
     ...{ id, email, emailKey: key, fullName, role, status: 'Accepted', redirectUrl: null },
-    ...{ invitedById: id, invitedByName: 'Single sign-on', tokenHash: tokenHash(newLinkToken(partnerId)) },
+    ...{ invitedById: id, invitedByName: providerName, givenById: id, tokenHash: tokenHash(newLinkToken(partnerId)) },
     ...{ expiryDays: 1, expiresAt: now, resends: 0, resentAt: null, createdAt: now, updatedAt: now },
   }
-  if (!(await store.insert(tx, partnerId, row)) || !(await members.insertMember(tx, partnerId, row, now)))
-    throw new SignOnFailed('unknown')
+  const permitted = permitProvider(provider, role)
+  const isNew = await store.insert(tx, permitted, partnerId, row)
+  if (!isNew || !(await members.insertMember(tx, permitted, partnerId, { row, now }))) throw new SignOnFailed('unknown')
   await connect(deps, tx, partnerId, id, proved)
   const actor = { kind: 'partner', id, name: fullName, ip: client.ip } as const
   const about = { subject: { userId: id }, details: { role, factor: 'sso' } }
   audit.append(tx, [{ partnerId, actor, action: 'joinBySingleSignOn', ...about }])
+  await tellOfRole(deps, tx, partnerId, { member: row, from: null, to: role, by: providerName, actor })
   const opened = await deps.signIn.open(tx, partnerId, id, { ...client, factor: 'sso' })
   return opened.token
 }

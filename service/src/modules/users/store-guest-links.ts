@@ -2,6 +2,7 @@
 import type { guestLinks as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import type { Permitted } from './giving.ts'
 
 export type GuestLinkRow = {
   readonly id: string
@@ -20,7 +21,12 @@ export type GuestLinkRow = {
 const columns = sql`id, email, full_name, access, made_by_id, made_by_name, created_at, expires_at, opened_at, last_used_at,
   revoked_at`
 
-export async function insertLink(tx: Tx, partnerId: string, row: GuestLinkRow, tokenHash: Buffer): Promise<void> {
+export async function insertLink(
+  tx: Tx,
+  _permitted: Permitted,
+  partnerId: string,
+  { tokenHash, ...row }: GuestLinkRow & { readonly tokenHash: Buffer },
+): Promise<void> {
   await tx.run(sql`/* users.insertLink */
     insert into users.guest_links (partner_id, id, email, full_name, access, made_by_id, made_by_name, token_hash, created_at,
       expires_at)
@@ -37,6 +43,11 @@ export function listLinks(
     select ${columns} from users.guest_links where partner_id = ${partnerId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${limit + 1}`)
+}
+
+export function linkById(tx: Tx, partnerId: string, id: string): Promise<GuestLinkRow | undefined> {
+  return tx.row<GuestLinkRow>(sql`/* users.linkById */
+    select ${columns} from users.guest_links where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** The link of a token that is not opened, revoked or expired. */

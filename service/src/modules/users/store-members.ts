@@ -2,6 +2,7 @@
 import { roleAllows, type users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
+import type { Permitted } from './giving.ts'
 import type { InvitationRow } from './store.ts'
 import { revokeLinksOf } from './store-guest-links.ts'
 
@@ -33,7 +34,12 @@ export function idOfToken(tx: Tx, partnerId: string, tokenHash: Buffer): Promise
 }
 
 /** False: the address has a member. */
-export async function insertMember(tx: Tx, partnerId: string, row: InvitationRow, now: Date): Promise<boolean> {
+export async function insertMember(
+  tx: Tx,
+  _permitted: Permitted,
+  partnerId: string,
+  { row, now }: { readonly row: InvitationRow; readonly now: Date },
+): Promise<boolean> {
   const inserted = await tx.run(sql`/* users.insertMember */
     insert into users.members (partner_id, id, email, email_key, full_name, role, created_at, updated_at)
     values (${partnerId}, ${row.id}, ${row.email}, ${row.emailKey}, ${row.fullName}, ${row.role}, ${now}, ${now})
@@ -51,6 +57,16 @@ export async function hasMembers(tx: Tx, partnerId: string): Promise<boolean> {
 export function memberById(tx: Tx, partnerId: string, id: string): Promise<MemberRow | undefined> {
   return tx.row<MemberRow>(sql`/* users.memberById */
     select ${columns} from users.members where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
+}
+
+/** The role of a member, also of one who was removed. */
+export function roleOf(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+): Promise<{ readonly role: wire.Role; readonly removedAt: Date | null } | undefined> {
+  return tx.row(sql`/* users.roleOf */
+    select role, removed_at from users.members where partner_id = ${partnerId} and id = ${id}`)
 }
 
 export function memberByAddress(tx: Tx, partnerId: string, emailKey: string): Promise<MemberRow | undefined> {
@@ -115,13 +131,24 @@ export async function lockWithAdmins(
   return { member: rows.find((row) => row.id === id), admins: rows.filter(({ role }) => role === 'Admin').length }
 }
 
-export async function changeRole(tx: Tx, partnerId: string, id: string, role: wire.Role, now: Date): Promise<void> {
+/** Called by role-changes.ts only, which records and mails what changes. */
+export async function changeRole(
+  tx: Tx,
+  _permitted: Permitted,
+  partnerId: string,
+  { id, role, now }: { readonly id: string; readonly role: wire.Role; readonly now: Date },
+): Promise<void> {
   await tx.run(sql`/* users.changeRole */
     update users.members set role = ${role}, updated_at = ${now} where partner_id = ${partnerId} and id = ${id}`)
   if (!roleAllows(role, 'users:write')) await revokeLinksOf(tx, partnerId, id, now)
 }
 
-export async function removeMember(tx: Tx, partnerId: string, id: string, now: Date): Promise<void> {
+export async function removeMember(
+  tx: Tx,
+  _permitted: Permitted,
+  partnerId: string,
+  { id, now }: { readonly id: string; readonly now: Date },
+): Promise<void> {
   await tx.run(sql`/* users.removeMember */
     update users.members set removed_at = ${now}, updated_at = ${now} where partner_id = ${partnerId} and id = ${id}`)
   await revokeLinksOf(tx, partnerId, id, now)

@@ -1,6 +1,7 @@
 /** The SQL of the single sign-on of partners. */
 import type { users as wire } from '@partner-payments/wire'
 import { sql, type Tx } from '../../postgres/index.ts'
+import type { Permitted } from './giving.ts'
 
 export type RoleValues = Readonly<Partial<Record<wire.Role, readonly string[]>>>
 
@@ -34,7 +35,12 @@ export function lockSingleSignOn(tx: Tx, partnerId: string): Promise<SingleSignO
 }
 
 /** Inserts the row, or replaces it but for the time of its creation. */
-export async function setSingleSignOn(tx: Tx, partnerId: string, row: SingleSignOnRow): Promise<void> {
+export async function setSingleSignOn(
+  tx: Tx,
+  _permitted: Permitted,
+  partnerId: string,
+  row: SingleSignOnRow,
+): Promise<void> {
   await tx.run(sql`/* users.setSingleSignOn */
     insert into users.single_sign_on (partner_id, issuer, client_id, client_secret_sealed, email_domain, domain_token,
       domain_proved_at, role_claim, role_values, required, created_at, updated_at)
@@ -48,10 +54,49 @@ export async function setSingleSignOn(tx: Tx, partnerId: string, row: SingleSign
       updated_at = excluded.updated_at`)
 }
 
-export async function removeSingleSignOn(tx: Tx, partnerId: string): Promise<boolean> {
-  const removed = await tx.run(sql`/* users.removeSingleSignOn */
+export async function removeSingleSignOn(tx: Tx, _permitted: Permitted, partnerId: string): Promise<void> {
+  await tx.run(sql`/* users.removeSingleSignOn */
     delete from users.single_sign_on where partner_id = ${partnerId}`)
-  return removed === 1
+}
+
+/** A change that waits for a second Admin. */
+export type ChangeRow = {
+  readonly id: string
+  /** JSON of the request, without the secret. */
+  readonly settings: string
+  readonly clientSecretSealed: Buffer | null
+  readonly proposedBy: string
+  readonly proposedByName: string
+  readonly proposedAt: Date
+  readonly expiresAt: Date
+}
+
+const changeColumns = sql`id, settings::text as settings, client_secret_sealed, proposed_by, proposed_by_name, proposed_at,
+  expires_at`
+
+/** The change in time. */
+export function changeOf(tx: Tx, partnerId: string, now: Date): Promise<ChangeRow | undefined> {
+  return tx.row<ChangeRow>(sql`/* users.changeOf */
+    select ${changeColumns} from users.single_sign_on_changes where partner_id = ${partnerId} and expires_at > ${now}`)
+}
+
+/** Ends a change, so that it is decided once. Undefined: it was decided, replaced, or is over. */
+export function takeChange(tx: Tx, partnerId: string, id: string, now: Date): Promise<ChangeRow | undefined> {
+  return tx.row<ChangeRow>(sql`/* users.takeChange */
+    delete from users.single_sign_on_changes where partner_id = ${partnerId} and id = ${id} and expires_at > ${now}
+    returning ${changeColumns}`)
+}
+
+/** Keeps a change instead of the one before. */
+export async function keepChange(tx: Tx, _permitted: Permitted, partnerId: string, row: ChangeRow): Promise<void> {
+  await tx.run(sql`/* users.keepChange */
+    insert into users.single_sign_on_changes (partner_id, id, settings, client_secret_sealed, proposed_by,
+      proposed_by_name, proposed_at, expires_at)
+    values (${partnerId}, ${row.id}, ${row.settings}::jsonb, ${row.clientSecretSealed}, ${row.proposedBy},
+      ${row.proposedByName}, ${row.proposedAt}, ${row.expiresAt})
+    on conflict (partner_id) do update set id = excluded.id, settings = excluded.settings,
+      client_secret_sealed = excluded.client_secret_sealed, proposed_by = excluded.proposed_by,
+      proposed_by_name = excluded.proposed_by_name, proposed_at = excluded.proposed_at, expires_at = excluded.expires_at`)
 }
 
 /** The ids of all Admins, locked: how one of them signs in stays as it is until the end of the transaction. */

@@ -1,6 +1,7 @@
 /** All SQL of the module. */
 import type { users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
+import type { Permitted } from './giving.ts'
 import { insertBy, noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type InvitationRow = {
@@ -13,6 +14,8 @@ export type InvitationRow = {
   readonly redirectUrl: string | null
   readonly invitedById: string
   readonly invitedByName: string
+  /** The person or key that gives the role: who invited, or who sent the invitation again. */
+  readonly givenById: string
   readonly tokenHash: Uint8Array
   readonly expiryDays: number
   readonly expiresAt: Date
@@ -23,7 +26,8 @@ export type InvitationRow = {
 }
 
 const columns = sql`id, email, email_key, full_name, role, status, redirect_url, invited_by_id, invited_by_name,
-  token_hash, expiry_days, expires_at, resends, resent_at, created_at, updated_at`
+  token_hash, expiry_days, expires_at, resends, resent_at, created_at, updated_at,
+  coalesce(given_by_id, invited_by_id) as given_by_id`
 
 /** Frees addresses whose invitation has expired. `updated_at` becomes the time of the expiry, not of this statement. */
 export async function expire(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
@@ -34,13 +38,14 @@ export async function expire(tx: Tx, partnerId: string, emailKeys: readonly stri
 }
 
 /** False if the address has a live invitation. Waits for a concurrent insert of the same address to commit or roll back. */
-export async function insert(tx: Tx, partnerId: string, row: InvitationRow): Promise<boolean> {
+export async function insert(tx: Tx, _permitted: Permitted, partnerId: string, row: InvitationRow): Promise<boolean> {
   const inserted = await tx.run(sql`/* users.insert */
     insert into users.invitations (partner_id, id, email, email_key, full_name, role, status, redirect_url,
-      invited_by_id, invited_by_name, token_hash, expiry_days, expires_at, resends, resent_at, created_at, updated_at)
+      invited_by_id, invited_by_name, token_hash, expiry_days, expires_at, resends, resent_at, created_at, updated_at,
+      given_by_id)
     values (${partnerId}, ${row.id}, ${row.email}, ${row.emailKey}, ${row.fullName}, ${row.role}, ${row.status},
       ${row.redirectUrl}, ${row.invitedById}, ${row.invitedByName}, ${row.tokenHash}, ${row.expiryDays},
-      ${row.expiresAt}, ${row.resends}, ${row.resentAt}, ${row.createdAt}, ${row.updatedAt})
+      ${row.expiresAt}, ${row.resends}, ${row.resentAt}, ${row.createdAt}, ${row.updatedAt}, ${row.givenById})
     on conflict (partner_id, email_key) where status = 'Pending' do nothing`)
   return inserted === 1
 }
@@ -153,10 +158,10 @@ export function membersByKeys(
     where newest.status <> 'Revoked' and members.removed_at is null`)
 }
 
-export async function update(tx: Tx, partnerId: string, row: InvitationRow): Promise<void> {
+export async function update(tx: Tx, _permitted: Permitted, partnerId: string, row: InvitationRow): Promise<void> {
   await tx.run(sql`/* users.update */
     update users.invitations set status = ${row.status}, redirect_url = ${row.redirectUrl},
       token_hash = ${row.tokenHash}, expires_at = ${row.expiresAt}, resends = ${row.resends},
-      resent_at = ${row.resentAt}, updated_at = ${row.updatedAt}
+      resent_at = ${row.resentAt}, updated_at = ${row.updatedAt}, given_by_id = ${row.givenById}
     where partner_id = ${partnerId} and id = ${row.id}`)
 }

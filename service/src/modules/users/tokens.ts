@@ -25,6 +25,7 @@ export function newInvitation(
     redirectUrl: entry.redirectUrl ?? null,
     invitedById: caller.serviceAccountId,
     invitedByName: caller.name,
+    givenById: caller.serviceAccountId,
     tokenHash: tokenHash(token),
     expiryDays,
     expiresAt: after(now, expiryDays * dayMs),

@@ -1,15 +1,12 @@
 /** How a person signs in: passkeys and password, changed after a sign-in of the last minutes. */
 import { Refusal, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../api/index.ts'
-import { minuteMs } from '../../kernel/index.ts'
 import type { Factors, Members } from '../../modules/users/index.ts'
+import { isRecentSignIn } from '../../sign-in/index.ts'
 import { qrCode } from '../qr.ts'
 import { accountPage, newPasswordPage } from './account-page.ts'
 import { recoveryCodesPage } from './recovery-codes-page.ts'
 import { clientOf, errorsOf, page, type Person, readForm, type Routes, seeOther, signInAgain } from './request.ts'
 import { accountTexts } from './texts/account.ts'
-
-/** A change of how a person signs in needs a sign-in that is younger. */
-const signInMsMax = 5 * minuteMs
 
 type Handle = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
@@ -18,7 +15,7 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
     (handle: Handle): PublicRoute['handle'] =>
     (request) =>
       withPerson(request, async (person) => {
-        const isRecent = clock.now().getTime() - person.session.createdAt.getTime() < signInMsMax
+        const isRecent = isRecentSignIn(person.session.createdAt, clock.now())
         return isRecent ? handle(request, person) : signInAgain(request, 'account')
       })
   const { show, showPassword } = createShow(factors, members)

@@ -28,6 +28,7 @@ export type Approval = {
   /** How many payouts of a bulk the person sees. Absent: it is one payout. */
   readonly payouts?: number
   readonly requestedName: string
+  readonly hasMakerLeft: boolean
   readonly nonce: string
   /** PublicKeyCredentialRequestOptionsJSON. Absent: the person has no passkey. */
   readonly passkeyOptions?: string | undefined
@@ -45,6 +46,7 @@ export function approvalPage(view: ConsoleView, approval: Approval): string {
     card: true,
     main: html`<h1>${t.title}</h1>
       <p class="lead">${fill(t.lead, { name: approval.requestedName })}</p>
+      ${approval.hasMakerLeft && message('warning', fill(t.makerLeft, { name: approval.requestedName }))}
       <dl class="signed">
         ${facts.map(
           ([label, value, form]) =>

@@ -12,7 +12,10 @@ import type { Frame } from './request.ts'
 import { type ApprovalWords, approvalTexts, bulkApprovalTexts } from './texts/approvals.ts'
 import type { ConsoleView } from './view.ts'
 
-export type Seen = Pick<Approval, 'facts' | 'label' | 'more' | 'needsPasskey' | 'payouts' | 'requestedName'> & {
+export type Seen = Pick<
+  Approval,
+  'facts' | 'label' | 'more' | 'needsPasskey' | 'payouts' | 'requestedName' | 'hasMakerLeft'
+> & {
   readonly text: string
   readonly beyond: BeyondMaximum | undefined
 }

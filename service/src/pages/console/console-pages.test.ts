@@ -80,7 +80,7 @@ const approvalOf = (view: ConsoleView, text: string, passkeyOptions: string | un
       [text, text, 'sum'],
       [text, text],
     ],
-    ...{ requestedName: text, nonce: text, needsPasskey: false, passkeyOptions },
+    ...{ requestedName: text, hasMakerLeft: true, nonce: text, needsPasskey: false, passkeyOptions },
     errors: passkeyOptions === undefined ? { code: text, reason: text } : { form: text, reason: text },
   })
 
@@ -135,7 +135,13 @@ function signOnPages(inside: (current: string) => ConsoleView, text: string): re
   const errors = { ...values, form: text }
   const waiting = { current: { ...current, domainProvedAt: null }, values, may: { write: true, reset: true }, errors }
   const proved = { current: { ...current, domainProvedAt: at }, values: {}, may: { write: false }, confirmation: text }
+  const roles = { Admin: [text] }
+  const change = { id: text, by: text, expiresAt: at, issuer: text, clientId: text, emailDomain: text, roleClaim: text }
+  const changes = [true, false].map((isOwn) => ({ ...change, isOwn, roles, required: isOwn, hasNewSecret: isOwn }))
   return [
+    ...changes.map(
+      (each) => ['a change of single sign-on', ssoPage(inside('team'), { ...waiting, waiting: each })] as const,
+    ),
     ['no single sign-on', ssoPage(inside('team'), { values: {}, may: { write: true } })],
     ['single sign-on', ssoPage(inside('team'), waiting)],
     ['proved single sign-on', ssoPage(inside('team'), proved)],
@@ -276,7 +282,7 @@ suite('every page of the console', () => {
   const pages = consoleLanguages.flatMap((language) => [...pagesOf(language, evil)])
 
   test('escapes hostile texts, and has nothing inline', () => {
-    assert.equal(pages.length, 46)
+    assert.equal(pages.length, 48)
     for (const [name, page] of pages) checkEscaped(name, page)
   })
 

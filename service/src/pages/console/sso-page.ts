@@ -1,7 +1,7 @@
 /** The page on which an Admin sets the provider of single sign-on, and proves the domain of the team. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { asking, choices, field, message, openDialog, time } from './components.ts'
+import { asking, choices, field, hiddenField, message, openDialog, time } from './components.ts'
 import { facts, whole } from './lists.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { signOnTexts } from './texts/single-sign-on.ts'
@@ -19,6 +19,20 @@ export const ssoFields = [
 ] as const
 export type SsoField = (typeof ssoFields)[number]
 
+type Waiting = {
+  readonly id: string
+  readonly by: string
+  readonly isOwn: boolean
+  readonly expiresAt: Date
+  readonly issuer: string
+  readonly clientId: string
+  readonly emailDomain: string
+  readonly roleClaim: string | null
+  readonly roles: Readonly<Partial<Record<RoleName, readonly string[]>>> | null
+  readonly required: boolean
+  readonly hasNewSecret: boolean
+}
+
 type Shown = {
   /** Absent: no provider is set. */
   readonly current?: {
@@ -26,6 +40,8 @@ type Shown = {
     readonly domainRecord: { readonly name: string; readonly value: string }
     readonly domainProvedAt: Date | null
   }
+  /** A change that waits for a second Admin. */
+  readonly waiting?: Waiting | undefined
   /** The values of the form. */
   readonly values: Readonly<Partial<Record<SsoField, string>>>
   readonly may: { readonly write: boolean }
@@ -48,9 +64,34 @@ export function ssoPage(view: ConsoleView, shown: Shown): string {
     main: html`${confirmation !== undefined && message('good', confirmation)}
       <h1>${s.title}</h1>
       <p class="lead">${s.settings.lead}</p>
-      ${state(view, current)} ${current?.domainProvedAt === null && proof(view, current.domainRecord, may.write)}
-      ${provider(view, shown)}`,
+      ${shown.waiting && change(view, shown.waiting, may.write)} ${state(view, current)}
+      ${current?.domainProvedAt === null && proof(view, current.domainRecord, may.write)} ${provider(view, shown)}`,
   })
+}
+
+/** Shows a second Admin every part of a change, because the provider decides who is an Admin. */
+function change(view: ConsoleView, waiting: Waiting, may: boolean): Html {
+  const { settings } = signOnTexts[view.language]
+  const { id, by, isOwn, expiresAt, roles, required } = waiting
+  const form = (act: 'confirm' | 'reject', label: string, look: 'primary' | 'danger') =>
+    html`<form method="post" action="${view.root}team/single-sign-on/${act}">
+      ${hiddenField('id', id)}<button type="submit" class="${look}">${label}</button>
+    </form>`
+  return html`<section aria-labelledby="change-title" class="card">
+    <h2 id="change-title">${settings.change}</h2>
+    <p>${isOwn ? settings.changeOwn : fill(settings.changeText, { name: by })} ${time(view, expiresAt)}</p>
+    ${facts([
+      [settings.issuer, waiting.issuer],
+      [settings.client, waiting.clientId],
+      [settings.domain, waiting.emailDomain],
+      [settings.roleClaim, waiting.roleClaim ?? '–'],
+      ...ssoRoles.map((role) => [fill(settings.valuesOf, { role }), (roles?.[role] ?? []).join(', ') || '–'] as const),
+      [settings.whether, required ? settings.required : settings.optional],
+      ...(waiting.hasNewSecret ? [[settings.secret, settings.changeSecret] as const] : []),
+    ])}
+    ${may && !isOwn && form('confirm', settings.confirm, 'primary')}
+    ${may && form('reject', isOwn ? settings.withdraw : settings.reject, 'danger')}
+  </section>`
 }
 
 /** The DNS record that proves the domain. */

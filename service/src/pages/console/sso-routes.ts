@@ -1,6 +1,7 @@
 /** The routes of single sign-on: setting the provider, and the way of people to it and back. */
 import type { ResponseOf } from '@partner-payments/wire'
 import {
+  notFound,
   type PublicAnswer,
   type PublicRequest,
   type PublicRoute,
@@ -8,7 +9,7 @@ import {
   Refusal,
   sessionCookie,
 } from '../../api/index.ts'
-import { minuteMs } from '../../kernel/index.ts'
+import { isRecentSignIn } from '../../sign-in/index.ts'
 import { consoleMessage } from './message-page.ts'
 import {
   browserOf,
@@ -29,16 +30,12 @@ import { attemptOf, failedPage, onToProvider, toProvider } from './single-sign-o
 import { ssoFields, ssoPage, ssoRoles } from './sso-page.ts'
 import { signOnTexts } from './texts/single-sign-on.ts'
 
-/** A change of how people sign in needs a sign-in that is younger. */
-const signInMsMax = 5 * minuteMs
-
 export const ssoRoutes: Routes = (frame, withPerson) => [
   ...wayRoutes(frame, withPerson),
   ...settingRoutes(frame, withPerson),
 ]
 
-const isRecent = ({ clock }: Frame, { session }: Person): boolean =>
-  clock.now().getTime() - session.createdAt.getTime() < signInMsMax
+const isRecent = ({ clock }: Frame, { session }: Person): boolean => isRecentSignIn(session.createdAt, clock.now())
 
 function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
   const { singleSignOn } = frame.members
@@ -114,6 +111,7 @@ type Settings = ResponseOf<'getSingleSignOn'>
 
 function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
   const { operate } = frame
+  const { singleSignOn } = frame.members
   const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
   const read = async (request: PublicRequest, person: Person): Promise<Settings | undefined> => {
     try {
@@ -128,10 +126,12 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
     const { settings } = signOnTexts[person.view.language]
     const done = new URLSearchParams(request.query).get('done')
     const confirmation = doneForms.find((each) => each === done)
+    const waiting = await singleSignOn.waiting(person.caller.partnerId)
     const body = ssoPage(
       { ...person.view, current: 'team' },
       {
         ...(found && { current: currentOf(found) }),
+        waiting: waiting && { ...waiting, by: waiting.proposedByName, isOwn: waiting.proposedBy === person.user.id },
         values: errors === undefined || request.body.length === 0 ? valuesOf(found) : typedIn(readForm(request)),
         may: { write: person.caller.permissions.includes('users:write') },
         errors,
@@ -141,9 +141,9 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
     return page(request, errors === undefined ? 200 : 400, body)
   }
   const form = (
-    path: '' | '/domain' | '/remove',
-    done: (typeof doneForms)[number],
-    act: (field: Form, call: ReturnType<typeof callOf>) => Promise<unknown>,
+    path: '' | '/domain' | '/remove' | '/confirm' | '/reject',
+    done: Done,
+    act: (field: Form, call: ReturnType<typeof callOf>, person: Person) => Promise<unknown>,
   ): PublicRoute => ({
     method: 'POST',
     path: `/console/team/single-sign-on${path}`,
@@ -152,8 +152,10 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
       withPerson(request, async (person) => {
         if (!isRecent(frame, person)) return signInAgain(request, 'team/single-sign-on')
         try {
-          await act(readForm(request), callOf(person, request))
-          return seeOther(`${person.view.root}team/single-sign-on?done=${done}`)
+          await act(readForm(request), callOf(person, request), person)
+          const waiting = done === 'saved' ? await singleSignOn.waiting(person.caller.partnerId) : undefined
+          const shown = waiting?.proposedBy === person.user.id ? 'proposed' : done
+          return seeOther(`${person.view.root}team/single-sign-on?done=${shown}`)
         } catch (error) {
           return show(request, person, errorsOf(person, error))
         }
@@ -168,10 +170,19 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
     form('', 'saved', (field, call) => operate('setSingleSignOn', { ...call, body: bodyOf(field) })),
     form('/domain', 'proved', (_field, call) => operate('proveSingleSignOnDomain', call)),
     form('/remove', 'removed', (_field, call) => operate('removeSingleSignOn', call)),
+    form('/confirm', 'confirmed', (field, { ip }, person) => singleSignOn.confirm(person, changeIdOf(field), ip)),
+    form('/reject', 'rejected', (field, { ip }, person) => singleSignOn.reject(person, changeIdOf(field), ip)),
   ]
 }
 
-const doneForms = ['saved', 'proved', 'removed'] as const
+const doneForms = ['saved', 'proposed', 'confirmed', 'rejected', 'proved', 'removed'] as const
+type Done = (typeof doneForms)[number]
+
+function changeIdOf(field: Form): string {
+  const id = field('id')
+  if (!uuid.test(id)) throw notFound('change of the single sign-on')
+  return id
+}
 
 const listOf = (text: string): string[] =>
   text

@@ -1,7 +1,7 @@
 /** The team: who is in it, who is invited, and who may change it. Each form is an operation of the API. */
 import { permissions, type ResponseOf, roleAllows, users as wire } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
-import { minuteMs } from '../../kernel/index.ts'
+import { isRecentSignIn } from '../../sign-in/index.ts'
 import {
   clientOf,
   errorsOf,
@@ -18,9 +18,6 @@ import {
 import { teamPage } from './team-page.ts'
 
 const membersShown = 50
-
-/** A reset of another person's sign-in needs a sign-in that is younger. */
-const signInMsMax = 5 * minuteMs
 
 type Show = (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => Promise<PublicAnswer>
 
@@ -99,7 +96,7 @@ const grantableBy = ({ caller }: Person) =>
   wire.roles.filter((role) => permissions.every((each) => !roleAllows(role, each) || caller.permissions.includes(each)))
 
 async function reset({ members, clock }: Frame, request: PublicRequest, person: Person, show: Show) {
-  if (clock.now().getTime() - person.session.createdAt.getTime() >= signInMsMax) return signInAgain(request, 'team')
+  if (!isRecentSignIn(person.session.createdAt, clock.now())) return signInAgain(request, 'team')
   const id = readForm(request)('id')
   const { t } = person.view
   if (id === person.user.id) return show(request, person, { form: t.resetSelf })

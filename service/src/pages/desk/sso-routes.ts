@@ -1,15 +1,12 @@
 /** The routes by which staff sign in, join and connect their accounts at the provider of the installation. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, readCookie, staffCookie } from '../../api/index.ts'
-import { minuteMs } from '../../kernel/index.ts'
 import type { SignedStaff } from '../../modules/staff/index.ts'
+import { isRecentSignIn } from '../../sign-in/index.ts'
 import { browserOf, deviceCookieOf, page, seeOther } from '../console/request.ts'
 import { attemptOf, failedPage, leadsOn, onToProvider, toProvider } from '../console/single-sign-on.ts'
 import { signOnTexts } from '../console/texts/single-sign-on.ts'
 import { consoleMessage } from '../console/message-page.ts'
 import { type DeskFrame, staffCookieOf, staffRoute, viewOf } from './request.ts'
-
-/** Connecting another way to sign in needs a sign-in that is younger. */
-const signInMsMax = 5 * minuteMs
 
 export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff, clock } = frame
@@ -39,7 +36,7 @@ export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
     },
     {
       ...staffRoute(frame, 'device', 'POST', '/sso/connect', (request, { signed, view }) => {
-        if (clock.now().getTime() - signed.session.createdAt.getTime() >= signInMsMax) return seeOther('../sign-in')
+        if (!isRecentSignIn(signed.session.createdAt, clock.now())) return seeOther('../sign-in')
         const begin = () => singleSignOn.begin({ kind: 'connect', signed })
         return tried(request, async () => onToProvider(request, view, await begin()))
       }),

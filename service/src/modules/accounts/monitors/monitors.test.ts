@@ -183,7 +183,7 @@ test('the monitors of a closed balance end when all of it is judged', async () =
 test('a person who leaves the team gets no further mail', async () => {
   const partner = await addWatched(service)
   const { id } = await watch(service, partner, { notify: { ...toAda, event: false } })
-  await service.users.revokeInvitation(partner.partnerId, partner.invitationId)
+  await service.users.revokeInvitation(partner.caller, partner.invitationId)
   await move(service, partner, -600_00n, 'out')
   await look(service)
   assert.equal((await crossingsOf(service, partner, id)).length, 1)

@@ -2,6 +2,7 @@
 const en = {
   title: 'Approve payout',
   lead: '{name} asks for this payout. Compare it with the invoice or the order before you approve it.',
+  makerLeft: '{name} may no longer make payouts here. Ask your team whether it is still wanted before you approve it.',
   amount: 'Amount',
   payee: 'Payee',
   account: 'Account',
@@ -41,6 +42,8 @@ type ApprovalTexts = Readonly<Record<keyof typeof en, string>>
 const de: ApprovalTexts = {
   title: 'Auszahlung freigeben',
   lead: '{name} bittet um diese Auszahlung. Vergleichen Sie sie mit der Rechnung oder dem Auftrag, bevor Sie sie freigeben.',
+  makerLeft:
+    '{name} darf hier keine Auszahlungen mehr veranlassen. Klären Sie vor der Freigabe, ob jemand sie noch will.',
   amount: 'Betrag',
   payee: 'Empfänger',
   account: 'Konto',

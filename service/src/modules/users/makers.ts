@@ -1,0 +1,37 @@
+/** Makers of invitations and of guest links, as they are when those are used. */
+import { permissions, roleAllows } from '@partner-payments/wire'
+import type { Access } from '../../access/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { roleOf } from './store-members.ts'
+
+/** `isOver`: a key whose end is over. What it made in time was made by right; a key that was revoked may have been in other hands. */
+export type Maker = { readonly permissions: readonly string[]; readonly isOver: boolean }
+
+const nothing: Maker = { permissions: [], isOver: false }
+
+/** Undefined: neither a member nor a service account has or had the id. */
+export async function makerOf(
+  access: Pick<Access, 'accountIfAny'>,
+  tx: Tx,
+  partnerId: string,
+  id: string,
+): Promise<Maker | undefined> {
+  const member = await roleOf(tx, partnerId, id)
+  if (member !== undefined)
+    return member.removedAt === null
+      ? { permissions: permissions.filter((each) => roleAllows(member.role, each)), isOver: false }
+      : nothing
+  const account = await access.accountIfAny(tx, partnerId, id)
+  if (account === undefined) return undefined
+  return account.status === 'revoked'
+    ? nothing
+    : { permissions: account.permissions, isOver: account.status === 'expired' }
+}
+
+/** Reports whether a person or a key may make and approve payouts now. */
+export const createMayPay =
+  (access: Pick<Access, 'accountIfAny'>) =>
+  async (tx: Tx, partnerId: string, id: string): Promise<boolean> => {
+    const found = await makerOf(access, tx, partnerId, id)
+    return found === undefined || (!found.isOver && found.permissions.includes('payouts:write'))
+  }
