@@ -23,7 +23,7 @@ export function commandsPage(): string {
   const sections = commandNames.map((command) => {
     const options = Object.entries(optionsOf(command)).map(([name, option]) => [
       `\`--${name}\``,
-      option.value === '' ? '' : `\`${option.value.replaceAll('|', '\\|')}\``,
+      option.value === '' ? '' : `\`${option.value}\``,
       textOf(option),
     ])
     const examples = examplesOf(command)

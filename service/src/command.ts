@@ -15,8 +15,8 @@ import {
 } from './app/process.ts'
 
 /**
- * Runs the command with the settings of `env`, by default those of the process. Without `ask` no person can say yes, and a command that cuts
- * somebody off needs `--yes`. Throws the error that `explain` turns into one line.
+ * Runs the command with the settings of `env`, by default those of the process. Without `ask` no person can say yes, and a command that
+ * takes access away needs `--yes`. Throws the error that `explain` turns into one line.
  */
 export async function runCommand(args: readonly string[], write: Write, env?: Environment, ask?: Ask): Promise<void> {
   await requireCommand(args)

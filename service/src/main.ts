@@ -17,8 +17,11 @@ async function main([role = 'serve', ...args]: readonly string[]): Promise<void>
 async function askOnTerminal(question: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  // The end of the input (Ctrl-D) and Ctrl-C close it without an answer.
+  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
   try {
-    return (await terminal.question(question)).trim().toLowerCase() === 'yes'
+    const answer = await Promise.race([terminal.question(question).catch(() => ''), closed])
+    return answer.trim().toLowerCase() === 'yes'
   } finally {
     terminal.close()
   }

@@ -1,4 +1,4 @@
-/** A call with an option of another command does nothing, and a command that cuts somebody off says whom and waits for a yes. */
+/** A call with an option of another command does nothing, and a command that takes access away says whose and waits for a yes. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -182,7 +182,7 @@ test('at a terminal the person is asked, and only yes does it', async () => {
   const yes = await revoke(true)
   assert.deepEqual([yes.code, yes.stderr, yes.asked.length], [0, '', 1])
   assert.notDeepEqual((await standing()).credentials, before_.credentials)
-  // What cuts nobody off asks nothing.
+  // A gate that is open for everything takes nothing away.
   const all = ['--state', 'Complete', '--allow', 'OpenAccount,Receive,Pay']
   const open = await runOperator(['gate', 'set', '--partner', partner.partnerId, ...all], env)
   assert.deepEqual([open.code, open.stderr], [0, ''])

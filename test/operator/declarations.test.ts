@@ -10,7 +10,6 @@ import { ConfigError } from '../../service/src/app/config.ts'
 import { caseActions } from '../../service/src/cases/index.ts'
 import { paymentEnds, recallReasons } from '../../service/src/connectors/iso20022/index.ts'
 import { currencies, newId } from '../../service/src/kernel/index.ts'
-import { risks } from '../../service/src/modules/customers/index.ts'
 import { feeRails, limitPeriods, limitScopes } from '../../service/src/modules/payout-controls/index.ts'
 import { staffRoles } from '../../service/src/modules/staff/index.ts'
 import type { Kinds, Option } from '../../service/src/operator/declaration.ts'
@@ -79,11 +78,11 @@ function refusalOf(args: readonly string[]): string {
 
 suite('the options of every command', () => {
   test('each option that it does not take is refused, and one that it takes is named', () => {
-    const house = new Map(commandNames.flatMap((command) => Object.entries(optionsOf(command))))
+    const known = new Map(commandNames.flatMap((command) => Object.entries(optionsOf(command))))
     let count = 0
     for (const command of commandNames) {
       const taken = optionsOf(command)
-      for (const [name, option] of house) {
+      for (const [name, option] of known) {
         if (Object.hasOwn(taken, name)) continue
         for (const words of [wordsOf(name, option), [`--${name}=x`]]) {
           const line = refusalOf([...needed(command), ...words])
@@ -277,7 +276,6 @@ suite('what derives from a declaration, or agrees with it', () => {
       ...{
         'payment recall reason': recallReasons,
         'account block reason': accounts.stateReasons,
-        'review set risk': risks,
       },
       ...{ 'limit set scope': limitScopes, 'limit set period': limitPeriods, 'limit set state': verificationStates },
       ...{ 'gate set state': verificationStates, 'fee set rail': feeRails, 'staff invite role': staffRoles },

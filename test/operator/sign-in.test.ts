@@ -51,7 +51,7 @@ const limit = (amount = '500.00') => [
   ...['limit', 'set', '--partner', partner.partnerId, '--scope', 'partner', '--period', 'day'],
   ...['--currency', 'EUR', '--amount', amount],
 ]
-/** Some of them cut somebody off. */
+/** Some of them take access away. */
 const yesOf = (name: string) => (isCommand(name) && declarationOf(name).cuts ? ['--yes'] : [])
 const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
 

@@ -3,7 +3,7 @@ import type { Ask } from '../../service/src/operator/index.ts'
 import type { Ending, Environment } from './program.ts'
 
 /**
- * Runs the command as `main.ts operator` does with only this environment. `ask` is the terminal of a person; without it nobody says yes. The modules
+ * Runs the command as `main.ts operator` does with only this environment. `ask` is the terminal of a person; without it no person says yes. The modules
  * are loaded on the first command.
  */
 export async function runOperator(words: readonly string[], env: Environment, ask?: Ask): Promise<Ending> {

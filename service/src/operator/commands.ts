@@ -147,8 +147,8 @@ async function refusedAtDesk<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs one command for the person who has signed in. Throws a ConfigError of one line if an argument is wrong, or if the command would cut somebody
- * off and nobody has said yes.
+ * Runs one command for the person who has signed in. Throws a ConfigError of one line if an argument is wrong, or if the command would take
+ * access away and no person has said yes.
  */
 export async function runOperator(args: readonly string[], context: Context, ask?: Ask): Promise<Result> {
   const parsed = parseCommand(args)
@@ -162,7 +162,7 @@ export async function runOperator(args: readonly string[], context: Context, ask
   }
 }
 
-/** Asks the person, who reads whom the command cuts off. Throws a ConfigError without a yes. */
+/** Asks the person, who reads whose access the command takes away. Throws a ConfigError without a yes. */
 async function confirmed(context: Context, { command, typed }: Call, ask: Ask | undefined): Promise<void> {
   const effect = declarationOf(command).cuts?.({ ...typed, ...(await whomOf(context, command, typed)) })
   if (effect === undefined) return

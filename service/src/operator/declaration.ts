@@ -6,7 +6,7 @@ import type { Capability, Permission } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { StaffRole } from '../modules/staff/index.ts'
 
-/** What an option of each kind is when it has been read (parse.ts). */
+/** The value of an option of each kind when it has been read (parse.ts). */
 export type Kinds = {
   readonly text: string
   readonly name: string
@@ -112,7 +112,7 @@ type More<Os extends Declared> = {
    * proposals of their own.
    */
   readonly second?: 'always' | 'on'
-  /** Its result is for its author only: approved by another person, and then run by the author. */
+  /** Only its author sees the result: approved by another person, and then run by the author. */
   readonly secret?: true
   /** A schedule may run it with a token: it loads or computes, and decides nothing. */
   readonly scheduled?: true
@@ -121,7 +121,7 @@ type More<Os extends Declared> = {
    * account is blocked. Decisions about cases depend on the case (cases.ts).
    */
   readonly hidden?: true
-  /** Whom it cuts off, when, and the effect: the command then asks for `--yes`. Undefined: nobody, with these options. */
+  /** Names whose access it takes away, when, and how: the command then asks for `--yes`. Undefined: it takes none away, with these options. */
   readonly cuts?: (given: { readonly [N in keyof Os]?: string }) => string | undefined
   /** Options of calls that are not obvious from the list. */
   readonly examples?: readonly string[]
@@ -131,7 +131,7 @@ export type Declaration<Os extends Declared = Declared> = More<Os> & {
   /** A verb phrase: what it does, or changes. */
   readonly summary: string
   readonly options: Os
-  /** Who may run it. Undefined: it only reads, and needs no person. */
+  /** The group that may run it. Undefined: it only reads, and needs no person. */
   readonly by?: keyof typeof groups
 }
 

@@ -25,7 +25,7 @@ export const declarationOf = (command: CommandName): Declaration => all[command]
 export const isCommand = (text: string): text is CommandName => Object.hasOwn(all, text)
 
 const ofPerson = { staff: maybe(staff), note: maybe(note), 'token-file': maybe(tokenFile) }
-const yes = { yes: flag('Do it without asking. A script that cuts somebody off needs it.') }
+const yes = { yes: flag('Do it without asking. A script needs it.') }
 
 /** The options that a command takes: its own first, then those of every command that a person runs. */
 export function optionsOf(command: CommandName): Declared {
@@ -61,16 +61,16 @@ const boundsOf = ({ min, max, otherwise }: Option): string =>
   ].join('')
 export const textOf = (option: Option): string => `${option.text}${boundsOf(option)}`
 
-/** Who may run a command, and what it asks for. */
+/** The roles of a command, and what it asks for. */
 export function rulesOf(command: CommandName): readonly string[] {
   const { by, second, cuts, hidden, scheduled, secret, options } = declarationOf(command)
   if (by === undefined) return ['It changes nothing for partners, and needs no sign-in.']
   const log = hidden || !('partner' in options) ? 'the operator' : 'the partner'
   return [
-    `For the roles ${groups[by].join(', ')}.`,
+    `Roles: ${groups[by].join(', ')}.`,
     ...(second ? [`Another person approves it${second === 'on' ? ' where TWO_PERSONS is on' : ''}.`] : []),
     ...(secret ? ['It prints a secret once.'] : []),
-    ...(cuts ? ['It cuts somebody off, says whom, and asks for --yes or for yes at a terminal.'] : []),
+    ...(cuts ? ['It takes access away: it says whose, and asks for yes at a terminal or for --yes.'] : []),
     ...(scheduled ? ['A schedule may run it with a token.'] : []),
     `The audit log of ${log} records it.`,
   ]

@@ -87,7 +87,7 @@ export const ruleDeclarations = {
       'above-bulk': maybe(money('Bulk payouts above this sum.', '50000.00')),
       'beneficiary-hours': maybe(integer('Payouts to a beneficiary that is younger than these hours.', 1, 24 * 365)),
       'per-person': maybe(positive('The most that a person approves in a day.', '50000.00')),
-      'expires-hours': or(integer('Hours until a payout that nobody approves is cancelled.', 1, 24 * 30), 72),
+      'expires-hours': or(integer('Hours until a payout without an approval is cancelled.', 1, 24 * 30), 72),
       passkey: flag('A person approves with a passkey.'),
       'payee-mismatch': flag('Payouts to a payee whose name does not match.'),
     },

@@ -154,7 +154,7 @@ const readList = <T extends string>(
     return found
   })
 
-export const scheduled: readonly CommandName[] = commandNames.filter((command) => declarationOf(command).scheduled)
+const scheduled: readonly CommandName[] = commandNames.filter((command) => declarationOf(command).scheduled)
 
 const readers: { readonly [K in keyof Kinds]: Reader<Kinds[K]> } = {
   text: (text) => text,
