@@ -7,14 +7,14 @@
  */
 import { fork } from 'node:child_process'
 import { join, resolve } from 'node:path'
+import { numbersGiven } from '../scripts/arguments.ts'
 import type { Sample, Samples } from './against-child.ts'
 import { baseEnv } from './environment.ts'
 import { spreadOf } from './rounds.ts'
 
-const [tree, roundsGiven = '12', payoutsGiven = '1024'] = process.argv.slice(2)
+const [tree, ...numbers] = process.argv.slice(2)
 if (tree === undefined) throw new Error('the first argument is the folder of the other version')
-const rounds = Number(roundsGiven)
-const payouts = Number(payoutsGiven)
+const { rounds, payouts } = numbersGiven({ rounds: 12, payouts: 1024 }, numbers)
 /** Node compiles hot code only after thousands of calls. */
 const warmUps = 3
 

@@ -6,6 +6,7 @@ import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { type Client, createClient, type Credentials, success, textAt } from '../test/support/client.ts'
 import { otherPartner, readCredentials, startTestService, type TestService } from '../test/support/service.ts'
 import { until } from '../test/support/until.ts'
@@ -124,8 +125,8 @@ async function compare(name: string, env: Readonly<Record<string, string>>): Pro
     await during(2000)
     const alone = await during(seconds * 1000)
     const child = fork(fileURLToPath(import.meta.url), [
-      secondsText,
-      bulksText,
+      `${seconds}`,
+      `${bulks}`,
       name,
       service.baseUrl,
       JSON.stringify(service.credentials),
@@ -153,9 +154,10 @@ async function compare(name: string, env: Readonly<Record<string, string>>): Pro
   }
 }
 
-const [secondsText = '30', bulksText = '150', ownCase = '', baseUrl, credentialsText = '{}'] = process.argv.slice(2)
-const seconds = Number(secondsText)
+const { seconds, bulks } = numbersGiven({ seconds: 30, bulks: 150 }, process.argv.slice(2, 4))
+const [ownCase = '', baseUrl, credentialsText = '{}'] = process.argv.slice(4)
+if (ownCase !== '' && !Object.hasOwn(cases, ownCase)) throw new Error(`the cases are ${Object.keys(cases).join(', ')}`)
 const loadSeconds = 3 * seconds
 const wanted = Object.entries(cases).filter(([name]) => ownCase === '' || name === ownCase)
 if (baseUrl === undefined) for (const [name, env] of wanted) await compare(name, env)
-else await sendBulks(baseUrl, readCredentials(JSON.parse(credentialsText)), Number(bulksText))
+else await sendBulks(baseUrl, readCredentials(JSON.parse(credentialsText)), bulks)

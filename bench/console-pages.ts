@@ -3,6 +3,7 @@
  * alternating rounds, and the bytes of a first visit. A ratio near 1 says that a page reads what it shows.
  */
 import { randomUUID } from 'node:crypto'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { type JsonObject, listAt, success, textAt } from '../test/support/client.ts'
 import { startTestService } from '../test/support/service.ts'
 import { joinByPassword } from '../test/support/team.ts'
@@ -10,7 +11,7 @@ import { fillRows } from './fill.ts'
 
 const rounds = 40
 const fewRows = 1000
-const rows = Number(process.argv[2] ?? 1_000_000)
+const { rows } = numbersGiven({ rows: 1_000_000 })
 const say = (line: string) => console.log(line)
 const median = (values: readonly number[]) => values.toSorted((left, right) => left - right)[values.length >> 1] ?? 0
 

@@ -3,14 +3,14 @@
  * Batches of `calls` payouts of 16 partners, without HTTP and workers. Processor time can be compared on a machine that does
  * other work; a rate cannot.
  */
+import { numbersGiven } from '../scripts/arguments.ts'
 import { addPartner, createTestService, pay, type Service, type TestPartner } from '../test/support/composition.ts'
 import { present } from '../service/src/kernel/index.ts'
 import { serverCpuSeconds } from './cpu.ts'
 import { startPostgres } from './postgres.ts'
 import { spreadOf } from './rounds.ts'
 
-const rounds = Number(process.argv[2] ?? 12)
-const callsPerBatch = Number(process.argv[3] ?? 64)
+const { rounds, callsPerBatch } = numbersGiven({ rounds: 12, callsPerBatch: 64 })
 const batches = 25
 const warmUps = 3
 const partnersOfEach = 16

@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import type { Database } from '../service/src/postgres/index.ts'
 import type { compose } from '../service/src/app/compose.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { createRandom, listedNames } from '../test/support/screening/corpus.ts'
 import { type Server, startServer } from './children.ts'
 import { serverCpuSeconds } from './cpu.ts'
@@ -15,9 +16,7 @@ import { startPostgres, withClient } from './postgres.ts'
 import { spreadOf } from './rounds.ts'
 import type { BenchPartner } from './sign.ts'
 
-const rounds = Number(process.argv[2] ?? 5)
-const seconds = Number(process.argv[3] ?? 5)
-const partnerCount = Number(process.argv[4] ?? 16)
+const { rounds, seconds, partnerCount } = numbersGiven({ rounds: 5, seconds: 5, partnerCount: 16 })
 const listSize = 20_000
 const warmUps = 2
 const connections = 64

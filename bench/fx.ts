@@ -5,14 +5,14 @@
  * + 1 / conversions a second).
  */
 import { join } from 'node:path'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { startServer } from './children.ts'
 import { startLoad, type LoadReport, type LoadSpec } from './load.ts'
 import { createBeneficiaries, createPartners, privateKeyPem } from './partners.ts'
 import { startPostgres, withClient } from './postgres.ts'
 import { spreadOf } from './rounds.ts'
 
-const rounds = Number(process.argv[2] ?? 5)
-const seconds = Number(process.argv[3] ?? 4)
+const { rounds, seconds } = numbersGiven({ rounds: 5, seconds: 4 })
 const warmUps = 2
 const connections = 64
 const firstRate = 1500

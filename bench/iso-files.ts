@@ -5,10 +5,11 @@
 import { readdir } from 'node:fs/promises'
 import { newId } from '../service/src/kernel/index.ts'
 import type { Connector, Instruction } from '../service/src/rails/index.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { addPartner, createTestService } from '../test/support/composition.ts'
 import { createFolders, instructionOf, openBank, removeFolders } from '../test/support/iso-outgoing.ts'
 
-const [payments = 40_000, partners = 100] = process.argv.slice(2).map(Number)
+const { payments, partners } = numbersGiven({ payments: 40_000, partners: 100 })
 const perCall = 256
 const callsAtOnce = 4
 const roundsOfEach = 3

@@ -14,11 +14,10 @@ import {
   readAccountReport,
   type ReportPart,
 } from '../service/src/iso20022/index.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { type Spread, spreadOf } from './rounds.ts'
 
-const entries = Number(process.argv[2] ?? 1_000_000)
-const payments = Number(process.argv[3] ?? 100_000)
-const rounds = Number(process.argv[4] ?? 3)
+const { entries, payments, rounds } = numbersGiven({ entries: 1_000_000, payments: 100_000, rounds: 3 })
 const chunkBytes = 65_536
 const mebibyte = 2 ** 20
 const say = (line: string) => console.log(line)

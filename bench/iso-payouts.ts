@@ -10,13 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createIsoBankProgram } from '../examples/iso-bank/child.ts'
 import { isoBankSetting } from '../examples/iso-bank/config.ts'
 import { sql } from '../service/src/postgres/index.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { startSettlement } from '../test/support/jobs.ts'
 import { addPartner, createTestService, pay, type Service } from '../test/support/composition.ts'
 import { businessDay } from '../test/support/iso-bank.ts'
 
-const [, , payoutsText = '20000', roundsText = '3'] = process.argv
-const payouts = Number(payoutsText)
-const rounds = Number(roundsText)
+const { payouts, rounds } = numbersGiven({ payouts: 20_000, rounds: 3 })
 const partnersCount = 4
 const acceptedAtOnce = 500
 const pollMs = 50

@@ -15,12 +15,12 @@ import { defineJob, startJobs } from '../service/src/jobs/index.ts'
 import { createLog } from '../service/src/kernel/index.ts'
 import { analyseWhatHasGrown, sql } from '../service/src/postgres/index.ts'
 import { processNotificationsOf } from '../service/src/settlement/notifications.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { addPartner, createTestService, ip } from '../test/support/composition.ts'
 import { createBankFolders, createIncomingBank, entryOf, partsOf } from '../test/support/iso-incoming.ts'
 import { startPostgres } from './postgres.ts'
 
-const entries = Number(process.argv[2] ?? 1_000_000)
-const deposits = Number(process.argv[3] ?? 20_000)
+const { entries, deposits } = numbersGiven({ entries: 1_000_000, deposits: 20_000 })
 const customers = 500
 const callers = 64
 const mebibyte = 2 ** 20

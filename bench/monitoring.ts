@@ -5,9 +5,10 @@
  */
 import { readRule } from '../service/src/modules/monitoring/index.ts'
 import { dayMs } from '../service/src/kernel/index.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { addPartner, createTestService } from '../test/support/composition.ts'
 
-const transactions = Number(process.argv[2] ?? 300_000)
+const { transactions } = numbersGiven({ transactions: 300_000 })
 /** How many of the last transactions are those in which one customer has four of ten. */
 const lastOnes = Math.min(20_000, transactions / 10)
 const customers = 5000

@@ -5,10 +5,11 @@
 import pg from 'pg'
 import { operatorPartnerId } from '../service/src/cases/index.ts'
 import { minuteMs } from '../service/src/kernel/index.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { createTestService } from '../test/support/composition.ts'
 import { isoAccount, isoConnector } from '../test/support/iso-books.ts'
 
-const [entries = 1_000_000, partners = 100_000] = process.argv.slice(2).map(Number)
+const { entries, partners } = numbersGiven({ entries: 1_000_000, partners: 100_000 })
 const perStatement = 100_000
 const looks = 4
 

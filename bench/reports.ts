@@ -9,11 +9,11 @@ import { createCheckpoints, createLedger } from '../service/src/ledger/index.ts'
 import { createLog, newId, systemClock } from '../service/src/kernel/index.ts'
 import { createReportWork } from '../service/src/modules/reports/index.ts'
 import { createDatabase, type Database, sql } from '../service/src/postgres/index.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { copyRows } from './copy.ts'
 import { startPostgres, withClient } from './postgres.ts'
 
-const rows = Number(process.argv[2] ?? 1_000_000)
-const rounds = Number(process.argv[3] ?? 3)
+const { rows, rounds } = numbersGiven({ rows: 1_000_000, rounds: 3 })
 /** Five years. Every transfer is older than the half minute that checkpoints leave out. */
 const startMs = Date.UTC(2020, 0, 1)
 const periodMs = 5 * 365 * 86_400_000

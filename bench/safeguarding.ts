@@ -6,10 +6,11 @@ import pg from 'pg'
 import { operatorPartnerId } from '../service/src/cases/index.ts'
 import { dayMs, systemClock } from '../service/src/kernel/index.ts'
 import { createCheckpoints } from '../service/src/ledger/index.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { createTestService } from '../test/support/composition.ts'
 import { isoAccount, isoConnector } from '../test/support/iso-books.ts'
 
-const [transfers = 1_000_000, partners = 1_000] = process.argv.slice(2).map(Number)
+const { transfers, partners } = numbersGiven({ transfers: 1_000_000, partners: 1_000 })
 const each = Math.floor(transfers / partners)
 const days = 10
 

@@ -6,14 +6,14 @@
 import { join } from 'node:path'
 import { createNameIndex } from '../service/src/screening/names/index-of-names.ts'
 import { scoreMin } from '../service/src/screening/rules.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { samplesFolder } from '../test/support/samples.ts'
 import { commonNames } from '../test/support/screening/common-names.ts'
 import { createRandom } from '../test/support/screening/corpus.ts'
 import { readListed, type RealEntry, realVariants } from '../test/support/screening/real-variants.ts'
 
 if (samplesFolder === undefined) throw new Error('SAMPLES_DIR does not name the folder of the published lists')
-const seed = Number(process.argv[2] ?? 1)
-const count = Number(process.argv[3] ?? 1000)
+const { seed, count } = numbersGiven({ seed: 1, count: 1000 })
 
 /** The number of variants of each form, spread over the lists. */
 const variantsMax = 300

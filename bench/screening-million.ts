@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { createNameIndex } from '../service/src/screening/names/index-of-names.ts'
 import { createMatches } from '../service/src/screening/names/matches.ts'
 import { scoreMin } from '../service/src/screening/rules.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { samplesFolder } from '../test/support/samples.ts'
 import { commonNames } from '../test/support/screening/common-names.ts'
 import { readListed, type RealEntry } from '../test/support/screening/real-variants.ts'
 
 if (samplesFolder === undefined) throw new Error('SAMPLES_DIR does not name the folder of the published lists')
-const count = Number(process.argv[2] ?? 20_000)
-const seed = Number(process.argv[3] ?? 1)
+const { count, seed } = numbersGiven({ count: 20_000, seed: 1 })
 const repeats = 2
 const countriesCount = 12
 const million = 1_000_000

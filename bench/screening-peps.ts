@@ -4,10 +4,10 @@
  */
 import { createNameIndex } from '../service/src/screening/names/index-of-names.ts'
 import { scoreMin } from '../service/src/screening/rules.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { commonNames } from '../test/support/screening/common-names.ts'
 
-const count = Number(process.argv[2] ?? 200_000)
-const seed = Number(process.argv[3] ?? 1)
+const { count, seed } = numbersGiven({ count: 200_000, seed: 1 })
 const countriesCount = 12
 const searchesOfCountry = 100
 const megabyte = 1024 * 1024

@@ -7,14 +7,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { faker } from '@faker-js/faker'
 import { craftText, createCraftIndex } from '../service/src/screening/vessels.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { samplesFolder } from '../test/support/samples.ts'
 import { commonNames } from '../test/support/screening/common-names.ts'
 import { createRandom } from '../test/support/screening/corpus.ts'
 import { readListedCrafts } from '../test/support/screening/listed-crafts.ts'
 
 if (samplesFolder === undefined) throw new Error('SAMPLES_DIR does not name the folder of the published lists')
-const count = Number(process.argv[2] ?? 100_000)
-const seed = Number(process.argv[3] ?? 1)
+const { count, seed } = numbersGiven({ count: 100_000, seed: 1 })
 const random = createRandom(seed)
 const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
 

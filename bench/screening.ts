@@ -7,6 +7,7 @@ import { compareNames } from '../service/src/screening/names/compare.ts'
 import { createNameIndex } from '../service/src/screening/names/index-of-names.ts'
 import { wordsOf } from '../service/src/screening/names/words.ts'
 import { scoreMin } from '../service/src/screening/rules.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import {
   createRandom,
   listedNames,
@@ -16,9 +17,7 @@ import {
 } from '../test/support/screening/corpus.ts'
 import { spreadOf } from './rounds.ts'
 
-const listSize = Number(process.argv[2] ?? 20_000)
-const ordinaryCount = Number(process.argv[3] ?? 10_000)
-const rounds = Number(process.argv[4] ?? 3)
+const { listSize, ordinaryCount, rounds } = numbersGiven({ listSize: 20_000, ordinaryCount: 10_000, rounds: 3 })
 const variantsCount = 5000
 const naiveCount = 3
 

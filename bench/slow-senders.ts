@@ -6,6 +6,7 @@ import { fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { startTestService, type TestService } from '../test/support/service.ts'
 import { forgedHead, openSender } from '../test/support/slow-sender.ts'
 
@@ -16,9 +17,8 @@ const loads = {
 } as const
 type Load = keyof typeof loads
 
-const [connectionsText = '5000', secondsText = '20', ownLoad, baseUrl] = process.argv.slice(2)
-const connectionsMax = Number(connectionsText)
-const seconds = Number(secondsText)
+const { connectionsMax, seconds } = numbersGiven({ connectionsMax: 5000, seconds: 20 }, process.argv.slice(2, 4))
+const [ownLoad, baseUrl] = process.argv.slice(4)
 const openedAtOnceMax = 250
 const pauseBetweenRequestsMs = 20
 
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
     const end = performance.now() + 5000
     say(`no load: ${await measure(service, () => performance.now() > end)}`)
     for (const load of Object.keys(loads)) {
-      const child = fork(fileURLToPath(import.meta.url), [connectionsText, secondsText, load, service.baseUrl])
+      const child = fork(fileURLToPath(import.meta.url), [`${connectionsMax}`, `${seconds}`, load, service.baseUrl])
       let opened = 0
       child.once('message', (message) => (opened = (message as { readonly opened: number }).opened))
       let isOver = false

@@ -5,9 +5,10 @@
 import { createCheckpoints, createLedger, type StatementRequest } from '../service/src/ledger/index.ts'
 import { createLog, firstIdOf, newId, systemClock } from '../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../service/src/postgres/index.ts'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { startPostgres, withClient } from './postgres.ts'
 
-const transfers = Number(process.argv[2] ?? 1_000_000)
+const { transfers } = numbersGiven({ transfers: 1_000_000 })
 const samplesMax = 60
 const linesMax = 100
 /** Five years. Every transfer is older than the half minute that checkpoints leave out. */

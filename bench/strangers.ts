@@ -6,6 +6,7 @@ import { fork } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { numbersGiven } from '../scripts/arguments.ts'
 import { startTestService, type TestService } from '../test/support/service.ts'
 
 type Attack = {
@@ -38,8 +39,8 @@ const attacks: Readonly<Record<string, Attack>> = {
 }
 const pauseBetweenRequestsMs = 10
 
-const [secondsText = '5', ownAttack, baseUrl = ''] = process.argv.slice(2)
-const seconds = Number(secondsText)
+const { seconds } = numbersGiven({ seconds: 5 }, process.argv.slice(2, 3))
+const [ownAttack, baseUrl = ''] = process.argv.slice(3)
 
 function openOne({ requests, path, isPipelined, reads }: Attack, count: (bytes: number) => void): Promise<void> {
   const { hostname, port } = new URL(baseUrl)
@@ -103,7 +104,7 @@ async function main(): Promise<void> {
     const alone = await measure(service, () => performance.now() > end)
     say(`alone: ${shown(alone)}`)
     for (const name of Object.keys(attacks)) {
-      const child = fork(fileURLToPath(import.meta.url), [secondsText, name, service.baseUrl])
+      const child = fork(fileURLToPath(import.meta.url), [`${seconds}`, name, service.baseUrl])
       let sent = { opened: 0, received: 0 }
       child.once('message', (message) => (sent = message as typeof sent))
       let isOver = false

@@ -13,7 +13,7 @@ import { messages, readerOf } from './iso-documents.ts'
 const samplesOfEach = 50
 const errorsShown = 5
 const [folder, ...files] = process.argv.slice(2)
-if (folder === undefined) {
+if (folder === undefined || [folder, ...files].some((word) => word.startsWith('-'))) {
   console.error('usage: npm run check:iso -- FOLDER [FILES...]')
   process.exit(2)
 }

@@ -9,6 +9,7 @@ import { type Growth, growthPage } from '../bench/growth-report.ts'
 import { permissionsPage } from '../service/src/gateway/docs/permissions-page.ts'
 import { problemsPage } from '../service/src/gateway/docs/problems-page.ts'
 import { bankReasonsPage } from './generate/bank-reasons.ts'
+import { commandsPage } from './generate/commands.ts'
 import { configurationPage } from './generate/configuration.ts'
 import { lifecyclesPage } from './generate/lifecycles.ts'
 import { liveSchema } from './generate/live-schema.ts'
@@ -20,6 +21,7 @@ const folder = fileURLToPath(new URL('../docs/generated/', import.meta.url))
 
 const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'bank-reasons.md': bankReasonsPage,
+  'commands.md': commandsPage,
   'configuration.md': configurationPage,
   'growth.md': async () => growthPage(JSON.parse(await readFile(growthFile, 'utf8')) as Growth),
   'lifecycles.md': lifecyclesPage,

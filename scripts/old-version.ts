@@ -20,8 +20,9 @@ import { createBeneficiary, createCustomer, payoutText } from '../test/support/w
 import { freePorts } from './ports.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const [commit] = process.argv.slice(2)
-if (commit === undefined) throw new Error('give the commit of the earlier version: npm run test:upgrade -- v1.2.0')
+const [commit, ...more] = process.argv.slice(2)
+if (commit === undefined || commit.startsWith('-') || more.length > 0)
+  throw new Error('give the commit of the earlier version: npm run test:upgrade -- v1.2.0')
 
 const callersMax = 8
 const loadMs = 5000

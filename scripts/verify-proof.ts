@@ -19,26 +19,17 @@ const text = { type: 'string' } as const
 const options = { key: text, payee: text, account: text, salt: text }
 // One salt in 64 begins with a dash, which `parseArgs` only reads as a value behind an equals sign.
 const args: string[] = []
+const usage = 'usage: npm run verify:proof -- FILE [--key PUBLIC_KEY] [--payee NAME --account IBAN --salt SALT]'
 for (let given = process.argv.slice(2); given.length > 0;) {
   const [word = '', value, ...others] = given
   const isOption = value !== undefined && Object.keys(options).some((name) => word === `--${name}`)
   args.push(isOption ? `${word}=${value}` : word)
   given = isOption ? others : given.slice(1)
 }
-const { values, positionals } = parseArgs({
-  args,
-  options,
-  allowPositionals: true,
-})
-const [file] = positionals
-if (file === undefined) {
-  console.error('usage: npm run verify:proof -- FILE [--key PUBLIC_KEY] [--payee NAME --account IBAN --salt SALT]')
-  process.exit(2)
-}
+const { file, values } = readArguments()
 const proof = JSON.parse(readFileSync(file, 'utf8')) as AuditProof
-const { payee, account, salt } = values
-const digest =
-  payee === undefined || account === undefined || salt === undefined ? undefined : payeeDigestOf(salt, payee, account)
+const { payee = '', account = '', salt } = values
+const digest = salt === undefined ? undefined : payeeDigestOf(salt, payee, account)
 const approvals = approvalsOf(proof).map(({ name, approval }) => ({
   name,
   approval,
@@ -56,6 +47,24 @@ if (faults.length === 0) {
   for (const { name, approval, signed } of approvals) console.log(lineOf(name ?? signed.approverId, approval, signed))
 }
 process.exitCode = faults.length === 0 ? 0 : 1
+
+/** A second file, an option that is given twice, or a payee without its account would not be verified, and the answer would not say so. */
+function readArguments() {
+  try {
+    const { values: given, positionals, tokens } = parseArgs({ args, options, allowPositionals: true, tokens: true })
+    const [first, ...more] = positionals
+    const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+    if (first === undefined) throw new Error('FILE is missing')
+    if (more.length > 0) throw new Error(`give one FILE: "${more.join(' ')}" would not be verified`)
+    if (new Set(names).size < names.length) throw new Error('give each option once')
+    const ofPayee = [given.payee, given.account, given.salt].filter((each) => each !== undefined && each !== '')
+    if (ofPayee.length % 3 !== 0) throw new Error('--payee, --account and --salt go together')
+    return { file: first, values: given }
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${usage}`)
+    process.exit(2)
+  }
+}
 
 function lineOf(
   name: string,

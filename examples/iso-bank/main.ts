@@ -25,13 +25,19 @@ if (values.folder === undefined) {
   process.exit(2)
 }
 const { folder } = values
-const aheadMs = Number(values.ahead)
+function numberOf(name: 'port' | 'sftp' | 'poll' | 'ahead', text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && Number.isInteger(value)) return value
+  process.stderr.write(`--${name} must be a whole number (it is "${text}")\n`)
+  return process.exit(2)
+}
+const aheadMs = numberOf('ahead', values.ahead)
 const clock: Clock = { now: () => after(systemClock.now(), aheadMs) }
-const bank = startIsoBank({ folder, clock, pollMs: Number(values.poll) })
+const bank = startIsoBank({ folder, clock, pollMs: numberOf('poll', values.poll) })
 if (values.settings !== undefined)
   bank.order({ order: 'settings', settings: fromJson(values.settings) as Partial<Settings> })
-const control = await startControl(bank, Number(values.port))
-const sftp = values.sftp === undefined ? undefined : await startSftp(folder, Number(values.sftp))
+const control = await startControl(bank, numberOf('port', values.port))
+const sftp = values.sftp === undefined ? undefined : await startSftp(folder, numberOf('sftp', values.sftp))
 const { toBank, fromBank } = bank
 const addresses = {
   control: control.url,

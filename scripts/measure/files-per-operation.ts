@@ -5,9 +5,9 @@
 import { spawnSync } from 'node:child_process'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { numbersGiven } from '../arguments.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-const commitsDefault = 15
 const table = ['wire/src/operations.ts', 'wire/src/operations']
 /** With the places where pages were committed before they were generated on demand. */
 const generated =
@@ -30,7 +30,7 @@ function addedBy(commit: string): readonly string[] {
 
 const isTest = (path: string): boolean => path.startsWith('test/') || path.endsWith('.test.ts')
 
-const commitsMax = Number(process.argv[2] ?? commitsDefault)
+const { commitsMax } = numbersGiven({ commitsMax: 15 })
 let counted = 0
 console.log('files  tests  operations  commit')
 for (const commit of git('log', '--no-merges', '--format=%h', '--', ...table)) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { compose } from './app/compose.ts'
 import { type Config, type Environment, readConfig } from './app/config.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
-import { requireCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
+import { type Ask, requireCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
 import {
   acceptMasterKey,
@@ -14,8 +14,11 @@ import {
   stopper,
 } from './app/process.ts'
 
-/** Runs the command with the settings of `env`, by default those of the process. Throws the error that `explain` turns into one line. */
-export async function runCommand(args: readonly string[], write: Write, env?: Environment): Promise<void> {
+/**
+ * Runs the command with the settings of `env`, by default those of the process. Without `ask` no person can say yes, and a command that
+ * takes access away needs `--yes`. Throws the error that `explain` turns into one line.
+ */
+export async function runCommand(args: readonly string[], write: Write, env?: Environment, ask?: Ask): Promise<void> {
   await requireCommand(args)
   const config = readConfig({}, env)
   const offline = await runOffline(args, config)
@@ -25,17 +28,22 @@ export async function runCommand(args: readonly string[], write: Write, env?: En
   const started: Started[] = []
   const stop = stopper(started, log)
   try {
-    await print(await runOnDatabase(args, { config, log, started }), write)
+    await print(await runOnDatabase(args, { config, log, started, ask }), write)
   } finally {
     await stop()
   }
 }
 
-type Context = { readonly config: Config; readonly log: Log; readonly started: Started[] }
+type Context = {
+  readonly config: Config
+  readonly log: Log
+  readonly started: Started[]
+  readonly ask: Ask | undefined
+}
 
 /** Uses the configured database, the embedded one of a running service, or starts the embedded one for this command. */
 async function runOnDatabase(args: readonly string[], context: Context): Promise<Result> {
-  const { config, log, started } = context
+  const { config, log, started, ask } = context
   const running = config.DATABASE_URL ?? findRunningPostgres(config.DATA_DIR)
   const url = running ?? (await startDatabase(context)).url
   const db = await connectDatabase(url, context)
@@ -46,7 +54,7 @@ async function runOnDatabase(args: readonly string[], context: Context): Promise
   await acceptMasterKey(db, config)
   const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(config.DATA_DIR, 'mailbox') })
   started.push({ name: 'announcements of work', ...service.announceWork() })
-  return runOperator(args, { service, db, config, databaseUrl: url })
+  return runOperator(args, { service, db, config, databaseUrl: url }, ask)
 }
 
 async function print(result: Result, write: Write): Promise<void> {

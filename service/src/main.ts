@@ -9,7 +9,22 @@ async function main([role = 'serve', ...args]: readonly string[]): Promise<void>
   if (role !== 'operator') return (await import('./roles.ts')).runRole(role, args)
   const help = helpOf(args)
   if (help !== undefined) return writeOut(`${help}\n`)
-  await (await import('./command.ts')).runCommand(args, writeOut)
+  const ask = process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined
+  await (await import('./command.ts')).runCommand(args, writeOut, undefined, ask)
+}
+
+/** Asks on standard error: standard output may be the file of a secret. */
+async function askOnTerminal(question: string): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  // The end of the input (Ctrl-D) and Ctrl-C close it without an answer.
+  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
+  try {
+    const answer = await Promise.race([terminal.question(question).catch(() => ''), closed])
+    return answer.trim().toLowerCase() === 'yes'
+  } finally {
+    terminal.close()
+  }
 }
 
 /** Resolves when the text is on its way to the reader. A reader that ends early fails the write, which ends the command. */

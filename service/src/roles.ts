@@ -68,10 +68,12 @@ async function stopOnFailure(
 function readArguments(role: Role, args: readonly string[]): NonNullable<ReadOptions['given']> {
   const options = answersRequests(role) ? { processes: { type: 'string' } as const } : {}
   try {
-    const { processes } = parseArgs({ args: [...args], options }).values as { readonly processes?: string }
+    const { values, tokens } = parseArgs({ args: [...args], options, tokens: true })
+    const { processes } = values as { readonly processes?: string }
+    if (processes === '' || tokens.length > 1) throw new Error('empty, or given twice')
     return processes === undefined ? {} : { PROCESSES: processes }
   } catch {
-    const accepted = answersRequests(role) ? 'only the argument --processes N' : 'no arguments'
+    const accepted = answersRequests(role) ? 'only the argument --processes N, once' : 'no arguments'
     throw new ConfigError(
       `the role ${role} takes ${accepted}; other settings are variables: docs/generated.md#configuration`,
     )

@@ -138,7 +138,7 @@ test(
       assert.equal(page.url(), `${site}/console/customers/${guid}`, state)
       const of = ['--partner', service.credentials.partnerId, '--customer', guid]
       if (state === 'open')
-        await service.operator('account', 'close', ...of, '--reason', 'CustomerRequest', '--staff', 'Sam')
+        await service.operator('account', 'close', ...of, '--reason', 'CustomerRequest', '--staff', 'Sam', '--yes')
     }
     await close()
   },

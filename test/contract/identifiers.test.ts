@@ -19,7 +19,7 @@ after(async () => {
 })
 
 // A filter has something to find.
-for (const verb of [['block', '--direction', 'inbound'], ['unblock']]) {
+for (const verb of [['block', '--direction', 'inbound', '--yes'], ['unblock']]) {
   const account = ['--partner', service.credentials.partnerId, '--customer', world.customer]
   await service.operator('account', ...verb, ...account, '--reason', 'Other', '--staff', 'Sam Staff')
 }

@@ -71,7 +71,7 @@ test('a code of another partner, a late one, one of an ended impersonation and a
   const ended = await impersonated()
   await service.operator(
     ...['service-account', 'revoke', '--partner', service.credentials.partnerId],
-    ...['--id', ended.id, '--staff', 'Sam', '--note', 'done'],
+    ...['--id', ended.id, '--staff', 'Sam', '--note', 'done', '--yes'],
   )
   assert.equal((await enter(ended.code)).status, 404)
 })

@@ -84,7 +84,7 @@ test('rules for countries are set and removed, and the status warns while there 
   assert.deepEqual((await printed('status')).warnings, [])
   for (const [words, message] of [
     [['set', ...both], /^operator: --action is required\n$/],
-    [['set', ...both, '--action', 'watch'], /^operator: --action must be refuse or review\n$/],
+    [['set', ...both, '--action', 'watch'], /^operator: --action must be refuse or review \(it is "watch"\)\n$/],
     [
       ['set', ...both.with(1, 'IR,ZZ'), '--action', 'refuse'],
       /^operator: There is no country ZZ: use codes of ISO 3166-1/,
@@ -124,7 +124,7 @@ test('what is wrong is said in one line', async () => {
     ],
     [['load', '--from', broken, '--staff', 'Sam'], /broken\.xml, line \d+: .* \(not_whole\)\n$/],
     [['show', '--partner', partner, '--id', partner], /^operator: No such hit\.\n$/],
-    [[...decide, 'keep'], /^operator: --outcome must be clear or confirm\n$/],
+    [[...decide, 'keep'], /^operator: --outcome must be clear or confirm \(it is "keep"\)\n$/],
     [[...decide, 'clear'], /^operator: No such hit\.\n$/],
   ] as const) {
     const { code, stderr } = await runOperator(['screening', ...words], env)

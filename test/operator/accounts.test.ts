@@ -27,9 +27,14 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
-const account = (...args: readonly string[]) => runOperator(['account', ...args, '--partner', partner.partnerId], env)
+const cuts = ['block', 'close']
+const account = ([verb = '', ...args]: readonly string[]) =>
+  runOperator(
+    ['account', verb, ...args, '--partner', partner.partnerId, ...(cuts.includes(verb) ? ['--yes'] : [])],
+    env,
+  )
 async function printed(...args: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await account(...args)
+  const { code, stdout, stderr } = await account(args)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   return JSON.parse(stdout) as Record<string, unknown>
 }
@@ -56,7 +61,7 @@ test('the account of a customer is blocked and closed', async () => {
   assert.equal((await printed('block', ...customer))['customerId'], partner.customer.id)
   await assert.rejects(pay(service, partner, '10.00'), { code: 'account_blocked' })
   assert.equal((await printed('close', ...customer))['state'], 'Closed')
-  const { code, stderr } = await account('unblock', ...customer)
+  const { code, stderr } = await account(['unblock', ...customer])
   assert.deepEqual([code, stderr.trim()], [1, 'operator: The account of the customer is closed, which is final.'])
 })
 
@@ -72,7 +77,7 @@ test('wrong arguments are named in one line, and change nothing', async () => {
     [['block', '--customer', 'nobody', ...by], /customer/],
   ]
   for (const [args, says] of cases) {
-    const { code, stdout, stderr } = await account(...args)
+    const { code, stdout, stderr } = await account(args)
     assert.deepEqual([code, stdout], [1, ''], args.join(' '))
     assert.match(stderr, says)
     assert.equal(stderr.trim().split('\n').length, 1)

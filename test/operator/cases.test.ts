@@ -134,7 +134,10 @@ for (const [args, message] of [
 test('an action that does not exist, and one that the case does not allow, are refused with one line', async () => {
   const unknown = { partnerId: credentials.partnerId, id: '0190a000-0000-7000-8000-000000000001' } as Case
   for (const [action, message] of [
-    ['keep', /--action must be one of match, credit, fees, return, reverse, charge, announced, write-off, note/],
+    [
+      'keep',
+      /--action must be match or credit or fees or return or reverse or charge or announced or write-off or note/,
+    ],
     ['note', /No such case/],
   ] as const) {
     const { code, stderr } = await propose(unknown, action)

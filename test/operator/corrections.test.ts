@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
-import { alwaysNeedsTwo } from '../../service/src/operator/roles.ts'
+import { newId } from '../../service/src/kernel/index.ts'
+import { commandNames, declarationOf } from '../../service/src/operator/declarations.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { lastListedOn } from '../../service/src/rails/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
@@ -72,9 +73,14 @@ async function byTwo(...words: readonly string[]) {
 }
 
 test('a typed name does none of it, also in a sandbox without staff', async () => {
-  assert.equal(alwaysNeedsTwo.size, 6)
-  for (const command of alwaysNeedsTwo) {
-    const { code, stderr } = await runOperator([...command.split(' '), '--staff', 'Sam'], env)
+  const always = commandNames.filter((name) => declarationOf(name).second === 'always')
+  assert.equal(always.length, 6)
+  for (const command of always) {
+    // Any value of each needed option: no command gets as far as reading what it names.
+    const options = Object.entries(declarationOf(command).options).flatMap(([name, { kind, optional, choices }]) =>
+      optional || name === 'staff' ? [] : [`--${name}`, kind === 'id' ? newId() : (choices?.[0] ?? 'x')],
+    )
+    const { code, stderr } = await runOperator([...command.split(' '), ...options, '--staff', 'Sam'], env)
     assert.equal(code, 1)
     assert.match(stderr, /^operator: sign in first/)
   }

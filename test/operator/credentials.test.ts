@@ -92,7 +92,7 @@ test('the lists show partners and credentials with their last use, and no secret
 
 test('after a rotation both keys work until the old one ends, and the new one has the same permissions', async () => {
   const rotated = await operator(
-    `service-account rotate --partner ${partnerId} --id ${textAt(account, 'serviceAccountId')}`,
+    `service-account rotate --partner ${partnerId} --yes --id ${textAt(account, 'serviceAccountId')}`,
   )
   assert.equal(await statusOf(account), 200)
   assert.equal(await statusOf(rotated), 200)
@@ -103,29 +103,32 @@ test('after a rotation both keys work until the old one ends, and the new one ha
   const hours = (Date.parse(String(old?.expiresAt)) - Date.now()) / 3_600_000
   assert.ok(hours > 23.9 && hours <= 24, String(hours))
   const again = await operator(
-    `service-account rotate --partner ${partnerId} --id ${textAt(rotated, 'serviceAccountId')} --overlap-hours 0`,
+    `service-account rotate --partner ${partnerId} --yes --id ${textAt(rotated, 'serviceAccountId')} --overlap-hours 0`,
   )
   await until('the old key is refused', async () => (await statusOf(rotated)) === 401)
   assert.equal(await statusOf(again), 200)
   const ended = textAt(rotated, 'serviceAccountId')
-  await refused(`service-account rotate --partner ${partnerId} --id ${ended}`, /^No such service account\.$/m)
+  await refused(`service-account rotate --partner ${partnerId} --yes --id ${ended}`, /^No such service account\.$/m)
 })
 
 test('a service account expires at the given time, and a partner with all its credentials', async () => {
   const till = await create('Ending')
   const id = textAt(till, 'serviceAccountId')
   const at = new Date(Date.now() + 3_600_000).toISOString()
-  await operator(`service-account expire --partner ${partnerId} --id ${id} --at ${at}`)
+  await operator(`service-account expire --partner ${partnerId} --yes --id ${id} --at ${at}`)
   assert.equal((await listed(id))?.expiresAt, at)
   assert.equal(await statusOf(till), 200)
-  await refused(`service-account expire --partner ${partnerId} --id ${id} --at tomorrow`, /--at must be a time such as/)
-  await operator(`service-account expire --partner ${partnerId} --id ${id}`)
+  await refused(
+    `service-account expire --partner ${partnerId} --yes --id ${id} --at tomorrow`,
+    /--at must be a time such as/,
+  )
+  await operator(`service-account expire --partner ${partnerId} --yes --id ${id}`)
   await until('the key is refused', async () => (await statusOf(till)) === 401)
 
-  const rotated = await list(`partner rotate --partner ${partnerId}`)
+  const rotated = await list(`partner rotate --partner ${partnerId} --yes`)
   assert.ok(rotated.length >= 2)
   for (const credentials of rotated) assert.equal(await statusOf(credentials), 200)
-  const expired = await operator(`partner expire --partner ${partnerId}`)
+  const expired = await operator(`partner expire --partner ${partnerId} --yes`)
   assert.ok(Number(expired.credentials) >= 4)
   for (const credentials of rotated)
     await until('every key is refused', async () => (await statusOf(credentials)) === 401)

@@ -27,9 +27,10 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
-const gate = (...args: readonly string[]) => runOperator(['gate', ...args, '--partner', partner.partnerId], env)
+const gate = ([verb = '', ...args]: readonly string[]) =>
+  runOperator(['gate', verb, ...args, '--partner', partner.partnerId, ...(verb === 'list' ? [] : ['--yes'])], env)
 async function printed(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await gate(...args)
+  const { code, stdout, stderr } = await gate(args)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
@@ -64,16 +65,19 @@ test('wrong arguments are named in one line, and set nothing', async () => {
       /--hold-up-to must be amounts such as EUR=150/,
     ],
     [['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to', 'EUR=1.234'], /--hold-up-to must be an amount/],
-    [['set', '--state', 'Invalid', '--allow', 'Pay,Fly'], /--allow must be none, or a list of .*; Fly is neither/],
+    [
+      ['set', '--state', 'Invalid', '--allow', 'Pay,Fly'],
+      /--allow must be a list of OpenAccount,Receive,Pay, or none: Fly is none of them/,
+    ],
     [['remove', '--state', 'Invalid'], /No such gate/],
   ]
   for (const [args, says] of cases) {
-    const { code, stderr } = await gate(...args)
+    const { code, stderr } = await gate(args)
     assert.equal(code, 1, String(args))
     assert.match(stderr, says)
     assert.equal(stderr.trimEnd().split('\n').length, 1)
   }
-  const args = ['gate', 'set', '--partner', partner.customer.id, '--state', 'Invalid', '--allow', 'none']
+  const args = ['gate', 'set', '--partner', partner.customer.id, '--state', 'Invalid', '--allow', 'none', '--yes']
   const stranger = await runOperator(args, env)
   assert.equal(stranger.code, 1)
   assert.match(stranger.stderr, /No such partner/)

@@ -96,7 +96,7 @@ test('wrong arguments are refused with one line', async () => {
   }
   const statement = `statement --partner ${partnerId}`
   await refused(statement, /--currency is required/)
-  await refused(`${statement} --currency XXX`, /--currency must be a currency/)
+  await refused(`${statement} --currency XXX`, /--currency must be one of EUR/)
   await refused(`${statement} --currency EUR --account cash`, /--account is balance, suspense/)
   await refused(`${statement} --currency GBP`, /the partner has no account balance in GBP/)
   await refused(`${statement} --currency EUR --format pdf`, /--format must be table or csv/)

@@ -27,12 +27,16 @@ async function loadedBy(words: readonly string[], env: Environment = {}) {
   return { ...loaded, files: loaded.files.map((url) => relative(root, fileURLToPath(url))) }
 }
 
-test('`operator --help` loads its text and nothing else', async () => {
+test('`operator --help` loads the declarations and nothing else', async () => {
   const { files } = await loadedBy(['operator', '--help'])
   assert.deepEqual(files.toSorted(), [
     'service/src/compiled-code.ts',
     'service/src/main.ts',
-    'service/src/operator/help.ts',
+    'service/src/operator/declaration.ts',
+    'service/src/operator/declarations.ts',
+    'service/src/operator/declared-money.ts',
+    'service/src/operator/declared-people.ts',
+    'service/src/operator/declared-rules.ts',
     'service/src/operator/index.ts',
   ])
 })

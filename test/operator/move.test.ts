@@ -65,7 +65,7 @@ async function refused(cell: Cell, words: readonly string[], line: RegExp): Prom
   assert.match(stderr, line)
 }
 const exportTo = (cell: Cell, { partnerId }: Credentials, file: string, ...more: readonly string[]) =>
-  operator(cell, 'partner', 'export', '--partner', partnerId, '--to', file, '--key-file', keyFile, ...more)
+  operator(cell, 'partner', 'export', '--partner', partnerId, '--to', file, '--key-file', keyFile, '--yes', ...more)
 const importFrom = (cell: Cell, file: string, ...more: readonly string[]) =>
   operator(cell, 'partner', 'import', '--from', file, '--key-file', keyFile, ...more)
 
@@ -330,7 +330,18 @@ test('an export that cannot write its file leaves the partner in its cell, with 
   const credentials = await cells[0].createPartner('Stays')
   const { client } = await createScene(credentials)
   const words = (file: string) => [
-    ...['partner', 'export', '--partner', credentials.partnerId, '--to', file, '--key-file', keyFile, '--remove'],
+    ...[
+      'partner',
+      'export',
+      '--partner',
+      credentials.partnerId,
+      '--to',
+      file,
+      '--key-file',
+      keyFile,
+      '--remove',
+      '--yes',
+    ],
   ]
   await refused(cells[0], words(join(folder, 'missing', 'x')), /cannot be written: ENOENT/)
   await until('the partner is answered', async () => (await client.get('/v1/accounts')).status === 200)

@@ -132,7 +132,7 @@ test('a search that names no key, or two, is refused in one line', async () => {
     [[], 'give one of --id, --reference and --amount'],
     [['--id', first, '--reference', 'x'], 'give one of --id, --reference and --amount'],
     [['--id', first, '--day', '2026-01-01'], '--day goes with --reference or --amount'],
-    [['--reference', 'x', '--day', 'today'], '--day must be a day in UTC such as 2026-03-01'],
+    [['--reference', 'x', '--day', 'today'], '--day must be a day in UTC such as 2026-03-01 (it is "today")'],
     [['--amount', '1.00'], '--currency is required'],
   ] as const
   for (const [args, message] of refusals) {

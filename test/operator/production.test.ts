@@ -130,7 +130,7 @@ test('an invalid public key is refused with one line, and a revoked service acco
   const other = createClient(`http://127.0.0.1:${PORT}`, readCredentials(second))
   success(await other.get('/v1/accounts'))
   const id = String(second['serviceAccountId'])
-  const revoke = ['service-account', 'revoke', '--partner', partnerId, '--id', id, ...ada.as]
+  const revoke = ['service-account', 'revoke', '--partner', partnerId, '--id', id, '--yes', ...ada.as]
   assert.deepEqual(await operator(...revoke), { revoked: id })
   await until('the revoked key is refused', async () => (await other.get('/v1/accounts')).status === 401)
 })

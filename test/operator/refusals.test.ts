@@ -239,11 +239,13 @@ test('separate roles require the shared database, key and address, and a migrate
 
 test('unknown roles, unknown arguments and unknown operator commands are refused', async () => {
   await refused({}, 'no role server: the roles are serve, gateway, api, worker, router, migrate, operator', 'server')
-  const none = /^the role \w+ takes (no arguments|only the argument --processes N);/
+  const none = /^the role \w+ takes (no arguments|only the argument --processes N, once);/
   const lines: readonly { readonly words: string; readonly line: RegExp }[] = [
     { words: 'serve --port 80', line: none },
     { words: 'serve --processes', line: none },
     { words: 'serve 2', line: none },
+    { words: 'serve --processes=', line: none },
+    { words: 'serve --processes 2 --processes 3', line: none },
     { words: 'worker --processes 2', line: none },
     { words: 'migrate --processes=2', line: none },
     { words: 'serve --processes 0', line: /^--processes must be a whole number from 1 to 128 \(it is "0"\)$/ },
@@ -265,7 +267,7 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
     assert.equal(ending.stdout, '')
     assert.match(
       ending.stderr,
-      /^operator(?: commands \(.+\):\n {2}operator sign-in|: no option --nome; did you mean --name\?)/,
+      /^operator(?: commands \(.+\):\n {2}operator sign-in|: --nome is not an option of partner create; did you mean --name\?)/,
     )
     assert.equal(existsSync(dataDir), false, 'an unknown command creates no database')
   }

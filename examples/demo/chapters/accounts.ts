@@ -50,7 +50,7 @@ async function block({ client, partnerId, operator, say, show }: Stage): Promise
     '--staff',
     'Sam Staff',
   ] as const
-  await operator('account', 'block', '--direction', 'outbound', ...account)
+  await operator('account', 'block', '--direction', 'outbound', ...account, '--yes')
   const payee = await payeeOf(client, 'Grace Hopper')
   show(
     'a payout from a blocked balance',

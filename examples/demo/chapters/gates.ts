@@ -9,7 +9,7 @@ export const gates: Chapter = {
     const { client, partnerId, operator, say, show } = stage
     say('The operator lets customers whose data is incomplete receive money, and not pay.')
     const gate = ['--partner', partnerId, '--state', 'Incomplete', '--allow', 'OpenAccount,Receive'] as const
-    await operator('gate', 'set', ...gate, '--staff', 'Sam Staff', '--note', 'agreed')
+    await operator('gate', 'set', ...gate, '--staff', 'Sam Staff', '--note', 'agreed', '--yes')
     const { guid } = await client.customers.create({ customerType: 'Individual', kyc: { fullName: 'Ada Lovelace' } })
     show('what the customer may do', await allowed(stage, guid), 'OpenAccount, Receive')
     const deposit = { customerId: guid, amount: '50.00', currency: 'EUR', outcome: 'completed' } as const

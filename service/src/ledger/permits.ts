@@ -1,6 +1,6 @@
 /**
  * The gate of money that is on hold: screening holds a customer, and no verb may move its money past that. An entry says by its
- * permit why it may change a balance, and only `clear` makes a permit for what somebody asks for.
+ * permit why it may change a balance, and only `clear` makes a permit for what a request asks for.
  */
 import { Refusal } from '../api/index.ts'
 import { assert, partnerKey } from '../kernel/index.ts'

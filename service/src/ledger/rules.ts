@@ -31,7 +31,7 @@ export type Permit = 'bank' | 'decision' | 'waits' | Cleared
 /** Transfers of one partner that take effect together or not at all. The first one has the id of the entry. */
 export type Entry = {
   readonly id: string
-  /** Why the entry may change the balances of its parties. */
+  /** Gives the reason why the entry may change the balances of its parties. */
   readonly permit: Permit
   readonly transfers: readonly EntryTransfer[]
 }

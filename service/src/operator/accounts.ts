@@ -1,31 +1,25 @@
 /** Commands for the states of accounts: a balance (`--currency`) or the account of a customer (`--customer`). */
-import { accounts as wire } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { type AccountState, blocksOutbound } from '../ledger/index.ts'
 import type { AccountRef, StateChange } from '../modules/accounts/index.ts'
-import type { Change } from './changes.ts'
-import type { Context } from './context.ts'
+import type { Call, CommandsOf, Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { decided } from './limits.ts'
-import { type Options, readChoice, readCurrencyOption, required } from './options.ts'
 
-const directions = ['both', 'inbound', 'outbound'] as const
 const stateOf = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
 
-export const accountCommands = {
+export const accountCommands: CommandsOf<`account ${string}`> = {
   /** Replaces an earlier block. A worker cancels the payouts that an interrupted command has left. */
-  'account block': (context: Context, options: Options) =>
-    change(context, { command: 'account block', options }, stateOf[readChoice(options, 'direction', directions)]),
+  'account block': (context, options, call) => change(context, options, call, stateOf[options.direction]),
 
-  'account unblock': (context: Context, options: Options) =>
-    change(context, { command: 'account unblock', options }, 'Active'),
+  'account unblock': (context, options, call) => change(context, options, call, 'Active'),
 
   /** Closes an empty account without payouts under way. Final. */
-  'account close': (context: Context, options: Options) =>
-    change(context, { command: 'account close', options }, 'Closed'),
+  'account close': (context, options, call) => change(context, options, call, 'Closed'),
 
   /** The accounts that are not active, each with its last change. */
-  'account list': async ({ service: { accounts }, db }: Context, options: Options) =>
-    (await accounts.notActive(db, required(options, 'partner'))).map(viewOf),
+  'account list': async ({ service: { accounts }, db }, { partner }) =>
+    (await accounts.notActive(db, partner)).map(viewOf),
 }
 
 /**
@@ -33,13 +27,11 @@ export const accountCommands = {
  * continue. Before an unblock the command ends the rest of these cancellations, because it would also find payouts
  * accepted afterwards.
  */
-async function change(context: Context, { command, options }: Change, state: AccountState): Promise<object> {
+async function change(context: Context, options: Changing, call: Call, state: AccountState): Promise<object> {
   const { accounts, cancellations, customers } = context.service
-  const partnerId = required(options, 'partner')
+  const { partner: partnerId, staff, reason } = options
   const account = accountOf(options)
-  const staff = required(options, 'staff')
-  const reason = readChoice({ reason: required(options, 'reason') }, 'reason', wire.stateReasons)
-  const { note = '' } = options
+  const note = String(call.typed['note'] ?? '')
   const cancelled = async () => {
     const of =
       'currency' in account
@@ -48,7 +40,7 @@ async function change(context: Context, { command, options }: Change, state: Acc
     return cancellations.finish(partnerId, of)
   }
   if (!blocksOutbound(state)) await cancelled()
-  const told = await decided(context, { command, options }, async (tx) => {
+  const told = await decided(context, call, async (tx) => {
     const changed = await accounts.changeState(tx, { partnerId, account, state, reason, note, staff })
     return changed === undefined ? { state, unchanged: true } : viewOf(changed)
   })
@@ -56,11 +48,12 @@ async function change(context: Context, { command, options }: Change, state: Acc
   return { ...told, cancelledPayouts: await cancelled() }
 }
 
-function accountOf(options: Options): AccountRef {
-  const { currency, customer } = options
-  if ((currency === undefined) === (customer === undefined))
-    throw new ConfigError('operator: name --currency for a balance, or --customer for the account of a customer')
-  return customer === undefined ? { currency: readCurrencyOption(options) } : { customerRef: customer }
+type Changing = OptionsOf<'account unblock'>
+
+function accountOf({ currency, customer }: Changing): AccountRef {
+  if (currency !== undefined && customer === undefined) return { currency }
+  if (customer !== undefined && currency === undefined) return { customerRef: customer }
+  throw new ConfigError('operator: name --currency for a balance, or --customer for the account of a customer')
 }
 
 const viewOf = ({ fromState: from, toState: state, ...row }: StateChange): Readonly<Record<string, unknown>> => ({

@@ -1,12 +1,11 @@
 /** The command that compares the audit logs with their chains and signed heads. */
 import { verifyLog } from '../audit/index.ts'
 import { ConfigError } from '../app/config.ts'
-import type { Context } from './context.ts'
-import type { Options } from './options.ts'
+import type { CommandsOf } from './context.ts'
 
-export const auditCommands = {
+export const auditCommands: CommandsOf<`audit ${string}`> = {
   /** A fault is an error, so that the exit status reports it as well. */
-  'audit verify': async ({ service, db }: Context, { partner }: Options) => {
+  'audit verify': async ({ service, db }, { partner }) => {
     const partnerIds = partner === undefined ? await service.access.partnerIds(db) : [partner]
     const verified = []
     for (const partnerId of partnerIds) verified.push(await verifyLog(db, partnerId))

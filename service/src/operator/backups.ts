@@ -2,8 +2,8 @@
 import { resolve } from 'node:path'
 import { type Config, ConfigError, makeDataDir } from '../app/config.ts'
 import { createBackup, restoreBackup } from '../postgres/index.ts'
-import type { Context } from './context.ts'
-import { type Options, readTime, required } from './options.ts'
+import type { CommandsOf } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 
 const refuseExternal = ({ DATABASE_URL }: Config) => {
   if (DATABASE_URL !== undefined)
@@ -12,8 +12,8 @@ const refuseExternal = ({ DATABASE_URL }: Config) => {
     )
 }
 
-export const backupCommands = {
-  'backup create': async ({ config, databaseUrl }: Context) => {
+export const backupCommands: CommandsOf<'backup create'> = {
+  'backup create': async ({ config, databaseUrl }) => {
     refuseExternal(config)
     if (config.BACKUP_DIR === undefined)
       throw new ConfigError(
@@ -23,12 +23,9 @@ export const backupCommands = {
   },
 }
 
-/** Commands that run before a database is opened. */
-export const commandsWithoutDatabase = {
-  'backup restore': async (config: Config, options: Options) => {
-    refuseExternal(config)
-    const [from, until] = [required(options, 'from'), readTime(options, 'until')]
-    makeDataDir(config.DATA_DIR)
-    return restoreBackup({ dataDir: config.DATA_DIR, backupDir: resolve(from), until })
-  },
+/** Runs before a database is opened. */
+export async function restore(config: Config, { from, until }: OptionsOf<'backup restore'>): Promise<object> {
+  refuseExternal(config)
+  makeDataDir(config.DATA_DIR)
+  return restoreBackup({ dataDir: config.DATA_DIR, backupDir: resolve(from), until })
 }

@@ -1,43 +1,41 @@
 /** Commands for file-based banks: sent files, the progress of a payment, and recalls. */
-import { writeFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf } from '../modules/payouts/index.ts'
-import { paymentEnds, recallReasons } from '../connectors/iso20022/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { record, refusedInOneLine } from './changes.ts'
-import type { Context } from './context.ts'
+import type { CommandsOf, Context } from './context.ts'
 import { decided } from './limits.ts'
-import { type Options, readChoice, readEvidence, required } from './options.ts'
 
-export const bankCommands = {
+export const bankCommands: CommandsOf<`bank ${string}` | 'payment end'> = {
   /** The newest files of each bank, newest first. */
-  'bank files': async ({ service: { isoBanks } }: Context, { connector }: Options) => {
+  'bank files': async ({ service: { isoBanks } }, { connector }) => {
     const ids = connector === undefined ? isoBanks.connectors.map(({ id }) => id) : [connector]
     const files = (await Promise.all(ids.map(isoBanks.files))).flat()
     return files.map((file) => ({ ...file, payments: Number(file.payments) }))
   },
 
-  'bank payment': async (context: Context, options: Options) => {
+  'bank payment': async (context, options) => {
     const found = await context.service.isoBanks.payment(await instructionOf(context, options))
     if (found === undefined) throw new ConfigError('operator: no file-based bank has this payout')
     return { ...found, amount: amountText(found.amount, found.currency) }
   },
 
-  'bank recall': async (context: Context, options: Options) => {
-    const staff = required(options, 'staff')
-    required(options, 'reason')
-    const reason = readChoice(options, 'reason', recallReasons)
+  'bank recall': async (context, options, call) => {
+    const { staff, reason } = options
     const key = await instructionOf(context, options)
-    const recorded = (tx: Tx) => record(context.service, tx, { command: 'bank recall', options })
+    const recorded = (tx: Tx) => record(context.service, tx, call)
     return refusedInOneLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
   },
 
   /** Writes the letter by which people recall a payment at a bank that takes no files of recalls. */
-  'bank recall letter': async (context: Context, options: Options) => {
-    const file = required(options, 'to')
+  'bank recall letter': async (context, options) => {
+    const file = options.to
     const key = await instructionOf(context, options)
     await writeFile(file, await refusedInOneLine(() => context.service.isoBanks.recallLetter(key)), {
       flag: 'wx',
@@ -48,35 +46,33 @@ export const bankCommands = {
   },
 
   /** Records that the letter is sent, and closes its case. */
-  'bank recall sent': async (context: Context, options: Options) => {
+  'bank recall sent': async (context, options, call) => {
     const { service } = context
-    const [key, note] = [await instructionOf(context, options), required(options, 'note')]
-    return decided(context, { command: 'bank recall sent', options }, async (tx) => {
+    const key = await instructionOf(context, options)
+    return decided(context, call, async (tx) => {
       const recallId = await service.isoBanks.letterSent(tx, key)
       for (const found of await service.cases.openAbout(tx, key.partnerId, [recallId]))
-        await service.decisions.resolveGone(tx, found, options.staff ?? 'operator', note)
+        await service.decisions.resolveGone(tx, found, call.staff ?? 'operator', options.note)
       return { recallId }
     })
   },
 
   /** Records the bank's answer to the letter. */
-  'bank recall answer': async (context: Context, options: Options) => {
-    const outcome = readChoice({ outcome: required(options, 'outcome') }, 'outcome', ['accepted', 'refused'])
+  'bank recall answer': async (context, options, call) => {
     const key = await instructionOf(context, options)
-    const { reason: code = null } = options
+    const { outcome, reason: code = null } = options
     if (code !== null && !/^[A-Z0-9]{4}$/.test(code))
       throw new ConfigError('operator: --reason must be a code of ISO 20022, such as NOAS')
-    return decided(context, { command: 'bank recall answer', options }, async (tx) => {
+    return decided(context, call, async (tx) => {
       await context.service.isoBanks.letterAnswered(tx, { ...key, accepted: outcome === 'accepted', code })
       return { outcome }
     })
   },
 
   /** Takes a file that was quarantined. Closes its case. */
-  'bank file take': async (context: Context, options: Options) => {
+  'bank file take': async (context, { id, note, staff }, call) => {
     const { service } = context
-    const [id, note, staff] = [required(options, 'id'), required(options, 'note'), options.staff ?? '']
-    return decided(context, { command: 'bank file take', options, partnerId: operatorPartnerId }, async (tx) => {
+    return decided(context, call, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found === undefined || !releasable.has(found.kind))
         throw new Refusal('not_found', `Not a case of a file that can be taken: ${[...releasable].join(', ')}.`)
@@ -88,10 +84,9 @@ export const bankCommands = {
   },
 
   /** Cancels an entry that the bank does not have, such as one that a correction of a statement omits. Closes its case. */
-  'bank entry cancel': async (context: Context, options: Options) => {
+  'bank entry cancel': async (context, { id, note, staff }, call) => {
     const { service } = context
-    const [id, note, staff] = [required(options, 'id'), required(options, 'note'), options.staff ?? '']
-    return decided(context, { command: 'bank entry cancel', options, partnerId: operatorPartnerId }, async (tx) => {
+    return decided(context, call, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found?.kind !== 'announced_missing')
         throw new Refusal('not_found', 'The case is not announced_missing, or its entry cannot be cancelled.')
@@ -103,17 +98,15 @@ export const bankCommands = {
   },
 
   /** Ends a payment by the bank's written word, whose hash is recorded. That of a file-based bank has a file, which the word is about. */
-  'payment end': async (context: Context, options: Options) => {
-    const end = readChoice({ outcome: required(options, 'outcome') }, 'outcome', paymentEnds)
-    required(options, 'note')
-    const evidence = await readEvidence(options)
+  'payment end': async (context, options, call) => {
+    const { outcome: end, payout } = options
+    const evidence = await readEvidence(options.evidence)
     const key = await instructionOf(context, options)
-    const change = { command: 'payment end', options: { ...options, evidence } }
-    return decided(context, change, async (tx) => {
+    return decided(context, { ...call, typed: { ...call.typed, evidence } }, async (tx) => {
       const { isoBanks, payoutLife } = context.service
       if ((await isoBanks.payment(key)) !== undefined) await isoBanks.endPayment(tx, { ...key, end })
-      else await payoutLife.endByWord(tx, { partnerId: key.partnerId, id: required(options, 'payout'), end })
-      return { partnerId: key.partnerId, payoutId: required(options, 'payout'), outcome: end, evidence }
+      else await payoutLife.endByWord(tx, { partnerId: key.partnerId, id: payout, end })
+      return { partnerId: key.partnerId, payoutId: payout, outcome: end, evidence }
     })
   },
 }
@@ -122,8 +115,24 @@ export const bankCommands = {
 const releasable: ReadonlySet<string> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
 /** The bank knows a payout by the id of its instruction. */
-async function instructionOf({ service: { payouts } }: Context, options: Options) {
-  const partnerId = required(options, 'partner')
-  const payout = await refusedInOneLine(() => payouts.get(partnerId, required(options, 'payout')))
+async function instructionOf(
+  { service: { payouts } }: Context,
+  { partner: partnerId, payout: id }: { readonly partner: string; readonly payout: string },
+) {
+  const payout = await refusedInOneLine(() => payouts.get(partnerId, id))
   return { partnerId, id: instructionIdOf(payout) }
+}
+
+const evidenceForm = / sha256:[0-9a-f]{64}$/
+const evidenceBytesMax = 50_000_000
+
+/** Reads a document of a bank: the name of its file, and its hash. A change that waited has both. */
+export async function readEvidence(file: string): Promise<string> {
+  if (evidenceForm.test(file)) return file
+  const bytes = await readFile(file).catch((error: Error) => {
+    throw new ConfigError(`operator: --evidence ${file}: ${error.message}`)
+  })
+  if (bytes.length === 0 || bytes.length > evidenceBytesMax)
+    throw new ConfigError(`operator: --evidence ${file}: must have 1 to ${evidenceBytesMax} bytes`)
+  return `${basename(file)} sha256:${hash('sha256', bytes)}`
 }

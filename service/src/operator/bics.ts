@@ -2,27 +2,22 @@
 import { readFile, stat } from 'node:fs/promises'
 import { ConfigError } from '../app/config.ts'
 import { BicFileProblem } from '../modules/beneficiaries/index.ts'
-import { operatorPartnerId } from '../cases/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { record } from './changes.ts'
-import type { Context } from './context.ts'
-import { type Options, required } from './options.ts'
+import type { CommandsOf } from './context.ts'
 
 /** A directory of all banks of the SEPA has about 10 MB. */
 const fileBytesMax = 64 * 1024 * 1024
 
-export const bicCommands = {
+export const bicCommands: CommandsOf<`bic ${string}`> = {
   /**
    * Loads the whole file or nothing. Then completes the BICs of all beneficiaries that have none of their own. If the
    * command is interrupted, the same command continues.
    */
-  'bic load': async ({ service, db }: Context, options: Options) => {
+  'bic load': async ({ service, db }, { from: file, staff }, call) => {
     const { access, beneficiaries } = service
-    const file = required(options, 'from')
-    const staff = required(options, 'staff')
     const text = await readText(file)
-    // The file is for all partners: the record is in the log of the operator.
-    const recorded = (tx: Tx) => record(service, tx, { command: 'bic load', options, partnerId: operatorPartnerId })
+    const recorded = (tx: Tx) => record(service, tx, call)
     const loaded = await beneficiaries.bicDirectory.load(text, staff, recorded).catch((error: unknown) => {
       if (error instanceof BicFileProblem)
         throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message}`)
@@ -34,7 +29,7 @@ export const bicCommands = {
     return { ...loaded, completed }
   },
 
-  'bic show': async ({ service: { beneficiaries }, db }: Context) => {
+  'bic show': async ({ service: { beneficiaries }, db }) => {
     const directory = await beneficiaries.bicDirectory.current(db)
     if (directory === undefined) throw new ConfigError('operator: No BIC directory was loaded.')
     return directory

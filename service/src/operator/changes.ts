@@ -4,30 +4,24 @@ import { ConfigError } from '../app/config.ts'
 import type { NewRecord } from '../audit/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type { Context } from './context.ts'
-import type { Options } from './options.ts'
-import { mayRun } from './roles.ts'
+import type { Call, Context } from './context.ts'
+import { declarationOf, isCommand, mayRun } from './declarations.ts'
 
-export type Change = {
-  /** The command as typed: `limit set`. */
-  readonly command: string
-  readonly options: Options
-  /** The partner whose log has the record. Default: `--partner`, or the operator if partners must not read of the command. */
+export type Change = Omit<Call, 'command'> & {
+  readonly command: Call['command'] | 'change propose'
+  /** The partner whose log has the record. Default: `--partner`, or the operator without it and if partners must not read of the command. */
   readonly partnerId?: string
   /** Ids of created records, if the options do not contain them. */
   readonly made?: Readonly<Record<string, string>>
 }
 
 /**
- * Options left out of the record: the persons, the reason and ids have fields of their own; the paths of key files do not
+ * Options left out of the record: the reason and ids have fields of their own; the paths of key files do not
  * concern the partner.
  */
 const saidElsewhere: ReadonlySet<string> = new Set([
   'partner',
   'id',
-  'staff',
-  'staffId',
-  'second',
   'token-file',
   'note',
   'reason',
@@ -35,37 +29,27 @@ const saidElsewhere: ReadonlySet<string> = new Set([
   'public-key',
 ])
 
-/**
- * Commands whose notes, persons or results a partner must not read: a suspicion against its customer (tipping off; AMLD, Article 39), the class
- * of risk of one, and why an account is blocked. Decisions about cases depend on the case (cases.ts).
- */
-export const keptFromPartner: ReadonlySet<string> = new Set([
-  'screening decide',
-  'review set',
-  'account block',
-  'account unblock',
-  'account close',
-  'monitoring alert export',
-])
+const isHidden = (command: string): boolean => isCommand(command) && declarationOf(command).hidden === true
 
 /** The record of a command. Options are texts that a person has typed: none is a secret. */
-export function recordOf({ command, options, partnerId: whose, made = {} }: Change): NewRecord {
-  const partnerId = whose ?? (keptFromPartner.has(command) ? operatorPartnerId : options.partner)
-  const { id, partner, staff, staffId, note, reason, second } = options
+function recordOf({ command, typed, staff, staffId, second, partnerId: whose, made = {} }: Change): NewRecord {
+  const text = (name: string) => (typed[name] === undefined ? undefined : String(typed[name]))
+  const [id, partner] = [text('id')?.toLowerCase(), text('partner')?.toLowerCase()]
+  const partnerId = (whose ?? (isHidden(command) ? undefined : partner) ?? operatorPartnerId).toLowerCase()
   // A record about a partner that is not in its own log names it.
-  const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner.toLowerCase() }
-  const said: (readonly [string, unknown])[] = Object.entries(options).filter(([name]) => !saidElsewhere.has(name))
+  const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner }
+  const said: (readonly [string, unknown])[] = Object.entries(typed).filter(([name]) => !saidElsewhere.has(name))
   if (typeof second === 'object') said.push(['approvedBy', second.fullName], ['change', second.changeId])
-  const why = note ?? reason
+  const why = text('note') ?? text('reason')
   return {
-    partnerId: (partnerId ?? operatorPartnerId).toLowerCase(),
+    partnerId,
     actor: {
       kind: 'operator',
       ...(staffId === undefined ? {} : { id: staffId }),
       ...(staff === undefined ? {} : { name: staff }),
     },
     action: `operator ${command}`,
-    subject: { ...(id === undefined ? {} : { id: id.toLowerCase() }), ...about, ...made },
+    subject: { ...(id === undefined ? {} : { id }), ...about, ...made },
     ...(said.length === 0 ? {} : { details: Object.fromEntries(said) }),
     ...(why === undefined ? {} : { reason: why }),
   }
@@ -78,8 +62,7 @@ type Recording = Pick<Context['service'], 'access' | 'audit' | 'staff'>
  * its own. Refuses: permission_denied (the account of the person was removed since the command began).
  */
 export async function record({ access, audit, staff }: Recording, tx: Tx, change: Change): Promise<void> {
-  const { staffId } = change.options
-  if (staffId !== undefined) await staff.commands.hold(tx, staffId)
+  if (change.staffId !== undefined) await staff.commands.hold(tx, change.staffId)
   const written = recordOf(change)
   if (written.partnerId === operatorPartnerId) await access.addOperator(tx, operatorPartnerId)
   audit.append(tx, [written])
@@ -110,7 +93,7 @@ export function changing<T>(
   work: (tx: Tx) => Promise<T>,
   made?: (result: T) => Readonly<Record<string, string>>,
 ): Promise<T> {
-  const { second } = change.options
+  const { second } = change
   return db.transaction(async (tx) => {
     if (typeof second === 'object') await service.staff.changes.carryOut(tx, second.changeId, second, mayRun)
     const result = await work(tx)

@@ -1,31 +1,18 @@
 /** Commands for the hours during which a new beneficiary is not paid. */
-import type { Context } from './context.ts'
+import type { CommandsOf } from './context.ts'
 import { decided } from './limits.ts'
-import { type Options, readCurrencyOption, readInteger, required } from './options.ts'
 
-const hoursMax = 24 * 365
-const hoursDefault = 24
-
-export const coolingOffCommands = {
+export const coolingOffCommands: CommandsOf<`cooling-off ${string}`> = {
   /** Sets the hours of a currency, or replaces them. */
-  'cooling-off set': (context: Context, options: Options) => {
-    const rule = {
-      partnerId: required(options, 'partner'),
-      currency: readCurrencyOption(options),
-      hours: readInteger(options, 'hours', { min: 1, max: hoursMax, otherwise: hoursDefault }),
-    }
-    return decided(context, { command: 'cooling-off set', options }, (tx) =>
-      context.service.payoutControls.coolingOffs.set(tx, rule),
-    )
-  },
+  'cooling-off set': (context, { partner: partnerId, currency, hours }, call) =>
+    decided(context, call, (tx) => context.service.payoutControls.coolingOffs.set(tx, { partnerId, currency, hours })),
 
-  'cooling-off list': ({ service: { payoutControls }, db }: Context, options: Options) =>
-    payoutControls.coolingOffs.list(db, required(options, 'partner')),
+  'cooling-off list': ({ service: { payoutControls }, db }, { partner }) =>
+    payoutControls.coolingOffs.list(db, partner),
 
-  'cooling-off remove': (context: Context, options: Options) =>
-    decided(context, { command: 'cooling-off remove', options }, async (tx) => {
-      const { coolingOffs } = context.service.payoutControls
-      const removed = await coolingOffs.remove(tx, required(options, 'partner'), required(options, 'id'))
+  'cooling-off remove': (context, { partner, id }, call) =>
+    decided(context, call, async (tx) => {
+      const removed = await context.service.payoutControls.coolingOffs.remove(tx, partner, id)
       return { removed: removed.id }
     }),
 }

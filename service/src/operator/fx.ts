@@ -1,11 +1,11 @@
 /** The command that shows the operator's position from exchanges. */
 import { amountText, type Currency, currencies, type Minor } from '../kernel/index.ts'
 import { midRateOf, rateText, type Sheet } from '../rates/index.ts'
-import type { Context } from './context.ts'
+import type { CommandsOf } from './context.ts'
 
-export const fxCommands = {
+export const fxCommands: CommandsOf<`fx ${string}`> = {
   /** The open position in each currency over all partners, valued in euros at the newest mid rates, however old they are. */
-  'fx position': async ({ service: { ledger, rates }, db }: Context) => {
+  'fx position': async ({ service: { ledger, rates }, db }) => {
     const [rows, sheet] = await Promise.all([ledger.positions(db), rates.newest(db)])
     const positions = rows.map(({ currency, posted, reserved }) => {
       const valued = sheet && valueOf(sheet, currency, posted)

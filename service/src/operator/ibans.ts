@@ -3,54 +3,40 @@ import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { IbanFileProblem, type ImportedFile, poolNameForm } from '../modules/accounts/index.ts'
 import { sqlState, stateOf } from '../postgres/index.ts'
-import type { Context, Write } from './context.ts'
+import type { Call, CommandsOf, Context, Write } from './context.ts'
 import { type BadLines, hashOf, linesOf, withBadLines } from './iban-file.ts'
 import { decided } from './limits.ts'
-import { type Options, readCurrencyOption, required } from './options.ts'
 
-export const ibanCommands = {
+export const ibanCommands: CommandsOf<`ibans ${string}`> = {
   /**
    * Imports all lines, or none; with `--skip-bad` the good ones. Prints every bad line by its number, even if nothing
    * is imported.
    */
-  'ibans import': (context: Context, options: Options) => {
-    const file = {
-      path: required(options, 'file'),
-      pool: poolOf(options),
-      currency: readCurrencyOption({ currency: 'EUR', ...options }),
-      connector: connectorOf(context, options),
-      partnerId: ownerOf(options),
-      staff: required(options, 'staff'),
-      skipsBad: options['skip-bad'] === true,
-    }
-    return (write: Write) => withBadLines((bad) => importFile(context, options, file, bad, write))
+  'ibans import': (context, options, call) => {
+    const { file: path, currency, partner: partnerId, staff, 'skip-bad': skipsBad } = options
+    const [pool, connector] = [poolOf(options.pool), connectorOf(context, options.connector)]
+    const file = { path, pool, currency, connector, partnerId, staff, skipsBad }
+    return (write) => withBadLines((bad) => importFile(context, call, file, bad, write))
   },
 
-  'ibans list': async ({ service: { accounts }, db }: Context) => accounts.pools.list(db),
+  'ibans list': async ({ service: { accounts }, db }) => accounts.pools.list(db),
 
   /** Withdraws IBANs from a pool. An assigned IBAN stays with its account. */
-  'ibans withdraw': (context: Context, options: Options) => {
-    const wanted = { pool: poolOf(options), partnerId: ownerOf(options), iban: options.iban?.replaceAll(' ', '') }
-    required(options, 'staff')
-    const change = { command: 'ibans withdraw', options, partnerId: wanted.partnerId ?? operatorPartnerId }
-    return decided(context, change, async (tx) => ({
+  'ibans withdraw': (context, { pool, partner: partnerId, iban }, call) => {
+    const wanted = { pool: poolOf(pool), partnerId, iban }
+    return decided(context, call, async (tx) => ({
       pool: wanted.pool,
       withdrawn: await context.service.accounts.pools.withdraw(tx, wanted),
     }))
   },
 }
 
-function poolOf(options: Options): string {
-  const pool = required(options, 'pool')
+function poolOf(pool: string): string {
   if (poolNameForm.test(pool)) return pool
   throw new ConfigError('operator: --pool must be a name of 1 to 32 lower-case letters, digits and hyphens')
 }
 
-/** Undefined: all partners share the pool. */
-const ownerOf = (options: Options): string | undefined =>
-  options.partner === undefined ? undefined : required(options, 'partner')
-
-function connectorOf({ config }: Context, { connector }: Options): string | null {
+function connectorOf({ config }: Context, connector: string | undefined): string | null {
   if (connector === undefined) return null
   const known = [
     config.RAIL,
@@ -66,23 +52,23 @@ type File = {
   readonly pool: string
   readonly currency: string
   readonly connector: string | null
+  /** Undefined: all partners share the pool. */
   readonly partnerId: string | undefined
   readonly staff: string
   readonly skipsBad: boolean
 }
 
-async function importFile(context: Context, options: Options, file: File, bad: BadLines, write: Write): Promise<void> {
+async function importFile(context: Context, call: Call, file: File, bad: BadLines, write: Write): Promise<void> {
   const { path, ...rest } = file
   const { access, accounts } = context.service
   const hash = await hashOf(path)
-  const change = { command: 'ibans import', options, partnerId: file.partnerId ?? operatorPartnerId }
   const printed = async (result: object) => {
     await write(`${JSON.stringify(result).slice(0, -1)},"badLines":[`)
     for await (const part of bad.read()) await write(part)
     await write(']}\n')
   }
   try {
-    const imported = await decided(context, change, async (tx) => {
+    const imported = await decided(context, call, async (tx) => {
       // A transaction may run again, after a deadlock.
       await bad.clear()
       await access.addOperator(tx, operatorPartnerId)

@@ -5,15 +5,14 @@ import { masterKeyId } from '../kernel/index.ts'
 import { staffRealmId } from '../modules/staff/index.ts'
 import { countByKey, replaceValues, type SealedColumn, sealedColumnName, valuesNotUnder } from '../postgres/index.ts'
 import { record } from './changes.ts'
-import type { Context } from './context.ts'
-import type { Options } from './options.ts'
+import type { CommandsOf, Context } from './context.ts'
 
 const rowsPerStep = 500
 /** A running service may seal values between the walk and the count. */
 const walksMax = 3
 
-export const keyCommands = {
-  'key list': async ({ service, db, config }: Context) => {
+export const keyCommands: CommandsOf<`key ${string}`> = {
+  'key list': async ({ service, db, config }) => {
     const configured = config.MASTER_KEY.map(masterKeyId)
     const counts = await countsByKey(service.sealedColumns, db)
     const recorded = await masterKeys(db)
@@ -26,9 +25,9 @@ export const keyCommands = {
   },
 
   /** May be interrupted and repeated: values that are sealed under the first key are left. */
-  'key reseal': async ({ service, db, config }: Context, options: Options) => {
+  'key reseal': async ({ service, db, config }, _options, call) => {
     // It has many statements: the record says that it began.
-    await db.transaction((tx) => record(service, tx, { command: 'key reseal', options }))
+    await db.transaction((tx) => record(service, tx, call))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service
     const resealed: Record<string, number> = Object.fromEntries(

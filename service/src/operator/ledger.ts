@@ -1,15 +1,6 @@
 /** Commands that read the ledger: balances at a time, the statement of an account, and whether all rows agree. */
 import { ConfigError } from '../app/config.ts'
-import {
-  amountText,
-  assert,
-  createLog,
-  csvCellOrAmount,
-  type Currency,
-  dayMs,
-  isCurrency,
-  type Minor,
-} from '../kernel/index.ts'
+import { amountText, assert, createLog, csvCellOrAmount, type Currency, dayMs, type Minor } from '../kernel/index.ts'
 import {
   isAccountName,
   kindOf,
@@ -20,16 +11,15 @@ import {
 import { verifyLog } from '../audit/index.ts'
 import { comparisons, type Finding, findingsMax } from '../integrity/index.ts'
 import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
-import type { Context, Write } from './context.ts'
-import { type Options, readChoice, readTime, required } from './options.ts'
+import type { CommandsOf, Context, Write } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 
 const linesPerPage = 500
-const formats = ['table', 'csv'] as const
-type Format = (typeof formats)[number]
+type Format = OptionsOf<'ledger statement'>['format']
 
-export const ledgerCommands = {
-  'ledger balances': async ({ service: { ledger }, db }: Context, options: Options) => {
-    const balances = await ledger.balancesAt(db, required(options, 'partner'), readTime(options, 'at'))
+export const ledgerCommands: CommandsOf<`ledger ${string}`> = {
+  'ledger balances': async ({ service: { ledger }, db }, { partner, at }) => {
+    const balances = await ledger.balancesAt(db, partner, at)
     return balances.map(({ name, currency, posted, reserved }) => ({
       account: name,
       currency,
@@ -40,24 +30,17 @@ export const ledgerCommands = {
     }))
   },
 
-  'ledger statement': (context: Context, options: Options) => {
-    const request = {
-      partnerId: required(options, 'partner'),
-      name: readAccount(options),
-      currency: readCurrency(options),
-      from: readTime(options, 'from'),
-      until: readTime(options, 'to'),
-      direction: 'ascending',
-      linesMax: linesPerPage,
-    } as const
-    const format = readChoice(options, 'format', formats)
-    return (write: Write) => writeStatement(context, request, format, write)
+  'ledger statement': (context, { partner: partnerId, account, currency, from, to: until, format }) => {
+    const name = accountName(account)
+    const page = { direction: 'ascending', linesMax: linesPerPage } as const
+    const request = { partnerId, name, currency, from, until, ...page }
+    return (write) => writeStatement(context, request, format, write)
   },
 
-  'ledger check': (context: Context, options: Options) => {
-    const only = options.partner === undefined ? undefined : required(options, 'partner')
-    return (write: Write) => check(context, only, options.from ?? '', write)
-  },
+  'ledger check':
+    (context, { partner, from = '' }) =>
+    (write) =>
+      check(context, partner, from, write),
 }
 
 /**
@@ -121,20 +104,12 @@ export async function onConnection<T>(
   }
 }
 
-function readAccount(options: Options) {
-  const name = options.account ?? 'balance'
+function accountName(name: string) {
   if (!isAccountName(name))
     throw new ConfigError(
       'operator: --account is balance, suspense, transfers, parts, fees, fx or settlement.CONNECTOR',
     )
   return name
-}
-
-function readCurrency(options: Options): Currency {
-  const currency = required(options, 'currency')
-  if (!isCurrency(currency))
-    throw new ConfigError('operator: --currency must be a currency of the service, such as EUR')
-  return currency
 }
 
 /**

@@ -2,34 +2,29 @@
 import { open, readFile } from 'node:fs/promises'
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { operatorPartnerId } from '../cases/index.ts'
 import { csvCellOrAmount, nilId } from '../kernel/index.ts'
 import { readRule, type Rule } from '../modules/monitoring/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
-import type { Context } from './context.ts'
-import { type Options, required } from './options.ts'
+import type { Call, CommandsOf, Context } from './context.ts'
 
 const alertsPerPage = 200
 const hitsPerPage = 1000
 
-export const monitoringCommands = {
+export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
   /** Keeps a new rule, or the next version of one. */
-  'monitoring rule set': async (context: Context, options: Options) => {
-    if (options.rule !== undefined && options.from !== undefined)
-      throw new ConfigError('operator: give --from or --rule, not both')
-    const text = options.rule ?? (await textOfFile(required(options, 'from')))
-    const given = { ...(options.id === undefined ? {} : { id: options.id }), ...seenOf(options) }
+  'monitoring rule set': async (context, options, call) => {
+    const { rule, from, id, staff } = options
+    if ((rule === undefined) === (from === undefined)) throw new ConfigError('operator: give --from or --rule')
+    const text = from === undefined ? (rule ?? '') : await textOfFile(from)
+    const given = { ...(id === undefined ? {} : { id }), ...seenOf(options) }
     return refusedInOneLine(() => {
       const draft = readRule(text)
-      const staff = required(options, 'staff')
-      return changed(context, { command: 'monitoring rule set', options }, (tx) =>
-        context.service.monitoring.set(tx, { ...given, draft, staff }),
-      )
+      return changed(context, call, (tx) => context.service.monitoring.set(tx, { ...given, draft, staff }))
     })
   },
 
   /** The versions of each rule, the last first, with their backtests, and the runs that are under way or have failed. */
-  'monitoring rule list': async ({ service: { monitoring }, db }: Context) => {
+  'monitoring rule list': async ({ service: { monitoring }, db }) => {
     const rows = await monitoring.rules(db)
     return Promise.all(
       rows.map(async (rule) => ({
@@ -57,53 +52,33 @@ export const monitoringCommands = {
   },
 
   /** Runs the last version over some days, and keeps the numbers. It opens no alert. */
-  'monitoring rule backtest': async ({ service, db }: Context, options: Options) => {
-    const found = await refusedInOneLine(() =>
-      service.monitoring.backtest({
-        id: required(options, 'id'),
-        from: required(options, 'from'),
-        until: required(options, 'until'),
-        staff: required(options, 'staff'),
-      }),
-    )
-    const change = { command: 'monitoring rule backtest', options, partnerId: operatorPartnerId }
-    await db.transaction((tx) => record(service, tx, change))
+  'monitoring rule backtest': async ({ service, db }, { id, from, until, staff }, call) => {
+    const found = await refusedInOneLine(() => service.monitoring.backtest({ id, from, until, staff }))
+    await db.transaction((tx) => record(service, tx, call))
     const { transactions, hits, subjects, version, examples } = found
     return { version, transactions: Number(transactions), hits: Number(hits), subjects: Number(subjects), examples }
   },
 
   /** Asks for a backtest of the last version, which a worker runs: `monitoring rule list` has its result. It opens no alert. */
-  'monitoring backtest start': (context: Context, options: Options) =>
-    refusedInOneLine(() =>
-      changed(context, { command: 'monitoring backtest start', options }, (tx) =>
-        context.service.monitoring.askBacktest(tx, {
-          ...turnOf(options),
-          from: required(options, 'from'),
-          until: required(options, 'until'),
-        }),
-      ),
-    ),
+  'monitoring backtest start': (context, options, call) =>
+    refusedInOneLine(() => {
+      const { from, until } = options
+      return changed(context, call, (tx) =>
+        context.service.monitoring.askBacktest(tx, { ...turnOf(options), from, until }),
+      )
+    }),
 
   /** The first person proposes, another one turns it on. */
-  'monitoring rule on': (context: Context, options: Options) =>
-    refusedInOneLine(() =>
-      changed(context, { command: 'monitoring rule on', options }, (tx) =>
-        context.service.monitoring.turnOn(tx, turnOf(options)),
-      ),
-    ),
+  'monitoring rule on': (context, options, call) =>
+    refusedInOneLine(() => changed(context, call, (tx) => context.service.monitoring.turnOn(tx, turnOf(options)))),
 
   /** The first person proposes, another one turns it off. */
-  'monitoring rule off': (context: Context, options: Options) =>
-    refusedInOneLine(() =>
-      changed(context, { command: 'monitoring rule off', options }, (tx) =>
-        context.service.monitoring.turnOff(tx, turnOf(options)),
-      ),
-    ),
+  'monitoring rule off': (context, options, call) =>
+    refusedInOneLine(() => changed(context, call, (tx) => context.service.monitoring.turnOff(tx, turnOf(options)))),
 
   /** The alerts of a partner with their decisions. */
-  'monitoring alert list': async (context: Context, options: Options) => {
+  'monitoring alert list': async (context, { partner: partnerId }) => {
     const { service, db } = context
-    const partnerId = required(options, 'partner')
     const found = []
     for await (const alert of alertsOf(context, partnerId)) {
       const { waiting, left, ended } = await service.monitoring.standingOf(db, partnerId, alert.id)
@@ -113,11 +88,10 @@ export const monitoringCommands = {
   },
 
   /** Writes the transactions of each alert of a partner to a file, with the decision: for the authority or the auditor. */
-  'monitoring alert export': async (context: Context, options: Options) => {
+  'monitoring alert export': async (context, { partner: partnerId, to: file }, call) => {
     const { service, db } = context
-    const [partnerId, file] = [required(options, 'partner'), required(options, 'to')]
     // Before the file: what was read is on record, also if the command ends half way.
-    await db.transaction((tx) => record(service, tx, { command: 'monitoring alert export', options }))
+    await db.transaction((tx) => record(service, tx, call))
     const handle = await open(file, 'w').catch((error: Error) => {
       throw new ConfigError(`operator: ${file}: ${error.message}`)
     })
@@ -139,19 +113,22 @@ export const monitoringCommands = {
 }
 
 /** The version that the person has read, if it is given. */
-function seenOf({ version }: Options): { readonly seen?: number } {
-  if (version === undefined) return {}
-  if (!/^[1-9]\d{0,8}$/.test(version)) throw new ConfigError('operator: --version must be the number of a version')
-  return { seen: Number(version) }
-}
+const seenOf = ({ version }: { readonly version?: number }): { readonly seen?: number } =>
+  version === undefined ? {} : { seen: version }
 
 /** The day as it was typed: the column has the day after it. */
 const lastDayOf = (untilDay: string): string => Temporal.PlainDate.from(untilDay).subtract({ days: 1 }).toString()
 
-const turnOf = (options: Options) => ({
-  id: required(options, 'id'),
-  staff: required(options, 'staff'),
-  ...seenOf(options),
+const turnOf = ({
+  id,
+  staff,
+  ...options
+}: {
+  readonly id: string
+  readonly staff: string
+  readonly version?: number
+}) => ({
+  ...{ id, staff, ...seenOf(options) },
 })
 
 const textOfFile = (file: string): Promise<string> =>
@@ -217,8 +194,5 @@ type Settings = { readonly severity: string; readonly when: string }
 
 const viewOf = ({ settings, ...rule }: Rule) => ({ ...rule, settings: ownJson<object>(settings) })
 
-const changed = (
-  context: Context,
-  { command, options }: { readonly command: string; readonly options: Options },
-  work: Parameters<typeof changing<Rule>>[2],
-) => changing(context, { command, options, partnerId: operatorPartnerId }, work, ({ id }) => ({ id })).then(viewOf)
+const changed = (context: Context, call: Call, work: Parameters<typeof changing<Rule>>[2]) =>
+  changing(context, call, work, ({ id }) => ({ id })).then(viewOf)

@@ -35,8 +35,7 @@ import {
   type Tx,
 } from '../postgres/index.ts'
 import { record } from './changes.ts'
-import type { Context } from './context.ts'
-import { type Options, required } from './options.ts'
+import type { CommandsOf, Context } from './context.ts'
 import { format, type Header, readPartnerFile, writePartnerFile } from './partner-file.ts'
 
 /** Longer than the transactions of the service, which a move waits for. */
@@ -45,33 +44,27 @@ const lockTimeoutMs = 30 * secondMs
 const closeMs = credentialTtlMs + secondMs
 const rowsPerInsertMax = 200
 
-export const moveCommands = {
+export const moveCommands: CommandsOf<'partner export' | 'partner import'> = {
   /**
    * The order matters: the file is complete on the disk before the removal is committed. At any crash the partner is in
    * its cell, or in the file, or in both; in both, its credentials stay closed until the export is repeated.
    */
-  'partner export': async (context: Context, options: Options) => {
+  'partner export': async (context, options, call) => {
     const { service } = context
-    const [partnerId, path] = [required(options, 'partner'), required(options, 'to')]
-    const key = await readKey(options)
-    const removes = options.remove === true
+    const { partner: partnerId, to: path, remove: removes } = options
+    const key = await readKey(options['key-file'])
     if (await stat(path).catch(() => undefined)) throw new ConfigError(`operator: --to ${path} exists`)
     return withLongStatements(context, async (db) => {
       const name = await service.access.partnerName(db, partnerId)
       if (name === '') throw new Refusal('not_found', 'No such partner.')
       const move = { partnerId, name, path, key, removes }
-      if (!removes) await db.transaction((tx) => record(service, tx, { command: 'partner export', options }))
+      if (!removes) await db.transaction((tx) => record(service, tx, call))
       if (!removes) return { ...summary(move), rows: await db.transaction((tx) => writeFile(context, tx, move)) }
       await db.transaction(async (tx) => {
         await service.closePartner(tx, partnerId)
         // This record leaves with the partner. The log of the operator keeps the removal.
-        await record(service, tx, { command: 'partner export', options })
-        await record(service, tx, {
-          command: 'partner export',
-          options,
-          partnerId: operatorPartnerId,
-          made: { partnerId },
-        })
+        await record(service, tx, call)
+        await record(service, tx, { ...call, partnerId: operatorPartnerId, made: { partnerId } })
       })
       await pause(closeMs)
       try {
@@ -82,12 +75,11 @@ export const moveCommands = {
     })
   },
 
-  'partner import': async (context: Context, options: Options) => {
-    const path = required(options, 'from')
-    const key = await readKey(options)
+  'partner import': async (context, { from: path, 'key-file': keyFile, copy }, call) => {
+    const key = await readKey(keyFile)
     // The whole file is checked before the first row is written, and again with the rows that are written.
     const { header } = await readPartnerFile(path, key)
-    if (!header.removed && options.copy !== true)
+    if (!header.removed && !copy)
       throw new ConfigError(
         `operator: --from ${path} is a copy: the partner is still in its cell. Export it with --remove, or import a copy for tests with --copy`,
       )
@@ -97,7 +89,7 @@ export const moveCommands = {
       const rows = await db
         .transaction(async (tx) => {
           const inserted = await readFileInto(context, tx, path, key)
-          await record(context.service, tx, { command: 'partner import', options, partnerId })
+          await record(context.service, tx, { ...call, partnerId })
           return inserted
         })
         .catch((error: unknown) => {
@@ -118,8 +110,7 @@ type Move = {
 
 const summary = ({ partnerId, name, path, removes }: Move) => ({ partnerId, name, file: path, removed: removes })
 
-async function readKey(options: Options): Promise<Buffer> {
-  const file = required(options, 'key-file')
+async function readKey(file: string): Promise<Buffer> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new ConfigError(`operator: --key-file ${file}: ${error.message}`)
   })

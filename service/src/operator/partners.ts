@@ -1,32 +1,28 @@
 /** Commands for a partner as a whole. */
 import { createSandboxPartner } from '../app/seed.ts'
 import { changing, record } from './changes.ts'
-import { type Context, withBaseUrl } from './context.ts'
-import { type Options, readTime, required } from './options.ts'
-import { readOverlap } from './service-accounts.ts'
+import { type CommandsOf, withBaseUrl } from './context.ts'
+import { overlapEnd } from './service-accounts.ts'
 import { systemClock } from '../kernel/index.ts'
 
-export const partnerCommands = {
-  'partner create': ({ service, db, config }: Context, options: Options) => {
-    const name = required(options, 'name')
-    return db.transaction(async (tx) => {
+export const partnerCommands: Omit<CommandsOf<`partner ${string}`>, 'partner export' | 'partner import'> = {
+  'partner create': ({ service, db, config }, { name }, call) =>
+    db.transaction(async (tx) => {
       const made =
         config.MODE === 'sandbox'
           ? withBaseUrl({ config }, await createSandboxPartner(service, tx, name))
           : { partnerId: await service.access.createPartner(tx, name) }
-      await record(service, tx, { command: 'partner create', options, partnerId: made.partnerId })
+      await record(service, tx, { ...call, partnerId: made.partnerId })
       return made
-    })
-  },
+    }),
 
-  'partner list': ({ service, db }: Context) => service.access.partners(db),
+  'partner list': ({ service, db }) => service.access.partners(db),
 
   /** Rotates every valid service account of the partner, in one transaction. */
-  'partner rotate': (context: Context, options: Options) => {
+  'partner rotate': (context, { partner: partnerId, 'overlap-hours': hours }, call) => {
     const { access } = context.service
-    const partnerId = required(options, 'partner')
-    const oldExpiresAt = readOverlap(options)
-    return changing(context, { command: 'partner rotate', options }, async (tx) => {
+    const oldExpiresAt = overlapEnd(hours)
+    return changing(context, call, async (tx) => {
       const accounts = await access.serviceAccounts(tx, partnerId)
       const rotated: object[] = []
       for (const { serviceAccountId: id, status, impersonatedBy } of accounts)
@@ -38,10 +34,8 @@ export const partnerCommands = {
     })
   },
 
-  'partner expire': async (context: Context, options: Options) => {
-    const partnerId = required(options, 'partner')
-    const expiresAt = readTime(options, 'at') ?? systemClock.now()
-    const credentials = await changing(context, { command: 'partner expire', options }, (tx) =>
+  'partner expire': async (context, { partner: partnerId, at: expiresAt = systemClock.now() }, call) => {
+    const credentials = await changing(context, call, (tx) =>
       context.service.access.expirePartner(tx, partnerId, expiresAt),
     )
     return { partnerId, expiresAt, credentials }

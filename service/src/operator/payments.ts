@@ -1,68 +1,51 @@
 /** Finds a payment that a partner or a bank asks about, and quotes the runbook on its status. */
 import { ConfigError } from '../app/config.ts'
-import { amountText } from '../kernel/index.ts'
+import { after, amountText, dayMs } from '../kernel/index.ts'
 import { instructionIdOf, partiesOf, type PayoutSearch } from '../modules/payouts/index.ts'
 import { operatorOf } from '../modules/recalls/index.ts'
-import { recallReasons } from '../connectors/iso20022/index.ts'
-import type { Context } from './context.ts'
+import type { CommandsOf, Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { decided } from './limits.ts'
-import { type Options, readChoice, readCurrencyOption, readDay, readId, readMoney, required } from './options.ts'
 
 /** More than a person reads: the search is too wide. */
 const paymentsMax = 50
 
 const runbook = 'docs/runbooks/stuck-payout.md'
 
-export const paymentCommands = {
+export const paymentCommands: Omit<CommandsOf<`payment ${string}` | 'deposit undo'>, 'payment end'> = {
   /** Takes a credit, or a part of a session, from what it was matched with by mistake. A case in suspense waits for its owner. */
-  'deposit undo': (context: Context, options: Options) => {
-    required(options, 'note')
-    const undone = { partnerId: required(options, 'partner'), reference: required(options, 'reference') }
-    return decided(context, { command: 'deposit undo', options }, async (tx) => {
-      const { caseId, reference } = await context.service.deposits.undoCredit(tx, {
-        ...undone,
-        partId: readId(options, 'part'),
-      })
-      return { id: caseId, ...undone, correction: reference }
-    })
-  },
+  'deposit undo': (context, { partner: partnerId, reference, part: partId }, call) =>
+    decided(context, call, async (tx) => {
+      const undone = await context.service.deposits.undoCredit(tx, { partnerId, reference, partId })
+      return { id: undone.caseId, partnerId, reference, correction: undone.reference }
+    }),
 
   /** Takes the debit of a bank from a payment that it was matched with by mistake. A case in suspense waits for what it paid. */
-  'payment undo': (context: Context, options: Options) => {
-    required(options, 'note')
-    const undone = { partnerId: required(options, 'partner'), payoutId: required(options, 'payout') }
-    return decided(context, { command: 'payment undo', options }, async (tx) => {
-      const { caseId, ...money } = await context.service.undoPayment(tx, undone)
-      return { id: caseId, ...undone, ...money }
-    })
-  },
+  'payment undo': (context, { partner: partnerId, payout: payoutId }, call) =>
+    decided(context, call, async (tx) => {
+      const { caseId, ...money } = await context.service.undoPayment(tx, { partnerId, payoutId })
+      return { id: caseId, partnerId, payoutId, ...money }
+    }),
 
   /** Asks the bank to have a paid payout back, such as the refund of a payment that its bank has taken back. */
-  'payment recall': (context: Context, options: Options) => {
-    required(options, 'reason')
-    const reason = readChoice(options, 'reason', recallReasons)
-    required(options, 'note')
-    return decided(context, { command: 'payment recall', options }, async (tx) => {
-      const [partnerId, payoutId] = [required(options, 'partner'), required(options, 'payout')]
+  'payment recall': (context, { partner: partnerId, payout: payoutId, reason }, call) =>
+    decided(context, call, async (tx) => {
       const { id, status } = await context.service.recalls.create(operatorOf(partnerId), payoutId, { reason }, tx)
       return { partnerId, payoutId, recallId: id, status }
-    })
-  },
+    }),
 
   /** Makes the next attempt of a payout due now. */
-  'payment retry': (context: Context, options: Options) =>
-    decided(context, { command: 'payment retry', options }, async (tx) => {
-      const [partnerId, id] = [required(options, 'partner'), required(options, 'payout')]
-      await context.service.payouts.retry(tx, partnerId, id)
-      return { partnerId, payoutId: id }
+  'payment retry': (context, { partner: partnerId, payout: payoutId }, call) =>
+    decided(context, call, async (tx) => {
+      await context.service.payouts.retry(tx, partnerId, payoutId)
+      return { partnerId, payoutId }
     }),
 
   /** Payouts that match a search, of one partner or partner by partner, newest first within a partner. */
-  'payment find': async (context: Context, options: Options) => {
+  'payment find': async (context, { partner, ...wanted }) => {
     const { access, payouts } = context.service
-    const search = readSearch(options)
-    const partnerIds =
-      options.partner === undefined ? await access.partnerIds(context.db) : [required(options, 'partner')]
+    const search = searchOf(wanted)
+    const partnerIds = partner === undefined ? await access.partnerIds(context.db) : [partner]
     const found: Found[] = []
     for (const partnerId of partnerIds) {
       found.push(...(await payouts.find(partnerId, search, paymentsMax + 1 - found.length)))
@@ -77,18 +60,18 @@ export const paymentCommands = {
 type Found = Awaited<ReturnType<Context['service']['payouts']['find']>>[number]
 type Status = Found['payout']['status'] | 'Screening'
 
-function readSearch(options: Options): PayoutSearch {
-  const keys = (['id', 'reference', 'amount'] as const).filter((name) => options[name] !== undefined)
-  if (keys.length !== 1) throw new ConfigError('operator: give one of --id, --reference and --amount')
-  const day = readDay(options, 'day')
-  if (options.id !== undefined) {
+function searchOf({ id, reference, amount, currency, day }: Omit<OptionsOf<'payment find'>, 'partner'>): PayoutSearch {
+  if ([id, reference, amount].filter((key) => key !== undefined).length !== 1)
+    throw new ConfigError('operator: give one of --id, --reference and --amount')
+  if (currency !== undefined && amount === undefined) throw new ConfigError('operator: --currency goes with --amount')
+  if (id !== undefined) {
     if (day !== undefined) throw new ConfigError('operator: --day goes with --reference or --amount')
-    return { id: options.id }
+    return { id }
   }
-  const period = { from: day?.from ?? null, before: day?.before ?? null }
-  if (options.reference !== undefined) return { reference: options.reference, money: null, ...period }
-  const currency = readCurrencyOption(options)
-  return { reference: null, money: { currency, amount: readMoney(options, 'amount', currency) }, ...period }
+  const from = day === undefined ? null : new Date(`${day}T00:00:00Z`)
+  const period = { from, before: from && after(from, dayMs) }
+  if (amount === undefined || currency === undefined) return { reference: reference ?? null, money: null, ...period }
+  return { reference: null, money: { currency, amount }, ...period }
 }
 
 async function viewOf(

@@ -1,8 +1,7 @@
 /** The command that prints whether the banks and the ledger agree, statement by statement, with every item. */
 import { createLog, csvCellOrAmount, dayMs } from '../kernel/index.ts'
 import { createDatabase, readAtOneMoment } from '../postgres/index.ts'
-import type { Context, Write } from './context.ts'
-import { type Options, readChoice, readMoment } from './options.ts'
+import type { CommandsOf, Context, Write } from './context.ts'
 
 /** Columns of the CSV, in this order. A line of JSON has those that it fills. */
 const columns = [
@@ -12,13 +11,11 @@ const columns = [
   ...['matched_by', 'reference', 'other_party', 'remittance', 'explained'],
 ] as const
 
-export const reconcileCommands = {
-  reconcile: (context: Context, options: Options) => {
-    const { connector, account } = options
-    const wanted = { connector, account, at: readMoment(options, 'at') }
-    const format = readChoice(options, 'format', ['json', 'csv'])
-    return (write: Write) => print(context, wanted, format, write)
-  },
+export const reconcileCommands: CommandsOf<'reconcile'> = {
+  reconcile:
+    (context, { connector, account, at, format }) =>
+    (write) =>
+      print(context, { connector, account, at }, format, write),
 }
 
 type Wanted = Parameters<Context['service']['reconciliation']['report']>[1]

@@ -2,13 +2,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { isSigned, ownJson, readForeign, Type } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { operatorPartnerId } from '../cases/index.ts'
 import { after, dayMs, systemClock } from '../kernel/index.ts'
 import {
   type Content,
   digestOf,
   faultsOfContent,
-  isDay,
   safeguardingCsv,
   safeguardingPdf,
   type SafeguardingRecord,
@@ -16,44 +14,33 @@ import {
   signedOfCsv,
 } from '../modules/safeguarding/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
-import type { Context } from './context.ts'
-import { type Options, readChoice, readCurrencyOption, readTime, required } from './options.ts'
+import type { CommandsOf, Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 
-export const safeguardingCommands = {
-  'safeguarding accounts set': async (context: Context, options: Options) => {
-    const designation = {
-      account: required(options, 'account').replaceAll(' ', ''),
-      currency: readCurrencyOption(options),
-      from: options.from ?? systemClock.now().toISOString().slice(0, 10),
-      until: options.until ?? null,
-      staff: required(options, 'staff'),
-    }
-    const change = { command: 'safeguarding accounts set', options, partnerId: operatorPartnerId }
+export const safeguardingCommands: Omit<CommandsOf<`safeguarding ${string}`>, 'safeguarding verify'> = {
+  'safeguarding accounts set': async (context, { account, currency, staff, ...period }, call) => {
+    const { from = systemClock.now().toISOString().slice(0, 10), until = null } = period
+    const designation = { account: account.replaceAll(' ', ''), currency, from, until, staff }
     return refusedInOneLine(() =>
-      changing(context, change, (tx) => context.service.safeguarding.designate(tx, designation)),
+      changing(context, call, (tx) => context.service.safeguarding.designate(tx, designation)),
     )
   },
 
-  'safeguarding accounts list': ({ service: { safeguarding }, db }: Context) => safeguarding.accounts(db),
+  'safeguarding accounts list': ({ service: { safeguarding }, db }) => safeguarding.accounts(db),
 
   /** Computes a day, and prints the record of each currency, new or not. */
-  'safeguarding run': async ({ service, db }: Context, options: Options) => {
-    const computed = await refusedInOneLine(() =>
-      service.safeguarding.compute(readDayText(options), readTime(options, 'at')),
-    )
-    const change = { command: 'safeguarding run', options, partnerId: operatorPartnerId }
-    await db.transaction((tx) => record(service, tx, change))
+  'safeguarding run': async ({ service, db }, { day, at }, call) => {
+    const computed = await refusedInOneLine(() => service.safeguarding.compute(day, at))
+    await db.transaction((tx) => record(service, tx, call))
     return computed.map(({ record: found, isNew }) => ({ isNew, ...viewOf(found) }))
   },
 
   /** The versions of a day, the last of each currency first. */
-  'safeguarding show': async (context: Context, options: Options) =>
-    (await recordsOf(context, options, 'all')).map(viewOf),
+  'safeguarding show': async (context, options) => (await recordsOf(context, options, 'all')).map(viewOf),
 
   /** Writes the last version of a day in each currency to a file. */
-  'safeguarding export': async (context: Context, options: Options) => {
-    const format = readChoice(options, 'format', ['json', 'csv', 'pdf'])
-    const file = required(options, 'to')
+  'safeguarding export': async (context, options) => {
+    const { format, to: file } = options
     const records = await recordsOf(context, options, 'last')
     const signed = records.map(signedOf)
     try {
@@ -72,8 +59,7 @@ export const safeguardingCommands = {
 }
 
 /** Verifies an exported file without a database: its signatures, its sums, and its key. */
-export async function verifySafeguarding(options: Options): Promise<object> {
-  const file = required(options, 'from')
+export async function verifySafeguarding({ from: file, key }: OptionsOf<'safeguarding verify'>): Promise<object> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new ConfigError(`operator: ${file}: ${error.message}`)
   })
@@ -85,13 +71,13 @@ export async function verifySafeguarding(options: Options): Promise<object> {
     const { day, currency, version, status, ...content } = ownJson<Content>(each.content)
     const name = `${day} ${currency}`
     if (!isSigned(each)) faults.push(`${name}: the signature is wrong.`)
-    if (options.key !== undefined && each.publicKey !== options.key) faults.push(`${name}: signed by another key.`)
+    if (key !== undefined && each.publicKey !== key) faults.push(`${name}: signed by another key.`)
     for (const fault of faultsOfContent({ day, currency, version, status, ...content }))
       faults.push(`${name}: ${fault}`)
     return { day, currency, version, status, digest: digestOf(each.content), publicKey: each.publicKey }
   })
   if (faults.length > 0) throw new ConfigError(`operator: ${file}: ${faults.join(' ')}`)
-  return { isKeyCompared: options.key !== undefined, records }
+  return { isKeyCompared: key !== undefined, records }
 }
 
 const SignedFile = Type.Array(
@@ -111,16 +97,12 @@ const signedOf = ({ text: content, signature, publicKey }: SafeguardingRecord): 
 
 const viewOf = ({ digest, publicKey, content }: SafeguardingRecord) => ({ digest, publicKey, ...content })
 
-function readDayText(options: Options): string {
-  const day = required(options, 'day')
-  if (!isDay(day)) throw new ConfigError('operator: --day must be a day in UTC such as 2026-03-01')
-  return day
-}
-
-async function recordsOf({ service, db }: Context, options: Options, versions: 'all' | 'last') {
-  const day = readDayText(options)
+async function recordsOf(
+  { service, db }: Context,
+  { day, currency: only }: OptionsOf<'safeguarding show'>,
+  versions: 'all' | 'last',
+) {
   const before = after(new Date(day), dayMs).toISOString().slice(0, 10)
-  const only = options.currency === undefined ? undefined : readCurrencyOption(options)
   const last = (await service.safeguarding.list(db, { from: day, before, rowsMax: 100 })).filter(
     ({ currency }) => only === undefined || currency === only,
   )

@@ -1,21 +1,12 @@
 /** Commands for sanctions lists and the hits on them. Loads a list from a file; one or two persons decide about a hit. */
 import { createReadStream, type ReadStream } from 'node:fs'
-import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
-import {
-  type Hit,
-  outcomes,
-  pepSource,
-  readPepList,
-  readSanctionsList,
-  type SanctionsList,
-} from '../screening/index.ts'
+import { type Hit, pepSource, readPepList, readSanctionsList, type SanctionsList } from '../screening/index.ts'
 import { MessageProblem } from '../iso20022/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
-import type { Context } from './context.ts'
+import type { CommandsOf, Context } from './context.ts'
 import { decided } from './limits.ts'
-import { type Options, required } from './options.ts'
 
 /** `name`: that of a list of politically exposed persons. A list of sanctions says itself what it is. */
 function readerOf(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
@@ -36,41 +27,30 @@ function sourceOf(name: string) {
 const pageMax = 1000
 const sanctionsSources = ['un', 'eu', 'ofac'] as const
 
-export const screeningCommands = {
+export const screeningCommands: Omit<CommandsOf<`screening ${string}`>, `screening country ${string}`> = {
   /** Loads the whole list or nothing. The worker then screens the names of all partners again. */
-  'screening load': async ({ service }: Context, options: Options) => {
-    const file = required(options, 'from')
-    const staff = required(options, 'staff')
+  'screening load': async ({ service }, { from: file, name, staff }, call) => {
     const list = await readerOf(
       file,
-      options.name,
+      name,
     )(createReadStream(file)).catch((error: unknown) => {
       if (error instanceof MessageProblem)
         throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message} (${error.code})`)
       throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
     })
     const { screening } = service
-    // The list is for all partners: the record is in the log of the operator.
-    const recorded = (tx: Tx) =>
-      record(service, tx, {
-        command: 'screening load',
-        options,
-        partnerId: operatorPartnerId,
-        made: { list: list.source },
-      })
+    const recorded = (tx: Tx) => record(service, tx, { ...call, made: { list: list.source } })
     return refusedInOneLine(() => screening.lists.load(list, staff, recorded))
   },
 
   /** Empties a list of politically exposed persons. Its open hits stay until persons have decided. */
-  'screening remove': (context: Context, options: Options) => {
-    const source = sourceOf(required(options, 'name'))
-    const change = { command: 'screening remove', options, partnerId: operatorPartnerId }
-    const { lists } = context.service.screening
-    return decided(context, change, (tx) => lists.remove(tx, source, required(options, 'staff')))
+  'screening remove': (context, { name, staff }, call) => {
+    const source = sourceOf(name)
+    return decided(context, call, (tx) => context.service.screening.lists.remove(tx, source, staff))
   },
 
   /** The list of each source, the share of all names that was screened against the newest, and what is not screened. */
-  'screening status': async ({ service: { screening, access }, db }: Context) => {
+  'screening status': async ({ service: { screening, access }, db }) => {
     const lists = await screening.lists.current(db)
     const generation = await screening.lists.generation(db)
     let [subjects, due] = [0n, 0n]
@@ -94,7 +74,7 @@ export const screeningCommands = {
    * Screens everything that is due, beside the workers of the service, and prints the changes by the newest list: `new`
    * hits, those that are `gone` with their entry, and those whose entry has `changed`.
    */
-  'screening rescreen': async ({ service: { screening, screener }, db }: Context) => {
+  'screening rescreen': async ({ service: { screening, screener }, db }) => {
     while ((await screener.sweepStep()) > 0);
     let screened = 0
     for (let count = await screener.screenStep(); count > 0; count = await screener.screenStep()) screened += count
@@ -117,29 +97,23 @@ export const screeningCommands = {
   },
 
   /** The open hits, oldest first, each with every present and earlier name of its subject. */
-  'screening hits': async ({ service: { screening, screener }, db }: Context) =>
+  'screening hits': async ({ service: { screening, screener }, db }) =>
     Promise.all(
       (await allOpen(screening)).map(async (hit) => ({ ...viewOf(hit), names: await namesOf(screener, db, hit) })),
     ),
 
   /** One hit with all compared words, every present and earlier name of its subject, and its decisions. */
-  'screening show': async ({ service: { screening, screener }, db }: Context, options: Options) => {
-    const { partnerId, id } = keyOf(options)
+  'screening show': async ({ service: { screening, screener }, db }, { partner: partnerId, id }) => {
     const hit = await screening.hit(partnerId, id)
     if (hit === undefined) throw new ConfigError('operator: No such hit.')
     const names = await namesOf(screener, db, hit)
     return { ...hit, names, decisions: await screening.decisionsOf(db, partnerId, id) }
   },
 
-  'screening decide': (context: Context, options: Options) => {
+  'screening decide': (context, { partner: partnerId, id, outcome, staff, note }, call) => {
     const { screening } = context.service
-    const text = required(options, 'outcome')
-    const outcome = outcomes.find((each) => each === text)
-    if (outcome === undefined) throw new ConfigError(`operator: --outcome must be ${outcomes.join(' or ')}`)
-    const [staff, note] = [required(options, 'staff'), required(options, 'note')]
-    const deciding = { ...keyOf(options), outcome, staff, note }
-    const change = { command: 'screening decide', options }
-    return refusedInOneLine(async () => viewOf(await changing(context, change, (tx) => screening.decide(tx, deciding))))
+    const deciding = { partnerId, id, outcome, staff, note }
+    return refusedInOneLine(async () => viewOf(await changing(context, call, (tx) => screening.decide(tx, deciding))))
   },
 }
 
@@ -149,8 +123,6 @@ const namesOf = (
   tx: Tx,
   { partnerId, subjectKind: kind, subjectId: id }: Hit,
 ) => screener.namesOf(tx, { partnerId, kind, id })
-
-const keyOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
 
 async function allOpen(screening: Context['service']['screening']): Promise<readonly Hit[]> {
   const open: Hit[] = []

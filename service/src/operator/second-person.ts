@@ -1,5 +1,4 @@
 /** Changes that wait for a second person: their commands, and how one is carried out. The desk uses the same verbs. */
-import { readFile } from 'node:fs/promises'
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
@@ -7,28 +6,34 @@ import { ConfigError } from '../app/config.ts'
 import { present } from '../kernel/index.ts'
 import type { StaffChange, StaffRole } from '../modules/staff/index.ts'
 import { record, refusedInOneLine } from './changes.ts'
-import type { Context, Result } from './context.ts'
-import { type Options, readEvidence, required } from './options.ts'
-import { mayRun, printsSecret, rolesOf } from './roles.ts'
+import { readEvidence } from './banks.ts'
+import type { Call, CommandsOf, Context, Result } from './context.ts'
+import type { Typed } from './declaration.ts'
+import { declarationOf, isCommand, mayRun, rolesOf } from './declarations.ts'
+import { readPublicKey } from './service-accounts.ts'
 
 const changesShown = 1000
 
-type Run = (command: string, context: Context, options: Options) => Promise<Result>
+type Run = (context: Context, call: Call) => Promise<Result>
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
 
 /** Keeps a change whose checks have passed. What a file said is kept, not its path. */
-export async function proposed(context: Context, command: string, options: Options) {
-  const { staff, staffId, second: _second, 'token-file': _file, ...typed } = options
-  const by = { id: present(staffId, 'a change has an author'), fullName: present(staff, 'an author has a name') }
-  const key = typed['public-key'] === undefined ? {} : { 'public-key': await readFile(typed['public-key'], 'utf8') }
-  const evidence = typed.evidence === undefined ? {} : { evidence: await readEvidence(typed) }
+export async function proposed(context: Context, { command, typed, ...person }: Call) {
+  const by = {
+    id: present(person.staffId, 'a change has an author'),
+    fullName: present(person.staff, 'an author has a name'),
+  }
+  const { 'public-key': keyFile, evidence: document, partner, note } = typed
+  const key = keyFile === undefined ? {} : { 'public-key': await readPublicKey(String(keyFile)) }
+  const evidence = document === undefined ? {} : { evidence: await readEvidence(String(document)) }
   const row = await context.db.transaction(async (tx) => {
-    const change = await context.service.staff.changes.propose(tx, by, {
-      command,
-      options: { ...typed, ...key, ...evidence },
+    const options = { ...typed, ...key, ...evidence }
+    const change = await context.service.staff.changes.propose(tx, by, { command, options })
+    const said = { ...(partner && { partner }), ...(note && { note }) }
+    await record(context.service, tx, {
+      ...{ command: 'change propose', staff: by.fullName, staffId: by.id },
+      ...{ typed: { ...said, action: command, id: change.id }, partnerId: operatorPartnerId },
     })
-    const about = { staff: by.fullName, staffId: by.id, ...pick(typed), action: command, id: change.id }
-    await record(context.service, tx, { command: 'change propose', options: about, partnerId: operatorPartnerId })
     return change
   })
   return {
@@ -39,14 +44,9 @@ export async function proposed(context: Context, command: string, options: Optio
   }
 }
 
-const pick = ({ partner, note }: Options) => ({
-  ...(partner === undefined ? {} : { partner }),
-  ...(note === undefined ? {} : { note }),
-})
-
 /** Refuses: permission_denied. */
 function refuseRole(role: StaffRole, { command }: StaffChange): void {
-  const roles = rolesOf.get(command) ?? []
+  const roles = rolesOf(command) ?? []
   if (!roles.includes(role))
     throw new Refusal('permission_denied', `${command} needs the role ${roles.join(' or ')}; yours is ${role}.`)
 }
@@ -59,10 +59,10 @@ export async function approveChange(run: Run, context: Context, by: Person, id: 
   const { service, db } = context
   refuseRole(by.role, await service.staff.changes.get(db, id))
   const row = await service.staff.changes.approvable(db, id, by, mayRun)
-  if (!printsSecret.has(row.command)) return carryOut(run, context, row, by)
+  if (!isSecret(row.command)) return carryOut(run, context, row, by)
   await db.transaction(async (tx) => {
     await service.staff.changes.approve(tx, id, by, mayRun)
-    await record(service, tx, { command: 'change approve', options: optionsOf(by, id), partnerId: operatorPartnerId })
+    await record(service, tx, callOf('change approve', by, { id }))
   })
   return { approved: id, command: row.command, next: `${row.proposedByName} runs: change run --id ${id}` }
 }
@@ -73,8 +73,7 @@ export async function rejectChange(context: Context, by: Person, id: string, not
   refuseRole(by.role, await service.staff.changes.get(db, id))
   await db.transaction(async (tx) => {
     await service.staff.changes.reject(tx, id, by, note)
-    const options = { ...optionsOf(by, id), note }
-    await record(service, tx, { command: 'change reject', options, partnerId: operatorPartnerId })
+    await record(service, tx, callOf('change reject', by, { id, note }))
   })
 }
 
@@ -89,45 +88,49 @@ export async function carryOutApproved(run: Run, context: Context, by: Person, i
   return carryOut(run, context, row, second)
 }
 
-const optionsOf = ({ id: staffId, fullName: staff }: Person, id: string) => ({ id, staff, staffId })
+const isSecret = (command: string): boolean => isCommand(command) && declarationOf(command).secret === true
 
+const callOf = (command: Call['command'], { id: staffId, fullName: staff }: Person, typed: Typed): Call => ({
+  ...{ command, typed, staff, staffId },
+})
+
+/** Reads the options again. Throws a ConfigError if this version of the command no longer takes one: the change is proposed again. */
 function carryOut(run: Run, context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
+  if (!isCommand(row.command)) throw new ConfigError(`operator: there is no command ${row.command} any more`)
   const second = { changeId: row.id, id: by.id, fullName: by.fullName }
   const person = { staff: row.proposedByName, staffId: row.proposedBy, second }
-  return run(row.command, context, { ...ownJson<Options>(row.options), ...person })
+  return run(context, { command: row.command, typed: ownJson<Typed>(row.options), ...person })
 }
 
-export const createChangeCommands = (run: Run) => {
-  const personOf = async ({ service, db }: Context, options: Options): Promise<Person> => {
-    const account = (await service.staff.list(db)).find(({ id }) => id === options.staffId)
+export const createChangeCommands = (run: Run): CommandsOf<`change ${string}`> => {
+  const personOf = async ({ service, db }: Context, { staffId }: Call): Promise<Person> => {
+    const account = (await service.staff.list(db)).find(({ id }) => id === staffId)
     if (account === undefined) throw new ConfigError('operator: a change needs a person who has signed in')
     return account
   }
   return {
     /** The changes that wait, oldest first. */
-    'change list': async ({ service, db }: Context) =>
-      (await service.staff.changes.waiting(db, changesShown)).map(viewOf),
+    'change list': async ({ service, db }) => (await service.staff.changes.waiting(db, changesShown)).map(viewOf),
 
-    'change show': ({ service, db }: Context, options: Options) =>
-      refusedInOneLine(async () => viewOf(await service.staff.changes.get(db, required(options, 'id')))),
+    'change show': ({ service, db }, { id }) =>
+      refusedInOneLine(async () => viewOf(await service.staff.changes.get(db, id))),
 
-    'change approve': async (context: Context, options: Options) => {
-      const by = await personOf(context, options)
-      return refusedInOneLine(() => approveChange(run, context, by, required(options, 'id')))
+    'change approve': async (context, { id }, call) => {
+      const by = await personOf(context, call)
+      return refusedInOneLine(() => approveChange(run, context, by, id))
     },
 
     /** Rejects a change. Its author withdraws it. */
-    'change reject': async (context: Context, options: Options) => {
-      const by = await personOf(context, options)
-      const id = required(options, 'id')
-      await refusedInOneLine(() => rejectChange(context, by, id, required(options, 'note')))
+    'change reject': async (context, { id, note }, call) => {
+      const by = await personOf(context, call)
+      await refusedInOneLine(() => rejectChange(context, by, id, note))
       return { rejected: id }
     },
 
     /** Carries out an approved change whose result is a secret. Its author runs it, once. */
-    'change run': async (context: Context, options: Options) => {
-      const by = await personOf(context, options)
-      return refusedInOneLine(() => carryOutApproved(run, context, by, required(options, 'id')))
+    'change run': async (context, { id }, call) => {
+      const by = await personOf(context, call)
+      return refusedInOneLine(() => carryOutApproved(run, context, by, id))
     },
   }
 }

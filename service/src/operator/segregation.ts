@@ -7,20 +7,17 @@ import { ConfigError } from '../app/config.ts'
 import { amountText, type Currency } from '../kernel/index.ts'
 import type { ShortParty } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { Context } from './context.ts'
+import type { CommandsOf, Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { onConnection } from './ledger.ts'
 import { decided } from './limits.ts'
-import { type Options, readChoice, readCurrencyOption, required } from './options.ts'
 
-const modes = ['pooled', 'segregated'] as const
 /** Short parties that an answer names; the counts are of all. */
 const namedMax = 100
 
-const read = (options: Options) => ({ partnerId: required(options, 'partner'), currency: readCurrencyOption(options) })
-
-export const segregationCommands = {
-  'segregation list': async ({ service: { ledger }, db }: Context, options: Options) =>
-    (await ledger.modes(db, required(options, 'partner'))).map(({ currency, segregated, own }) => ({
+export const segregationCommands: CommandsOf<`segregation ${string}`> = {
+  'segregation list': async ({ service: { ledger }, db }, { partner }) =>
+    (await ledger.modes(db, partner)).map(({ currency, segregated, own }) => ({
       currency,
       mode: segregated ? 'segregated' : 'pooled',
       ...(own === undefined
@@ -29,14 +26,13 @@ export const segregationCommands = {
     })),
 
   /** Says what prevents a pooled balance from being segregated. Writes nothing. */
-  'segregation plan': (context: Context, options: Options) => onConnection(context, (db) => plan(context, db, options)),
+  'segregation plan': (context, options) => onConnection(context, (db) => plan(context, db, options)),
 
   /** Moves own money of the partner to the customers that have paid out more than they paid in. */
-  'segregation cover': (context: Context, options: Options) =>
+  'segregation cover': (context, { partner: partnerId, currency }, call) =>
     onConnection(context, (db) =>
-      decided({ ...context, db }, { command: 'segregation cover', options }, async (tx) => {
+      decided({ ...context, db }, call, async (tx) => {
         const { accounts, ledger } = context.service
-        const { partnerId, currency } = read(options)
         const { short, own } = await ledger.shortParties(tx, partnerId, currency)
         const customers = short.filter(({ partyId }) => partyId !== partnerId)
         const total = missingOf(customers)
@@ -65,12 +61,10 @@ export const segregationCommands = {
     ),
 
   /** Changes the mode of a balance. Payments continue; those that were judged by the other mode are judged again. */
-  'segregation set': (context: Context, options: Options) =>
+  'segregation set': (context, { partner: partnerId, currency, mode }, call) =>
     onConnection(context, async (db) => {
-      const { partnerId, currency } = read(options)
-      const mode = readChoice({ mode: required(options, 'mode') }, 'mode', modes)
       const { ledger } = context.service
-      const changed = await decided({ ...context, db }, { command: 'segregation set', options }, async (tx) => {
+      const changed = await decided({ ...context, db }, call, async (tx) => {
         if (mode === 'pooled') await ledger.pool(tx, partnerId, currency)
         else {
           const short = await ledger.segregate(tx, partnerId, currency)
@@ -90,8 +84,11 @@ const shortMessage = (short: readonly ShortParty[], currency: Currency) =>
   `operator: ${short.length} parties have less than nothing, ${amountText(missingOf(short), currency)} ${currency} in all: ` +
   '`operator segregation plan` names them'
 
-async function plan({ service: { access, ledger } }: Context, tx: Tx, options: Options) {
-  const { partnerId, currency } = read(options)
+async function plan(
+  { service: { access, ledger } }: Context,
+  tx: Tx,
+  { partner: partnerId, currency }: OptionsOf<'segregation plan'>,
+) {
   if ((await access.partnerName(tx, partnerId)) === '') throw new ConfigError('operator: No such partner.')
   const { short, own } = await ledger.shortParties(tx, partnerId, currency)
   const customers = short.filter(({ partyId }) => partyId !== partnerId)

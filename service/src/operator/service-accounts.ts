@@ -1,69 +1,67 @@
 /** Commands for the credentials of a partner. */
+import { readFile } from 'node:fs/promises'
+import { publicKeyMistake } from '../access/index.ts'
+import { ConfigError } from '../app/config.ts'
 import { after, minuteMs, systemClock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { consoleUrlOf } from '../app/derived-settings.ts'
 import { changing } from './changes.ts'
-import { type Context, withBaseUrl } from './context.ts'
-import { type Options, readInteger, readPermissions, readPublicKey, readTime, required } from './options.ts'
+import { type CommandsOf, withBaseUrl } from './context.ts'
 
 const hourMs = 60 * minuteMs
-const overlapHoursMax = 24 * 90
 
 /** When the old credential of a rotation ends. */
-export function readOverlap(options: Options): Date {
-  const hours = readInteger(options, 'overlap-hours', { min: 0, max: overlapHoursMax, otherwise: 24 })
-  return after(systemClock.now(), hours * hourMs)
+export const overlapEnd = (hours: number): Date => after(systemClock.now(), hours * hourMs)
+
+const pemStart = '-----BEGIN PUBLIC KEY-----'
+
+/** The text of a key. Refuses a key of another kind, which would fail at every request. */
+export async function readPublicKey(file: string): Promise<string> {
+  const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
+  // A change that waited has the text of the file.
+  const pem = file.startsWith(pemStart)
+    ? file
+    : await readFile(file, 'utf8').catch((error: Error) => {
+        throw refuse(error.message)
+      })
+  const mistake = publicKeyMistake(pem)
+  if (mistake !== undefined) throw refuse(mistake)
+  return pem
 }
 
-const idsOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
+const keyOf = async ({ 'public-key': file }: { readonly 'public-key'?: string }) =>
+  file === undefined ? {} : { publicKeyPem: await readPublicKey(file) }
 
 const idOf = ({ serviceAccountId }: { readonly serviceAccountId: string }) => ({ serviceAccountId })
 
-export const serviceAccountCommands = {
-  'service-account create': async (context: Context, options: Options) => {
-    const request = {
-      partnerId: required(options, 'partner'),
-      name: required(options, 'name'),
-      permissions: readPermissions(required(options, 'permissions')),
-      ...(await readPublicKey(options)),
-    }
+export const serviceAccountCommands: CommandsOf<`service-account ${string}` | 'impersonate'> = {
+  'service-account create': async (context, { partner: partnerId, name, permissions, ...key }, call) => {
+    const request = { partnerId, name, permissions, ...(await keyOf(key)) }
     const create = (tx: Tx) => context.service.access.createServiceAccount(tx, request)
-    return withBaseUrl(context, await changing(context, { command: 'service-account create', options }, create, idOf))
+    return withBaseUrl(context, await changing(context, call, create, idOf))
   },
 
-  'service-account list': ({ service, db }: Context, options: Options) =>
-    service.access.serviceAccounts(db, required(options, 'partner')),
+  'service-account list': ({ service, db }, { partner }) => service.access.serviceAccounts(db, partner),
 
-  'service-account rotate': async (context: Context, options: Options) => {
-    const { partnerId, id } = idsOf(options)
-    const oldExpiresAt = readOverlap(options)
-    const rotation = { partnerId, id, oldExpiresAt, ...(await readPublicKey(options)) }
+  'service-account rotate': async (context, { partner: partnerId, id, ...options }, call) => {
+    const oldExpiresAt = overlapEnd(options['overlap-hours'])
+    const rotation = { partnerId, id, oldExpiresAt, ...(await keyOf(options)) }
     const rotate = (tx: Tx) => context.service.access.rotateServiceAccount(tx, rotation)
-    const issued = await changing(context, { command: 'service-account rotate', options }, rotate, idOf)
+    const issued = await changing(context, call, rotate, idOf)
     return { ...withBaseUrl(context, issued), replaces: id, oldExpiresAt }
   },
 
-  'service-account expire': async (context: Context, options: Options) => {
-    const { partnerId, id } = idsOf(options)
-    const expiresAt = readTime(options, 'at') ?? systemClock.now()
-    await changing(context, { command: 'service-account expire', options }, (tx) =>
-      context.service.access.expireServiceAccount(tx, partnerId, id, expiresAt),
-    )
+  'service-account expire': async (context, { partner, id, at: expiresAt = systemClock.now() }, call) => {
+    await changing(context, call, (tx) => context.service.access.expireServiceAccount(tx, partner, id, expiresAt))
     return { serviceAccountId: id, expiresAt }
   },
 
-  'service-account revoke': async (context: Context, options: Options) => {
-    const { partnerId, id } = idsOf(options)
-    await changing(context, { command: 'service-account revoke', options }, (tx) =>
-      context.service.access.revoke(tx, partnerId, id),
-    )
+  'service-account revoke': async (context, { partner, id }, call) => {
+    await changing(context, call, (tx) => context.service.access.revoke(tx, partner, id))
     return { revoked: id }
   },
 
-  impersonate: async (context: Context, options: Options) => {
-    const minutes = readInteger(options, 'minutes', { min: 1, max: 60, otherwise: 15 })
-    const [partnerId, staff] = [required(options, 'partner'), required(options, 'staff')]
-    const reason = required(options, 'note')
+  impersonate: async (context, { partner: partnerId, staff, minutes, note: reason }, call) => {
     const open = async (tx: Tx) => {
       const issued = await context.service.access.impersonate(tx, partnerId, staff, minutes)
       await context.service.tellOfImpersonation(tx, { partnerId, id: issued.serviceAccountId, staff, reason, minutes })
@@ -73,6 +71,6 @@ export const serviceAccountCommands = {
       const consoleUrl = `${consoleUrlOf(context.config)}/support?code=${code}`
       return { ...issued, consoleUrl, consoleUrlExpiresAt: codeExpiresAt }
     }
-    return withBaseUrl(context, await changing(context, { command: 'impersonate', options }, open, idOf))
+    return withBaseUrl(context, await changing(context, call, open, idOf))
   },
 }

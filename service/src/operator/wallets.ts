@@ -2,15 +2,12 @@
 import { ConfigError } from '../app/config.ts'
 import { travelRuleOf } from '../connectors/evm/index.ts'
 import { record } from './changes.ts'
-import type { Context } from './context.ts'
-import { type Options, required } from './options.ts'
+import type { CommandsOf } from './context.ts'
 
-export const walletCommands = {
+export const walletCommands: CommandsOf<'wallet-key create' | 'travel-rule show'> = {
   /** May be repeated: keys that exist stay. */
-  'wallet-key create': ({ service }: Context, options: Options) =>
-    service.chainKeys.create((tx) => record(service, tx, { command: 'wallet-key create', options })),
-  'travel-rule show': async ({ service, db }: Context, options: Options) => {
-    const hash = required(options, 'hash')
+  'wallet-key create': ({ service }, _options, call) => service.chainKeys.create((tx) => record(service, tx, call)),
+  'travel-rule show': async ({ service, db }, { hash }) => {
     const found = await travelRuleOf(db, service.sealer, hash)
     if (found === undefined) throw new ConfigError(`operator: no payment has the transaction ${hash}`)
     return found

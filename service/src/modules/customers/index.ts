@@ -22,7 +22,6 @@ export {
 export { type BalancesMax, exceedsBalance, hasLargestBalance, notVerified } from './gate-rules.ts'
 export { type IdentityRecord, mainKind, subjectFor } from './identity.ts'
 export type { IdentitiesOf } from './verification-states.ts'
-export { risks } from './reviews.ts'
 export type { Review } from './store-reviews.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords } from './kept-records.ts'

@@ -12,7 +12,6 @@ import * as store from './store-reviews.ts'
  */
 const reviewMonths = { low: 60, medium: 36, high: 12 } as const
 export type Risk = keyof typeof reviewMonths
-export const risks = ['low', 'medium', 'high'] as const satisfies readonly Risk[]
 
 export type Reviews = {
   /** Records a review of today, instead of the last one. `months`: until the next one. Refuses: not_found. */

@@ -1,0 +1,118 @@
+/** Pure: every command by its name, and what derives from the declarations: the options of each, who may run it, and its help. */
+import type { StaffRole } from '../modules/staff/index.ts'
+import {
+  type Declaration,
+  type Declared,
+  flag,
+  groups,
+  maybe,
+  note,
+  type Option,
+  staff,
+  tokenFile,
+  type Values,
+} from './declaration.ts'
+import { moneyDeclarations } from './declared-money.ts'
+import { peopleDeclarations } from './declared-people.ts'
+import { ruleDeclarations } from './declared-rules.ts'
+
+const all = { ...peopleDeclarations, ...moneyDeclarations, ...ruleDeclarations }
+export type CommandName = keyof typeof all
+export type OptionsOf<N extends CommandName> = Values<(typeof all)[N]['options']>
+export const commandNames = Object.keys(all) as readonly CommandName[]
+
+export const declarationOf = (command: CommandName): Declaration => all[command] as Declaration
+export const isCommand = (text: string): text is CommandName => Object.hasOwn(all, text)
+
+const ofPerson = { staff: maybe(staff), note: maybe(note), 'token-file': maybe(tokenFile) }
+const yes = { yes: flag('Do it without asking. A script needs it.') }
+
+/** The options that a command takes: its own first, then those of every command that a person runs. */
+export function optionsOf(command: CommandName): Declared {
+  const { options, by, cuts } = declarationOf(command)
+  const others = { ...(cuts && yes), ...(by && ofPerson) }
+  return { ...options, ...Object.fromEntries(Object.entries(others).filter(([name]) => !Object.hasOwn(options, name))) }
+}
+
+/** The roles that run a command which changes something. Undefined: it reads, and needs no person; or there is no such command. */
+export function rolesOf(command: string): readonly StaffRole[] | undefined {
+  const by = isCommand(command) ? declarationOf(command).by : undefined
+  return by && groups[by]
+}
+
+/** Reports whether a role may run a command that changes something. */
+export const mayRun = (command: string, role: StaffRole): boolean => rolesOf(command)?.includes(role) ?? false
+
+const wordOf = (name: string, { kind, value }: Option): string => (kind === 'flag' ? `--${name}` : `--${name} ${value}`)
+/** A person who has signed in leaves `--staff` out. */
+const isLeftOut = (name: string, { optional, otherwise }: Option): boolean =>
+  optional === true || otherwise !== undefined || name === 'staff'
+
+/** One line: the command with all its options. */
+export const synopsisOf = (command: CommandName): string =>
+  [
+    `operator ${command}`,
+    ...Object.entries(optionsOf(command)).map(([name, option]) =>
+      isLeftOut(name, option) ? `[${wordOf(name, option)}]` : wordOf(name, option),
+    ),
+  ].join(' ')
+
+const boundsOf = ({ min, max, otherwise }: Option): string =>
+  [
+    ...(max === undefined ? [] : [` From ${min} to ${max}.`]),
+    ...(otherwise === undefined || otherwise === false ? [] : [` Default: ${otherwise}.`]),
+  ].join('')
+export const textOf = (option: Option): string => `${option.text}${boundsOf(option)}`
+
+/** The roles of a command, and what it asks for. */
+export function rulesOf(command: CommandName): readonly string[] {
+  const { by, second, cuts, hidden, scheduled, secret, options } = declarationOf(command)
+  if (by === undefined) return ['It changes nothing for partners, and needs no sign-in.']
+  const log = hidden || !('partner' in options) ? 'the operator' : 'the partner'
+  return [
+    `Roles: ${groups[by].join(', ')}.`,
+    ...(second ? [`Another person approves it${second === 'on' ? ' where TWO_PERSONS is on' : ''}.`] : []),
+    ...(secret ? ['It prints a secret once.'] : []),
+    ...(cuts ? ['It takes access away: it says whose, and asks for yes at a terminal or for --yes.'] : []),
+    ...(scheduled ? ['A schedule may run it with a token.'] : []),
+    `The audit log of ${log} records it.`,
+  ]
+}
+
+export const examplesOf = (command: CommandName): readonly string[] =>
+  (declarationOf(command).examples ?? []).map((example) => `operator ${command} ${example}`)
+
+function helpOfOne(command: CommandName): string {
+  const words = Object.entries(optionsOf(command)).map(([name, option]) => [wordOf(name, option), option] as const)
+  const width = Math.min(Math.max(0, ...words.map(([word]) => word.length)), 32)
+  return [
+    synopsisOf(command),
+    `  ${declarationOf(command).summary}`,
+    ...(words.length === 0 ? [] : ['']),
+    ...words.map(([word, option]) => `  ${word.padEnd(width)}  ${textOf(option)}`),
+    '',
+    ...rulesOf(command).map((rule) => `  ${rule}`),
+    ...examplesOf(command).map((example) => `  Example: ${example}`),
+  ].join('\n')
+}
+
+const title =
+  'operator commands (operator COMMAND --help has the options of one; those that change something act for the person who has signed in, or in a sandbox without staff for --staff NAME):'
+
+/** The list of commands: all, or those of a group. */
+export function listOf(group = ''): string {
+  const own = commandNames.filter((command) => `${command} `.startsWith(`${group} `))
+  const listed = own.length > 0 ? own : commandNames
+  const width = Math.max(...listed.map((command) => command.length))
+  return [
+    title,
+    ...listed.map((command) => `  operator ${command.padEnd(width)}  ${declarationOf(command).summary}`),
+  ].join('\n')
+}
+
+/** The answer to `--help` or `-h`: one command, a group, or all commands. Undefined: not asked for. */
+export function helpOf(args: readonly string[]): string | undefined {
+  if (!args.includes('--help') && !args.includes('-h')) return undefined
+  const words = args.filter((arg) => !arg.startsWith('-')).join(' ')
+  return isCommand(words) ? helpOfOne(words) : listOf(words)
+}

@@ -1,0 +1,182 @@
+/** The declarations of commands for people and credentials: sign-in, staff, changes that wait, partners and their access. */
+import {
+  changes,
+  choice,
+  customer,
+  file,
+  flag,
+  id,
+  integer,
+  maybe,
+  name,
+  note,
+  or,
+  partner,
+  permissions,
+  reads,
+  scheduledCommands,
+  staff,
+  text,
+  time,
+  tokenFile,
+} from './declaration.ts'
+
+const change = { id: id('The change.') }
+const person = { id: id('The person, as `staff list` shows.') }
+const account = { partner, id: id('The service account.') }
+const role = choice('The role of the person.', 'support', 'compliance', 'finance', 'admin')
+const overlap = or(integer('Hours for which the old credential still works.', 0, 24 * 90), 24)
+const publicKey = maybe(file('A public RSA key of the partner, instead of a key that the service makes.', 'FILE.pem'))
+const ends = maybe(time('When they end. Default: at once.'))
+const at = (moment: string | undefined) => (moment === undefined ? 'at once' : `at ${moment}`)
+const overlapping = (hours = '24') => (hours === '0' ? 'at once' : `after ${hours} hours`)
+
+export const peopleDeclarations = {
+  'sign-in': reads('Sign in by a link to the desk, for the commands that follow.', { 'token-file': maybe(tokenFile) }),
+  'sign-out': reads('End the sign-in.', { 'token-file': maybe(tokenFile) }),
+  who: reads('Print who has signed in.', { 'token-file': maybe(tokenFile) }),
+  'change list': reads('List the changes that wait for a second person.', {}),
+  'change show': reads('Show one change.', change),
+  'change approve': changes('all', 'Approve the change of another person, and carry it out.', change),
+  'change reject': changes('all', 'Reject a change, or withdraw your own.', { ...change, note }),
+  'change run': changes('all', 'Carry out your own approved change, and print its secret.', change),
+  'staff invite': changes(
+    'admin',
+    'Invite a person. Prints a link that works once, for 24 hours.',
+    { email: text('The address of the person.', 'ADDRESS'), name: name('The full name of the person.'), role },
+    { second: 'on', secret: true },
+  ),
+  'staff list': reads('List the accounts of staff.', {}),
+  'staff role': changes('admin', 'Change the role of a person.', { ...person, role }, { second: 'on' }),
+  'staff remove': changes('admin', 'Remove the account of a person.', person, {
+    second: 'on',
+    cuts: (given) => `removes ${given.id}, whose sessions and tokens end at once`,
+  }),
+  'staff end-sessions': changes('admin', 'End the sessions and commands of a person, who signs in again.', person, {
+    cuts: (given) => `ends every session and token of ${given.id} at once`,
+  }),
+  'staff token create': changes('admin', 'Write a token for the commands of a schedule to a file.', {
+    commands: scheduledCommands('The commands that it may run.'),
+    to: file('The file to write.'),
+    days: or(integer('Days for which it works.', 1, 366), 90),
+  }),
+  'staff token list': reads('List the tokens that work now, of all persons.', {}),
+  'staff token end': changes(
+    'admin',
+    'End a token.',
+    { id: id('The token.') },
+    { cuts: (given) => `ends the token ${given.id} at once: the schedules that use it fail` },
+  ),
+  'partner create': changes('admin', 'Create a partner.', { name: text('The name of the partner.', 'NAME') }),
+  'partner list': reads('List the partners.', {}),
+  'partner rotate': changes(
+    'admin',
+    'Replace every valid service account of a partner.',
+    { partner, 'overlap-hours': overlap },
+    {
+      second: 'on',
+      secret: true,
+      cuts: (given) =>
+        `replaces every service account of ${given.partner}: the present credentials are refused with 401 ${overlapping(given['overlap-hours'])}`,
+    },
+  ),
+  'partner expire': changes(
+    'admin',
+    'End every credential of a partner.',
+    { partner, at: ends },
+    {
+      cuts: (given) =>
+        `ends every credential of ${given.partner} ${at(given.at)}: its requests are then refused with 401`,
+      examples: ['--partner ID --at 2027-01-01T00:00:00Z'],
+    },
+  ),
+  'partner export': changes(
+    'admin',
+    'Write all rows of a partner to a file, for another cell.',
+    {
+      partner,
+      to: file('The file to write.'),
+      'key-file': file('A file with 32 bytes in Base64, which seal the secrets in the file.'),
+      remove: flag('Remove the partner from this cell.'),
+    },
+    {
+      cuts: (given) =>
+        given.remove === undefined
+          ? undefined
+          : `closes ${given.partner} and removes it from this cell: its requests are refused until the file is imported elsewhere`,
+    },
+  ),
+  'partner import': changes('admin', 'Import the file of a partner from another cell.', {
+    from: file('The file of `partner export`.'),
+    'key-file': file('The file with the key of the export.'),
+    copy: flag('Import a copy of a partner that stays in its cell, for tests.'),
+  }),
+  'service-account create': changes(
+    'admin',
+    'Create a service account. Prints its credential once.',
+    {
+      ...{ partner, name: text('The name of the service account.', 'NAME') },
+      ...{ permissions: permissions('What it may do.'), 'public-key': publicKey },
+    },
+    { second: 'on', secret: true },
+  ),
+  'service-account list': reads('List the service accounts of a partner.', { partner }),
+  'service-account rotate': changes(
+    'admin',
+    'Replace a service account.',
+    { ...account, 'overlap-hours': overlap, 'public-key': publicKey },
+    {
+      second: 'on',
+      secret: true,
+      cuts: (given) =>
+        `replaces the service account ${given.id} of ${given.partner}: the present credential is refused with 401 ${overlapping(given['overlap-hours'])}`,
+    },
+  ),
+  'service-account expire': changes(
+    'admin',
+    'End a service account at a time.',
+    { ...account, at: ends },
+    {
+      cuts: (given) =>
+        `ends the service account ${given.id} of ${given.partner} ${at(given.at)}: its requests are then refused with 401`,
+    },
+  ),
+  'service-account revoke': changes('admin', 'End a service account for ever, at once.', account, {
+    cuts: (given) =>
+      `revokes the service account ${given.id} of ${given.partner} at once: its requests are refused with 401`,
+  }),
+  impersonate: changes(
+    'all',
+    'Open a session that reads as a partner. Its Admins are told.',
+    { partner, note, staff, minutes: or(integer('Minutes for which it works.', 1, 60), 15) },
+    { second: 'on', secret: true },
+  ),
+  'member recover': changes(
+    'support',
+    'Begin the recovery of an Admin who is locked out. The link is mailed after 24 hours.',
+    {
+      partner,
+      email: text('The address of the Admin.', 'ADDRESS'),
+      'identified-by': text('How you made sure who asks.'),
+      note,
+      staff,
+    },
+    { second: 'always' },
+  ),
+  'member recovery cancel': changes('all', 'Cancel a recovery before its link is used.', {
+    ...{ partner, id: id('The recovery.'), note, staff },
+  }),
+  'member recovery list': reads('List the recoveries of a partner.', { partner }),
+  'review set': changes(
+    'compliance',
+    'Record the review of a customer of today, and its class of risk.',
+    {
+      ...{ partner, customer, risk: choice('The class of risk.', 'low', 'medium', 'high'), staff },
+      months: maybe(integer('Months until the next review. Default: 12 (high), 36 (medium), 60 (low).', 1, 120)),
+    },
+    { hidden: true },
+  ),
+  'review list': reads('List the reviews of the customers of a partner.', { partner }),
+  'review overdue': reads('List the customers whose review is overdue.', { partner: maybe(partner) }),
+  'review missing': reads('List the customers that were never reviewed.', { partner }),
+}

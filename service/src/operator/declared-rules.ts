@@ -1,0 +1,231 @@
+/** The declarations of commands for the rules of payouts and partners, screening, monitoring, directories, keys and backups. */
+import {
+  balances,
+  capabilities,
+  changes,
+  choice,
+  choices,
+  countries,
+  currency,
+  customer,
+  day,
+  file,
+  flag,
+  id,
+  integer,
+  maybe,
+  money,
+  name,
+  note,
+  or,
+  partner,
+  positive,
+  reads,
+  staff,
+  text,
+  time,
+} from './declaration.ts'
+
+const ruleOf = { partner, id: id('The rule, as the list shows it.') }
+const state = choice('The state of the verification of a customer.', 'Complete', 'Incomplete', 'Invalid')
+const balanceOf = { partner, currency }
+const countryRules = {
+  countries: countries('The countries, by their codes of two letters.'),
+  for: choices('What the rule is for.', 'payouts', 'deposits', 'customers'),
+  staff,
+}
+const list = name('The name of a list of politically exposed persons.')
+const rule = { id: id('The rule of monitoring.') }
+const version = maybe(integer('The version that you have read.', 1, 999_999_999))
+const days = { from: day('The first day.'), until: day('The last day.') }
+const hit = { partner, id: id('The hit.') }
+
+export const ruleDeclarations = {
+  'limit set': changes(
+    'finance',
+    'Set a limit of payouts, or the amount of one that exists.',
+    {
+      ...{ partner, scope: choice('Whose payouts it limits.', 'partner', 'customer', 'beneficiary') },
+      ...{ period: choice('The period.', 'payment', 'day', 'month'), currency, amount: positive('The most.') },
+      customer: maybe({ ...customer, text: 'Only this customer, with --scope customer.' }),
+      state: maybe({ ...state, text: 'Only customers in this state of verification, with --scope customer.' }),
+      beneficiary: maybe(text('Only this beneficiary, with --scope beneficiary.', 'ID')),
+    },
+    {
+      second: 'on',
+      examples: [
+        '--partner ID --scope partner --period month --currency EUR --amount 250000.00',
+        '--partner ID --scope customer --customer ID --period payment --currency EUR --amount 500.00',
+      ],
+    },
+  ),
+  'limit list': reads('List the limits of a partner.', { partner }),
+  'limit remove': changes('finance', 'Remove a limit.', ruleOf, { second: 'on' }),
+  'fee set': changes(
+    'finance',
+    'Set a fee of the payouts of a partner, from a time on.',
+    {
+      ...balanceOf,
+      rail: or(choice('The rail of the payouts.', 'any', 'Sepa', 'Swift', 'Wallet'), 'any'),
+      fixed: maybe(money('The fixed part.', '0.20')),
+      'basis-points': or(integer('The part by the amount, in hundredths of a percent.', 0, 10_000), 0),
+      min: maybe(money('The least.')),
+      max: maybe(money('The most.', '20.00')),
+      from: maybe(time('When it begins. Default: now.')),
+    },
+    { second: 'on', examples: ['--partner ID --currency USD --rail Swift --fixed 15.00 --from 2027-01-01T00:00:00Z'] },
+  ),
+  'fee list': reads('List the fees of a partner.', { partner }),
+  'fee remove': changes('finance', 'Remove a fee.', ruleOf, { second: 'on' }),
+  'approval set': changes(
+    'finance',
+    'Make payouts wait for a second person of the partner.',
+    {
+      ...balanceOf,
+      above: maybe(money('Payouts above this amount.', '10000.00')),
+      'above-day': maybe(money('What leaves above this sum in a day.', '50000.00')),
+      'above-bulk': maybe(money('Bulk payouts above this sum.', '50000.00')),
+      'beneficiary-hours': maybe(integer('Payouts to a beneficiary that is younger than these hours.', 1, 24 * 365)),
+      'per-person': maybe(positive('The most that a person approves in a day.', '50000.00')),
+      'expires-hours': or(integer('Hours until a payout without an approval is cancelled.', 1, 24 * 30), 72),
+      passkey: flag('A person approves with a passkey.'),
+      'payee-mismatch': flag('Payouts to a payee whose name does not match.'),
+    },
+    { second: 'on' },
+  ),
+  'approval list': reads('List the rules of approval of a partner.', { partner }),
+  'approval remove': changes('finance', 'Remove a rule of approval.', ruleOf, { second: 'on' }),
+  'cooling-off set': changes(
+    'finance',
+    'Set the hours during which a new beneficiary is not paid.',
+    { ...balanceOf, hours: or(integer('The hours.', 1, 24 * 365), 24) },
+    { second: 'on' },
+  ),
+  'cooling-off list': reads('List the cooling-offs of a partner.', { partner }),
+  'cooling-off remove': changes('finance', 'Remove a cooling-off.', ruleOf, { second: 'on' }),
+  'gate set': changes(
+    'compliance',
+    'Set what the customers of a partner may do in a state of their verification.',
+    {
+      ...{ partner, state, allow: capabilities('What they may do.') },
+      'hold-up-to': maybe(balances('The largest balance of a customer, by currency.')),
+    },
+    {
+      second: 'on',
+      cuts: ({ allow = '', ...given }) =>
+        ['OpenAccount', 'Receive', 'Pay'].every((each) => allow.split(',').includes(each))
+          ? undefined
+          : `lets the ${given.state} customers of ${given.partner} do only this, from now on: ${allow}`,
+      examples: ['--partner ID --state Incomplete --allow OpenAccount,Receive,Pay --hold-up-to EUR=150.00'],
+    },
+  ),
+  'gate list': reads('List the gates of a partner.', { partner }),
+  'gate remove': changes(
+    'compliance',
+    'Give a state the default of the installation again.',
+    { partner, state },
+    {
+      second: 'on',
+      cuts: (given) =>
+        `lets the ${given.state} customers of ${given.partner} do only what KYC_GATES allows, from now on`,
+    },
+  ),
+  'segregation list': reads('List whose money pays, by currency.', { partner }),
+  'segregation plan': reads('Say what prevents a balance from being segregated.', balanceOf),
+  'segregation cover': changes(
+    'finance',
+    'Move own money of a partner to the customers that paid out more than they paid in.',
+    balanceOf,
+    { second: 'on' },
+  ),
+  'segregation set': changes(
+    'finance',
+    'Change whose money pays: that of each customer, or all of it.',
+    { ...balanceOf, mode: choice('The mode of the balance.', 'segregated', 'pooled') },
+    { second: 'on' },
+  ),
+  'screening load': changes(
+    'compliance',
+    'Load a list of sanctions, or of politically exposed persons.',
+    {
+      from: file('The list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML; with --name targets.simple.csv.'),
+      name: maybe(list),
+      staff,
+    },
+    { scheduled: true },
+  ),
+  'screening remove': changes(
+    'compliance',
+    'Empty a list of politically exposed persons.',
+    { name: list, staff },
+    { second: 'on' },
+  ),
+  'screening country set': changes(
+    'compliance',
+    'Set the rules of countries.',
+    { ...countryRules, action: choice('What is done.', 'refuse', 'review') },
+    { second: 'on' },
+  ),
+  'screening country list': reads('List the rules of countries.', {}),
+  'screening country remove': changes('compliance', 'Remove rules of countries.', countryRules, { second: 'on' }),
+  'screening status': reads('Show the lists, and what is not screened yet.', {}),
+  'screening rescreen': reads('Screen everything that is due, and print what has changed.', {}),
+  'screening hits': reads('List the open hits, oldest first.', {}),
+  'screening show': reads('Show a hit, with its words and decisions.', hit),
+  'screening decide': changes(
+    'compliance',
+    'Decide a hit.',
+    { ...hit, outcome: choice('The decision.', 'clear', 'confirm'), note, staff },
+    { hidden: true },
+  ),
+  'monitoring rule set': changes('compliance', 'Keep a new rule of monitoring, or the next version of one.', {
+    from: maybe(file('A file with the rule. Or --rule.', 'FILE.json')),
+    rule: maybe(text('The rule. Or --from.', 'JSON')),
+    ...{ id: maybe(id('The rule of which it is a version.')), version, staff },
+  }),
+  'monitoring rule list': reads('List the rules of monitoring, with their backtests.', {}),
+  'monitoring rule backtest': changes(
+    'compliance',
+    'Run the last version of a rule over past days. Opens no alert.',
+    { ...rule, ...days, staff },
+    { scheduled: true },
+  ),
+  'monitoring backtest start': changes('compliance', 'Ask a worker for a backtest.', {
+    ...{ ...rule, ...days, version, staff },
+  }),
+  'monitoring rule on': changes('compliance', 'Propose to turn a rule on, or approve that.', {
+    ...{ ...rule, version, staff },
+  }),
+  'monitoring rule off': changes('compliance', 'Propose to turn a rule off, or approve that.', {
+    ...{ ...rule, version, staff },
+  }),
+  'monitoring alert list': reads('List the alerts of a partner.', { partner }),
+  'monitoring alert export': changes(
+    'compliance',
+    'Write the transactions of the alerts of a partner to a file.',
+    { partner, to: file('The file to write.', 'FILE.csv') },
+    { scheduled: true, hidden: true },
+  ),
+  'bic load': changes(
+    'finance',
+    'Load the directory of BICs.',
+    { from: file('A CSV file with the header country,bank code,BIC,name.'), staff },
+    { scheduled: true },
+  ),
+  'bic show': reads('Show the directory of BICs.', {}),
+  'sort-codes load': changes(
+    'finance',
+    'Load the tables of the modulus check.',
+    { from: file('The file VALACDOS.'), substitutes: maybe(file('The file SCSUBTAB.')), staff },
+    { scheduled: true },
+  ),
+  'sort-codes show': reads('Show the tables of the modulus check.', {}),
+  'audit verify': reads('Compare the audit logs with their chains and signed heads.', { partner: maybe(partner) }),
+  'key list': reads('List the master keys, with what each seals.', {}),
+  'key reseal': changes('admin', 'Seal every secret under the first master key.', {}),
+  'backup create': reads('Back up the embedded database.', {}),
+  'backup restore': reads('Restore the embedded database from a backup.', {
+    from: file('The folder of the backups.', 'FOLDER'),
+    until: maybe(time('The time. Default: the last one.')),
+  }),
+}

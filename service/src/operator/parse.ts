@@ -1,0 +1,273 @@
+/** Reads the arguments of a command by its declaration. Throws a ConfigError of one line that names the option, its value and the cure. */
+import { capabilities, type Permission, permissions } from '@partner-payments/wire'
+import { ConfigError } from '../app/config.ts'
+import { type Currency, currencies, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
+import { isIban } from '../rails/index.ts'
+import type { Kinds, Option, Typed } from './declaration.ts'
+import {
+  type CommandName,
+  commandNames,
+  declarationOf,
+  isCommand,
+  listOf,
+  type OptionsOf,
+  optionsOf,
+} from './declarations.ts'
+
+export type Parsed = { readonly command: CommandName; readonly typed: Typed }
+
+const refuse = (text: string) => new ConfigError(`operator: ${text}`)
+
+/** Throws for an unknown command, and for whatever it does not take. */
+export function parseCommand(args: readonly string[]): Parsed {
+  const [command, rest] = commandIn(args)
+  const taken = optionsOf(command)
+  const typed: Record<string, string | true> = {}
+  for (let at = 0; at < rest.length; at += 1) {
+    const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(rest[at] ?? '') ?? []
+    if (name === '') throw refuse(`${command} takes no argument "${rest[at]}": ${takes(command)}`)
+    const option = Object.hasOwn(taken, name) ? taken[name] : undefined
+    if (option === undefined) throw notTaken(command, name, typed)
+    if (Object.hasOwn(typed, name)) throw refuse(`--${name} is given twice: give it once`)
+    if (option.kind === 'flag') {
+      if (inline !== undefined) throw refuse(`--${name} takes no value: leave out "=${inline}"`)
+      typed[name] = true
+      continue
+    }
+    const value = inline ?? rest[at + 1]
+    if (inline === undefined) at += 1
+    if (value === undefined || (inline === undefined && value.startsWith('--')))
+      throw refuse(`--${name} needs a value: --${name} ${option.value}`)
+    if (value.trim() === '') throw refuse(`--${name} is empty: leave it out, or give it a value`)
+    typed[name] = value
+  }
+  return { command, typed }
+}
+
+/** The longest command that the words begin with, and what follows it. */
+function commandIn(args: readonly string[]): readonly [CommandName, readonly string[]] {
+  const first = args.findIndex((arg) => arg.startsWith('-'))
+  const words = first === -1 ? args : args.slice(0, first)
+  for (let count = words.length; count > 0; count -= 1) {
+    const command = words.slice(0, count).join(' ')
+    if (!isCommand(command)) continue
+    const meant = count < words.length ? nearest(words.join(' '), commandNames) : undefined
+    if (meant !== undefined && meant !== command) break
+    return [command, args.slice(count)]
+  }
+  const typed = words.join(' ')
+  const meant = nearest(typed, commandNames)
+  throw meant === undefined ? new ConfigError(listOf()) : refuse(`no command ${typed}; did you mean ${meant}?`)
+}
+
+function takes(command: CommandName): string {
+  const names = Object.keys(optionsOf(command))
+  return names.length === 0 ? 'it takes no options' : `it takes ${names.map((name) => `--${name}`).join(', ')}`
+}
+
+/** Kinds of which a person takes one for another. */
+const senses: Partial<Record<keyof Kinds, string>> = {
+  ...{ time: 'time', moment: 'time', day: 'time', amount: 'money', positive: 'money', file: 'file', id: 'id' },
+}
+
+/** The sense of an option by its name, in any command that has it. */
+const senseOf: ReadonlyMap<string, string> = new Map(
+  commandNames.flatMap((command) =>
+    Object.entries(declarationOf(command).options).flatMap(([name, { kind }]) => {
+      const sense = senses[kind]
+      return sense === undefined ? [] : [[name, sense] as const]
+    }),
+  ),
+)
+
+/** Names the option that was meant: the one that is spelled alike, or one of the same sense that is not given. */
+function notTaken(command: CommandName, name: string, typed: Typed): ConfigError {
+  const sense = senseOf.get(name)
+  const alike = Object.entries(declarationOf(command).options).find(
+    ([own, { kind }]) => sense !== undefined && senses[kind] === sense && !Object.hasOwn(typed, own),
+  )
+  const meant = nearest(name, Object.keys(optionsOf(command))) ?? alike?.[0]
+  return refuse(
+    `--${name} is not an option of ${command}; ${meant === undefined ? takes(command) : `did you mean --${meant}?`}`,
+  )
+}
+
+type Reader<T> = (text: string, mistake: (cure: string) => ConfigError, option: Option, typed: Typed) => T
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
+const dayForm = /^\d{4}-\d\d-\d\d$/
+/** Larger than every sum of a currency. */
+const wholeDigitsMax = 12
+
+const readTime: Reader<Date> = (text, mistake) => {
+  const read = new Date(text)
+  if (!timeForm.test(text) || Number.isNaN(read.getTime()) || !isDay(text.slice(0, 10)))
+    throw mistake('must be a time such as 2026-03-01T12:00:00Z')
+  return read
+}
+
+/** Refuses the 30th of February, which `Date` reads as a day of March. */
+const isDay = (text: string): boolean => {
+  const read = new Date(`${text}T00:00:00Z`)
+  return dayForm.test(text) && !Number.isNaN(read.getTime()) && read.toISOString().startsWith(text)
+}
+
+const readCurrency: Reader<Currency> = (text, mistake) => {
+  if (!isCurrency(text)) throw mistake(`must be one of ${Object.keys(currencies).join(', ')}`)
+  return text
+}
+
+/** An amount in major units, exactly, of the currency that is given with it. */
+const readAmount: Reader<Minor> = (text, mistake, _option, { currency: code }) => {
+  if (code === undefined) throw refuse('--currency is required')
+  const given = readCurrency(
+    String(code),
+    (cure) => refuse(`--currency ${cure} (it is "${String(code)}")`),
+    {} as Option,
+    {},
+  )
+  return minorOf(text, given, mistake)
+}
+
+function minorOf(text: string, currency: Currency, mistake: (cure: string) => ConfigError): Minor {
+  const { digits } = currencies[currency]
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(text)
+  const [, whole = '', fraction = ''] = match ?? []
+  if (match === null || whole.length > wholeDigitsMax || fraction.length > digits)
+    throw mistake(`must be an amount such as 1000.00, with at most ${digits} decimal digits`)
+  return BigInt(`${whole}${fraction.padEnd(digits, '0')}`)
+}
+
+const listed = (text: string): readonly string[] => text.split(',').map((part) => part.trim())
+
+/** A list of some of these words. */
+const readList = <T extends string>(
+  text: string,
+  known: readonly T[],
+  mistake: (cure: string) => ConfigError,
+  also = '',
+): readonly T[] =>
+  listed(text).map((part) => {
+    const found = known.find((each) => each === part)
+    if (found === undefined) throw mistake(`must be a list of ${known.join(',')}${also}: ${part} is none of them`)
+    return found
+  })
+
+const scheduled: readonly CommandName[] = commandNames.filter((command) => declarationOf(command).scheduled)
+
+const readers: { readonly [K in keyof Kinds]: Reader<Kinds[K]> } = {
+  text: (text) => text,
+  name: (text) => tidyName(text),
+  file: (text) => text,
+  id: (text, mistake) => {
+    if (!uuid.test(text)) throw mistake('must be a UUID')
+    // Secrets are sealed for the id of a partner as the database returns it.
+    return text.toLowerCase()
+  },
+  time: readTime,
+  moment: (text, mistake, option, typed) =>
+    isDay(text) ? new Date(`${text}T23:59:59.999Z`) : readTime(text, mistake, option, typed),
+  day: (text, mistake) => {
+    if (!isDay(text)) throw mistake('must be a day in UTC such as 2026-03-01')
+    return text
+  },
+  integer: (text, mistake, { min = 0, max = Number.MAX_SAFE_INTEGER }) => {
+    const value = Number(text)
+    if (!/^-?\d+$/.test(text) || value < min || value > max) throw mistake(`must be from ${min} to ${max}`)
+    return value
+  },
+  currency: readCurrency,
+  amount: readAmount,
+  positive: (text, mistake, option, typed) => {
+    const amount = readAmount(text, mistake, option, typed)
+    if (amount === 0n) throw mistake('must be greater than zero')
+    return amount
+  },
+  iban: (text, mistake) => {
+    const tidy = text.replaceAll(' ', '').toUpperCase()
+    if (!isIban(tidy)) throw mistake('must be an IBAN')
+    return tidy
+  },
+  countries: (text, mistake) => {
+    const codes = [...new Set(listed(text).map((code) => code.toUpperCase()))]
+    const wrong = codes.find((code) => !/^[A-Z]{2}$/.test(code))
+    if (wrong !== undefined) throw mistake(`must be codes of countries such as IR,KP: "${wrong}" is none`)
+    return codes
+  },
+  permissions: (text, mistake): readonly Permission[] =>
+    text === 'all' ? permissions : readList(text, permissions, mistake, ', or all'),
+  capabilities: (text, mistake) => (text === 'none' ? [] : readList(text, capabilities, mistake, ', or none')),
+  balances: (text, mistake) => {
+    const maxima: Partial<Record<Currency, Minor>> = {}
+    for (const part of listed(text)) {
+      const [code = '', amount] = part.split('=')
+      if (!isCurrency(code) || amount === undefined || code in maxima)
+        throw mistake(`must be amounts such as EUR=150.00,USD=150.00: ${part} is none`)
+      maxima[code] = minorOf(amount, code, mistake)
+    }
+    return maxima
+  },
+  commands: (text, mistake) => readList(text, scheduled, mistake),
+  flag: (text) => text === 'true' || text === 'yes',
+  choice: (text, mistake, { choices = [] }) => {
+    if (!choices.includes(text)) throw mistake(`must be ${choices.join(' or ')}`)
+    return text
+  },
+  choices: (text, mistake, { choices = [] }) => readList(text, choices, mistake),
+}
+
+/** Long values, such as a rule, are not repeated. */
+const shownMax = 60
+const shown = (text: string): string => (text.length > shownMax ? `${text.slice(0, shownMax)}...` : text)
+
+/** Reads what was typed for a command, here, at the desk or for a change that waits. */
+export function readOptions<N extends CommandName>(command: N, typed: Typed): OptionsOf<N> {
+  const taken = optionsOf(command)
+  for (const name of Object.keys(typed)) if (!Object.hasOwn(taken, name)) throw notTaken(command, name, typed)
+  const read = Object.entries(declarationOf(command).options).flatMap(
+    ([name, option]): readonly (readonly [string, unknown])[] => {
+      const given = typed[name]
+      if (given === undefined) {
+        if (option.otherwise !== undefined) return [[name, option.otherwise]]
+        if (option.optional) return []
+        throw refuse(`--${name} is required`)
+      }
+      const text = String(given)
+      const mistake = (cure: string) => refuse(`--${name} ${cure} (it is "${shown(text)}")`)
+      return [[name, readers[option.kind](text, mistake, option, typed)]]
+    },
+  )
+  // The declaration of the command says the kinds, by which the readers are chosen.
+  return Object.fromEntries(read) as OptionsOf<N>
+}
+
+/** Two letters: a longer name may have two slips; two slips in a short one would make another name. */
+const slipsMax = 2
+
+/** The name with the fewest slips, at most two and fewer than half of its letters. Undefined: none is close enough. */
+function nearest(typed: string, names: readonly string[]): string | undefined {
+  const [best] = names
+    .map((name) => ({ name, slips: slipsBetween(typed, name) }))
+    .filter(({ name, slips }) => slips <= slipsMax && slips * 2 < name.length)
+    .toSorted((a, b) => a.slips - b.slips)
+  return best?.name
+}
+
+/** The distance of Damerau and Levenshtein: letters that are added, left out, changed, or swapped with the next one. */
+function slipsBetween(typed: string, name: string): number {
+  let before: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: name.length + 1 }, (_value, index) => index)
+  for (let at = 1; at <= typed.length; at += 1) {
+    const next = [at]
+    for (let to = 1; to <= name.length; to += 1) {
+      const changed = (row[to - 1] ?? 0) + (typed[at - 1] === name[to - 1] ? 0 : 1)
+      const isSwapped = at > 1 && to > 1 && typed[at - 1] === name[to - 2] && typed[at - 2] === name[to - 1]
+      const swapped = isSwapped ? (before[to - 2] ?? 0) + 1 : changed
+      next.push(Math.min((row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1, changed, swapped))
+    }
+    before = row
+    row = next
+  }
+  return row[name.length] ?? 0
+}

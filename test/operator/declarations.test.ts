@@ -1,0 +1,354 @@
+/** Every command takes the options of its declaration and no other, and whatever names a command or an option elsewhere agrees with it. */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { accounts, verificationStates } from '@partner-payments/wire'
+import { ConfigError } from '../../service/src/app/config.ts'
+import { caseActions } from '../../service/src/cases/index.ts'
+import { paymentEnds, recallReasons } from '../../service/src/connectors/iso20022/index.ts'
+import { currencies, newId } from '../../service/src/kernel/index.ts'
+import { feeRails, limitPeriods, limitScopes } from '../../service/src/modules/payout-controls/index.ts'
+import { staffRoles } from '../../service/src/modules/staff/index.ts'
+import type { Kinds, Option } from '../../service/src/operator/declaration.ts'
+import {
+  type CommandName,
+  commandNames,
+  declarationOf,
+  examplesOf,
+  helpOf,
+  isCommand,
+  optionsOf,
+  rolesOf,
+} from '../../service/src/operator/declarations.ts'
+import { parseCommand, readOptions } from '../../service/src/operator/parse.ts'
+import { sections } from '../../service/src/pages/desk/partner-sections.ts'
+import { countryActions, countrySides, outcomes } from '../../service/src/screening/index.ts'
+import { runOperator } from '../support/operator.ts'
+
+const right: Readonly<Record<keyof Kinds, string>> = {
+  ...{ text: 'x', name: 'Ada Lovelace', file: 'x.csv', flag: '', choice: '', choices: '', id: newId() },
+  ...{ time: '2026-03-01T12:00:00Z', moment: '2026-03-01', day: '2026-03-01', integer: '1', currency: 'EUR' },
+  ...{ amount: '0.50', positive: '1000.00', iban: 'DE89 3704 0044 0532 0130 00', countries: 'IR,KP' },
+  ...{ permissions: 'all', capabilities: 'Pay', balances: 'EUR=150.00', commands: 'bic load' },
+}
+const wrong: Readonly<Partial<Record<keyof Kinds, readonly string[]>>> = {
+  id: ['x', '1'],
+  time: ['tomorrow', '2026-03-01', '2026-02-30T00:00:00Z', '2027-01-01T00:00:00'],
+  moment: ['2026-02-30', 'now'],
+  day: ['2026-02-29', '1 March', '2026-3-1'],
+  integer: ['1.5', '-1', '1e1', '0x1', '99999999999', 'many'],
+  currency: ['XXX', 'eur'],
+  amount: ['1,00', '-1', '1.234', '1e3', '1234567890123'],
+  positive: ['0.00', '-1', 'much'],
+  iban: ['DE00', 'DE89370400440532013001'],
+  countries: ['Iran', 'IR,'],
+  permissions: ['pay', 'payouts:read,'],
+  capabilities: ['Fly', 'none,Pay'],
+  balances: ['EUR', 'EUR=1.234', 'EUR=1,EUR=2'],
+  commands: ['partner expire', 'bic load,'],
+  choice: ['x', ''],
+  choices: ['x', 'payouts,x'],
+}
+const valueOf = ({ kind, choices }: Option): string => choices?.[0] ?? right[kind]
+const wordsOf = (name: string, option: Option) =>
+  option.kind === 'flag' ? [`--${name}`] : [`--${name}`, valueOf(option)]
+/** A call with what the command needs. */
+const needed = (command: CommandName): readonly string[] => [
+  ...command.split(' '),
+  ...Object.entries(declarationOf(command).options).flatMap(([name, option]) =>
+    option.optional || option.otherwise !== undefined ? [] : wordsOf(name, option),
+  ),
+]
+function read(args: readonly string[]): object {
+  const { command, typed } = parseCommand(args)
+  return readOptions(command, typed)
+}
+function refusalOf(args: readonly string[]): string {
+  try {
+    read(args)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    return error.message
+  }
+  return assert.fail(`${args.join(' ')} is not refused`)
+}
+
+suite('the options of every command', () => {
+  test('each option that it does not take is refused, and one that it takes is named', () => {
+    const known = new Map(commandNames.flatMap((command) => Object.entries(optionsOf(command))))
+    let count = 0
+    for (const command of commandNames) {
+      const taken = optionsOf(command)
+      for (const [name, option] of known) {
+        if (Object.hasOwn(taken, name)) continue
+        for (const words of [wordsOf(name, option), [`--${name}=x`]]) {
+          const line = refusalOf([...needed(command), ...words])
+          const said = new RegExp(
+            `^operator: --${name} is not an option of ${command}; (?:did you mean --(?<meant>.+)\\?|it takes .+)$`,
+          )
+          const meant = said.exec(line)?.groups?.['meant']
+          assert.match(line, said)
+          assert.ok(meant === undefined || Object.hasOwn(taken, meant), line)
+          count += 1
+        }
+      }
+    }
+    assert.ok(commandNames.length >= 98 && count > 10_000, `${count} calls`)
+  })
+
+  test('each option that it takes is read; given twice, empty or without its value it is refused', () => {
+    for (const command of commandNames) {
+      assert.doesNotThrow(() => read(needed(command)), command)
+      for (const [name, option] of Object.entries(optionsOf(command))) {
+        const call = needed(command)
+        const given = call.includes(`--${name}`)
+        const [flag = '', value = ''] = wordsOf(name, option)
+        const before = given ? call.slice(0, call.indexOf(flag)) : call
+        // An amount is of the currency that is given with it.
+        const money = command === 'payment find' && name === 'amount' ? ['--currency', 'EUR'] : []
+        if (!given) assert.doesNotThrow(() => read([...call, ...wordsOf(name, option), ...money]), `${command} ${flag}`)
+        assert.match(
+          refusalOf([...call, ...wordsOf(name, option), ...wordsOf(name, option)]),
+          new RegExp(`${flag} is given twice`),
+        )
+        if (option.kind === 'flag') {
+          assert.match(refusalOf([...before, `${flag}=no`]), new RegExp(`${flag} takes no value: leave out "=no"$`))
+          continue
+        }
+        assert.ok(value !== '')
+        assert.match(refusalOf([...before, flag]), new RegExp(`^operator: ${flag} needs a value: ${flag} `))
+        assert.match(refusalOf([...before, flag, '--x']), new RegExp(`^operator: ${flag} needs a value: ${flag} `))
+        for (const empty of [[`${flag}=`], [flag, ''], [flag, ' ']])
+          assert.match(refusalOf([...before, ...empty]), new RegExp(`^operator: ${flag} is empty`))
+        if (given)
+          assert.equal(refusalOf([...before, ...call.slice(call.indexOf(flag) + 2)]), `operator: ${flag} is required`)
+      }
+    }
+  })
+
+  test('both forms of an option are read alike, and its default is the value that is left out', () => {
+    const partner = right.id
+    assert.deepEqual(
+      read([
+        'fee',
+        'set',
+        `--partner=${partner.toUpperCase()}`,
+        '--currency=USDC',
+        '--fixed=0.000001',
+        '--from',
+        right.time,
+      ]),
+      {
+        ...{ partner, currency: 'USDC', rail: 'any', fixed: 1n, 'basis-points': 0, from: new Date(right.time) },
+      },
+    )
+    assert.deepEqual(
+      read([
+        'screening',
+        'country',
+        'remove',
+        '--countries',
+        'ir, KP,IR',
+        '--for=deposits,payouts',
+        '--staff',
+        'Ada  L',
+      ]),
+      {
+        ...{ countries: ['IR', 'KP'], for: ['deposits', 'payouts'], staff: 'Ada L' },
+      },
+    )
+    assert.deepEqual(read(['reconcile', '--at', '2026-03-01']), {
+      at: new Date('2026-03-01T23:59:59.999Z'),
+      format: 'json',
+    })
+    assert.deepEqual(read(['partner', 'create', '--name=a=b']), { name: 'a=b' })
+  })
+
+  test('a wrong value is refused with the option, the value and the cure', () => {
+    let count = 0
+    for (const command of commandNames)
+      for (const [name, option] of Object.entries(declarationOf(command).options)) {
+        const call = needed(command)
+        const at = call.indexOf(`--${name}`)
+        const others = at === -1 ? call : call.toSpliced(at, 2)
+        const money = command === 'payment find' && name === 'amount' ? ['--currency', 'EUR'] : []
+        for (const value of wrong[option.kind]?.filter((each) => each !== '') ?? []) {
+          const line = refusalOf([...others, ...money, `--${name}=${value}`])
+          assert.match(line, new RegExp(`^operator: --${name} must be .+ \\(it is "`), line)
+          assert.ok(line.endsWith(`(it is "${value}")`), line)
+          count += 1
+        }
+        if (option.max !== undefined)
+          for (const value of [(option.min ?? 0) - 1, option.max + 1])
+            assert.match(
+              refusalOf([...others, `--${name}=${value}`]),
+              new RegExp(`--${name} must be from ${option.min} to ${option.max} `),
+            )
+      }
+    assert.ok(count > 300, `${count} values`)
+  })
+
+  test('words that are no option are refused, and a mistyped command or option is told what was meant', () => {
+    const refusals: readonly (readonly [words: string, line: RegExp])[] = [
+      [
+        `partner expire 2027-01-01 --partner ${right.id}`,
+        /^operator: partner expire takes no argument "2027-01-01": it takes --partner, --at, --yes/,
+      ],
+      [`partner expire --partner ${right.id} now`, /^operator: partner expire takes no argument "now"/],
+      ['case list -v', /^operator: case list takes no argument "-v": it takes no options$/],
+      ['case list --', /^operator: case list takes no argument "--"/],
+      [
+        'partner expire --until 2027-01-01T00:00:00Z',
+        /^operator: --until is not an option of partner expire; did you mean --at\?$/,
+      ],
+      [
+        'partner rotate --at 2027-01-01T00:00:00Z',
+        /^operator: --at is not an option of partner rotate; it takes --partner, --overlap-hours,/,
+      ],
+      ['fee set --customer C', /^operator: --customer is not an option of fee set; it takes --partner, --currency,/],
+      ['ibans import --from x.csv', /^operator: --from is not an option of ibans import; did you mean --file\?$/],
+      ['fee set --curency EUR', /^operator: --curency is not an option of fee set; did you mean --currency\?$/],
+      ['case list --__proto__ x', /^operator: --__proto__ is not an option of case list; it takes no options$/],
+      ['case lst', /^operator: no command case lst; did you mean case list\?$/],
+      ['payment fnid', /^operator: no command payment fnid; did you mean payment find\?$/],
+      ['bank recall lettr', /^operator: no command bank recall lettr; did you mean bank recall letter\?$/],
+      ['--partner x case list', /^operator commands \(.+\):\n {2}operator sign-in /],
+      ['constructor', /^operator commands /],
+    ]
+    for (const [words, line] of refusals) assert.match(refusalOf(words.split(' ')), line, words)
+    assert.match(refusalOf([]), /^operator commands /)
+  })
+
+  test('a refused call opens and creates no database', async () => {
+    const DATA_DIR = join(tmpdir(), `untouched-${newId()}`)
+    for (const words of [
+      'partner create --nome x',
+      'backup create --from x',
+      'safeguarding verify --from x --day 2026-03-01',
+    ]) {
+      const { code, stdout, stderr } = await runOperator(words.split(' '), { DATA_DIR })
+      assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2], stderr)
+    }
+    assert.equal(existsSync(DATA_DIR), false)
+  })
+})
+
+suite('what derives from a declaration, or agrees with it', () => {
+  test('--help shows all commands, those of a group, or one with its options, roles and examples', () => {
+    assert.equal(helpOf(['case', 'list']), undefined)
+    const linesOf = (...args: readonly string[]) => (helpOf(args) ?? '').split('\n')
+    for (const flag of ['--help', '-h']) assert.equal(linesOf(flag).length, commandNames.length + 1)
+    assert.deepEqual(linesOf('no', 'such', '--help'), linesOf('--help'))
+    assert.deepEqual(
+      linesOf('backup', '--help')
+        .slice(1)
+        .map((line) => line.slice(0, 17)),
+      ['  operator backup', '  operator backup'].map((line) => `${line} `.slice(0, 17)),
+    )
+    for (const command of commandNames) {
+      const help = helpOf([...command.split(' '), '--help']) ?? ''
+      for (const name of Object.keys(optionsOf(command)))
+        assert.ok(help.includes(`\n  --${name}`), `${command} --${name}`)
+      for (const role of rolesOf(command) ?? []) assert.ok(help.includes(role), `${command}: ${role}`)
+      for (const example of examplesOf(command)) assert.ok(help.includes(example), example)
+    }
+  })
+
+  test('each text is a sentence, and each example is a call of its command', () => {
+    for (const command of commandNames) {
+      assert.match(declarationOf(command).summary, /^[A-Z].+\.$/, command)
+      for (const [name, option] of Object.entries(optionsOf(command)))
+        assert.match(option.text, /^[A-Z`].+\.$/, `${command} --${name}`)
+      for (const example of examplesOf(command)) assert.doesNotThrow(() => read(wordsIn(example)), example)
+    }
+  })
+
+  test('a list of choices is that of the code that takes them', () => {
+    const lists: Readonly<Record<string, readonly string[]>> = {
+      ...{
+        'case propose action': caseActions,
+        'payment end outcome': paymentEnds,
+        'bank recall reason': recallReasons,
+      },
+      ...{
+        'payment recall reason': recallReasons,
+        'account block reason': accounts.stateReasons,
+      },
+      ...{ 'limit set scope': limitScopes, 'limit set period': limitPeriods, 'limit set state': verificationStates },
+      ...{ 'gate set state': verificationStates, 'fee set rail': feeRails, 'staff invite role': staffRoles },
+      ...{ 'staff role role': staffRoles, 'screening decide outcome': outcomes },
+      ...{ 'screening country set for': countrySides, 'screening country set action': countryActions },
+    }
+    for (const [words, list] of Object.entries(lists)) {
+      const [, command = '', name = ''] = /^(.+) (\S+)$/.exec(words) ?? []
+      assert.ok(isCommand(command))
+      assert.deepEqual(optionsOf(command)[name]?.choices, list, words)
+    }
+  })
+
+  test('a form of the desk sends options that its command takes, with the same choices, and all that it needs', () => {
+    for (const { list, changes, removal } of sections) {
+      assert.ok(isCommand(list) && rolesOf(list) === undefined, list)
+      const forms = [
+        ...changes,
+        ...(removal ? [{ command: removal.command, fields: [{ option: removal.option }] }] : []),
+      ]
+      for (const { command, fields } of forms) {
+        assert.ok(isCommand(command), command)
+        const taken = optionsOf(command)
+        for (const { option, ...field } of fields) {
+          assert.ok(Object.hasOwn(taken, option), `${command} --${option}`)
+          const { kind, choices } = taken[option] ?? assert.fail()
+          const known = kind === 'flag' ? ['yes'] : kind === 'currency' ? Object.keys(currencies) : choices
+          const shown = 'choices' in field ? field.choices : undefined
+          // The row of a removal has its own value.
+          if (command !== removal?.command) assert.deepEqual(shown, known && [...known], `${command} --${option}`)
+        }
+        const sent = new Set(['partner', 'note', 'staff', ...fields.map(({ option }) => option)])
+        for (const [name, option] of Object.entries(declarationOf(command).options))
+          assert.ok(sent.has(name) || option.optional || option.otherwise !== undefined, `${command} --${name}`)
+      }
+    }
+  })
+
+  test('each call in the documents and at the desk is one that its command takes', async () => {
+    const root = new URL('../../', import.meta.url)
+    const files = await Promise.all(
+      ['docs', 'service/src/pages/desk'].map(async (folder) =>
+        (await readdir(new URL(folder, root), { recursive: true })).flatMap((name) =>
+          /\.(md|ts)$/.test(name) && !/decisions\/|generated\//.test(name) ? [`${folder}/${name}`] : [],
+        ),
+      ),
+    )
+    let count = 0
+    for (const file of files.flat()) {
+      const text = (await readFile(new URL(file, root), 'utf8')).replaceAll('\\\n', ' ')
+      const calls = [
+        ...text.matchAll(/npm run (?:-s )?operator -- (?<words>[^\n`|>)]+)/g),
+        ...(file.endsWith('.md') ? text.matchAll(/(?:^|`)operator (?<words>[a-z][^\n`|>)]+)/gm) : []),
+      ]
+      for (const { groups: call } of calls) {
+        const typed = (call?.['words'] ?? '')
+          .replace(/(?: {2,}|\s)#.*$/, '')
+          .replace(/',.*$/, '')
+          .trim()
+        if (typed === '--help') continue
+        const words = wordsIn(`operator ${typed}`)
+        const { command } = parseCommand(words)
+        if (words.length > command.split(' ').length && !/`/.test(typed))
+          assert.doesNotThrow(() => parseCommand(words), `${file}: ${typed}`)
+        count += 1
+      }
+    }
+    assert.ok(count > 120, `${count} calls`)
+  })
+})
+
+/** The words of a call in a document: quotes group words, and a word in capitals stands for a value. */
+const wordsIn = (line: string): readonly string[] =>
+  [...line.replace(/^operator /, '').matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare = '']) =>
+    /^(?:ID|\$.*)$/.test(bare) ? right.id : (double ?? single ?? bare),
+  )
