@@ -64,7 +64,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
   const sandbox = config.MODE === 'sandbox'
   const brand = brandOf(config)
   const inProcess = {
-    handlers: auditedHandlers(createHandlers(modules), modules.audit),
+    handlers: auditedHandlers(modules.idempotency.keeping(createHandlers(modules)), modules.audit),
     clock,
     sandbox: config.SIMULATIONS,
     itemRate: itemRate(config),

@@ -188,7 +188,7 @@ export const usersOperations = {
     method: 'POST',
     path: '/v1/users/single-sign-on/domain',
     response: users.SingleSignOn,
-    idempotency: 'none',
+    idempotency: 'kept',
     repeatable: true,
     permission: 'users:write',
     source: 'extension',
