@@ -18,9 +18,9 @@ webhooks. In the sandbox it simulates payments.
 Each operation has an \`x-source\`: \`documented\` operations are part of the published interface, \`extension\` operations
 complement it. Each operation also names the permission that it requires.
 
-## Signing a request
+## Authentication: signing a request
 
-Every request requires four headers. Bearer tokens are not accepted.
+Every request is authenticated by four headers. Bearer tokens are not accepted.
 
 | Header | Content |
 |---|---|
@@ -95,7 +95,7 @@ not expire. A refused request does not use up its key.
 
 A GET refuses the header with 400. A preview judges the key that the payout would have, and leaves it free.
 
-## Lists
+## Pagination of lists
 
 Lists return \`{data, nextCursor, hasMore}\`, newest first. Pass \`nextCursor\` as \`cursor\` to get the next page. On the last
 page \`nextCursor\` is null. The event feed differs: see \`GET /v1/events\`.

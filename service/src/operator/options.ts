@@ -6,8 +6,7 @@ import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
 import { publicKeyMistake } from '../access/index.ts'
 import { ConfigError } from '../app/config.ts'
-import { nearest } from './nearest.ts'
-import { after, type Currency, currencies, dayMs, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
+import { after, type Currency, currencies, dayMs, isCurrency, type Minor, nearest, tidyName } from '../kernel/index.ts'
 
 const names = [
   'name',

@@ -55,7 +55,7 @@ export {
   readSortCode,
   routingProblem,
 } from './domestic.ts'
-export { type BritishAccount, britishAccountOf, ibanCountries, ibanProblem, isIban } from './ibans.ts'
+export { type BritishAccount, britishAccountOf, ibanCountries, ibanMistake, ibanProblem, isIban } from './ibans.ts'
 export {
   type Acknowledgement,
   type BankNotification,

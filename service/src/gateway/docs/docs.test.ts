@@ -110,6 +110,23 @@ test('the search index names every operation, event, guide and problem, and only
   assert.ok(entries.some(({ kind, text }) => kind === 'Guide' && text.includes('4001.01')))
 })
 
+test('the search index finds the sections of the introduction, every field and every parameter', () => {
+  const entries = JSON.parse(at('/docs/search.json').body.toString()) as readonly SearchEntry[]
+  for (const word of ['pagination', 'authentication', 'idempotency'])
+    assert.ok(
+      entries.some(({ title, path }) => path === '/docs' && title.toLowerCase().includes(word)),
+      word,
+    )
+  const withField = (field: string) => entries.filter(({ fields = '' }) => fields.split(' ').includes(field))
+  for (const field of ['endToEndId', 'websiteReference', 'nextCursor', 'createdFrom', 'Idempotency-Key'])
+    assert.ok(withField(field).length > 0, field)
+  const payout = entries.find(({ path }) => path === '/docs#/payouts/createFiatPayout')
+  assert.deepEqual(
+    ['amount', 'beneficiaryAccount', 'errorKey'].filter((name) => payout?.fields?.split(' ').includes(name)),
+    ['amount', 'beneficiaryAccount'],
+  )
+})
+
 test('HTML in a document is escaped, and a link to a file without a page becomes text', () => {
   const text = 'x <b>y</b> [a](javascript:alert) [b](../x.md) [c](https://d.example)\n\n<script>z</script>\n'
   const link = '<a href="https://d.example">c</a>'

@@ -13,7 +13,7 @@ export function nearest(typed: string, names: readonly string[]): string | undef
 }
 
 /** The distance of Damerau and Levenshtein: letters that are added, left out, changed, or swapped with the next one. */
-function slipsBetween(typed: string, name: string): number {
+export function slipsBetween(typed: string, name: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: name.length + 1 }, (_value, index) => index)
   for (let at = 1; at <= typed.length; at += 1) {
