@@ -189,7 +189,7 @@ test('the last result for the name and the account of the payee is told, refuses
 })
 
 test('the rule of the funds says whose money pays: of all in a pooled balance, of its customer in a segregated one', async () => {
-  const partner = await addPartner(service)
+  const partner = await addPartner(service, 10_00n)
   const detail = async () => (await previewOf(partner)).verdicts.find(({ rule }) => rule === 'funds')?.detail ?? ''
   assert.match(await detail(), /money of all customers and yours/)
   await service.db.transaction((tx) => service.ledger.segregate(tx, partner.partnerId, 'EUR'))
