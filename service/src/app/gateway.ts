@@ -2,7 +2,7 @@
 import { auditedHandlers } from '../audit/index.ts'
 import { type AllHandlers } from '../api/index.ts'
 import type { BackgroundDeps } from './background.ts'
-import { brandOf, gatewayLimits, itemRate, pageRate, requestRate } from './derived-settings.ts'
+import { brandOf, differingDefaults, gatewayLimits, itemRate, pageRate, requestRate } from './derived-settings.ts'
 import { createGateway, createOperate, docsAssets, type Gateway } from '../gateway/index.ts'
 import { deriveKey, present } from '../kernel/index.ts'
 import { accountsRoutes, monitorRoutes } from '../modules/accounts/index.ts'
@@ -118,7 +118,11 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
     return { ...gateway, close }
   }
   if (form === 'api') return recorded(createGateway({ ...common, form }))
-  const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })
+  const pages = await docsAssets({
+    sandbox: config.MODE === 'sandbox',
+    simulations: config.SIMULATIONS,
+    differences: differingDefaults(),
+  })
   if (form === 'standalone') return recorded(createGateway({ ...common, ...signed, form, pages }))
   const apiUrl = present(config.API_URL, 'checked with the role')
   return recorded(createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.REQUEST_TIMEOUT_MS }))

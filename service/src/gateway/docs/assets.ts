@@ -16,7 +16,7 @@ import {
 import { once, present } from '../../kernel/index.ts'
 import { type OpenApiDocument, servedDocument } from './document.ts'
 import { layout, type NavigationLink } from './layout.ts'
-import { guideLinks, guidePages } from './pages.ts'
+import { guideLinks, type GuideOptions, guidePages } from './pages.ts'
 import { problemPages } from './problem-pages.ts'
 import { searchIndex } from './search-index.ts'
 
@@ -34,7 +34,7 @@ export type DocsOptions = {
   readonly sandbox: boolean
   /** The operations below `/v1/simulations` exist. */
   readonly simulations: boolean
-}
+} & Pick<GuideOptions, 'differences'>
 
 /**
  * No inline script or style, no eval, no other host. The style sheet of swagger-ui contains its images as data URLs. The
@@ -124,10 +124,10 @@ const linkProblems = (text: string): string =>
   )
 
 /** Reads what the pages are made from. */
-async function readContent({ sandbox, simulations }: DocsOptions) {
+async function readContent({ sandbox, simulations, differences }: DocsOptions) {
   const source = await readFile(fileURLToPath(import.meta.resolve('@partner-payments/wire/openapi.json')), 'utf8')
   const document = servedDocument(parseJsonExactly(source) as OpenApiDocument, simulations)
-  return { document, guides: await guidePages({ sandbox }), explained: problemPages(document) }
+  return { document, guides: await guidePages({ sandbox, differences }), explained: problemPages(document) }
 }
 
 const fileAssets = (list: typeof files | typeof sandboxFiles): readonly DocsAsset[] =>

@@ -13,14 +13,15 @@ import {
 } from '@partner-payments/wire'
 import { type DocsAsset, docsAssets } from './assets.ts'
 import { renderMarkdown } from './markdown.ts'
+import { differingDefaults } from '../../app/derived-settings.ts'
 import type { SearchEntry } from './search-index.ts'
 
 type Made = Omit<DocsAsset, 'body'> & { readonly body: Buffer }
 const made = (list: readonly DocsAsset[]): Promise<readonly Made[]> =>
   Promise.all(list.map(async (asset) => ({ ...asset, body: await asset.body() })))
 
-const assets = await made(docsAssets({ sandbox: true, simulations: true }))
-const production = await made(docsAssets({ sandbox: false, simulations: false }))
+const assets = await made(docsAssets({ sandbox: true, simulations: true, differences: differingDefaults() }))
+const production = await made(docsAssets({ sandbox: false, simulations: false, differences: differingDefaults() }))
 const find = (list: readonly Made[], path: string): Made => {
   const found = list.find((asset) => asset.path === path)
   assert.ok(found, `no ${path}`)
@@ -125,6 +126,14 @@ test('the search index finds the sections of the introduction, every field and e
     ['amount', 'beneficiaryAccount', 'errorKey'].filter((name) => payout?.fields?.split(' ').includes(name)),
     ['amount', 'beneficiaryAccount'],
   )
+})
+
+test('the page of sandbox and production names every setting whose default differs', () => {
+  for (const list of [assets, production]) {
+    const text = find(list, '/docs/sandbox-and-production').body.toString()
+    for (const { name } of differingDefaults()) assert.ok(text.includes(`<code>${name}</code>`), name)
+  }
+  assert.ok(differingDefaults().some(({ name }) => name === 'CUSTOMER_MONEY'))
 })
 
 test('HTML in a document is escaped, and a link to a file without a page becomes text', () => {
