@@ -64,8 +64,7 @@ export const Balance = closed({
   payoutsUse: described(
     oneOf(payoutsUses),
     'Whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the ' +
-      'money of all customers and yours. Without a decision of the operator a new balance is `WholeBalance` in a sandbox, and ' +
-      '`OwnPart` in production and in a sandbox with the defaults of production.',
+      'money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise.',
   ),
   own: optional(
     described(OwnPart, 'Your own part of a segregated balance: the rest is that of your customers. Absent with `at`.'),

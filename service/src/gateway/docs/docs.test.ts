@@ -130,7 +130,7 @@ test('the search index finds the sections of the introduction, every field and e
 
 test('the page of sandbox and production names every setting whose default differs', () => {
   for (const list of [assets, production]) {
-    const text = find(list, '/docs/sandbox-and-production').body.toString()
+    const text = find(list, '/docs/defaults').body.toString()
     for (const { name } of differingDefaults()) assert.ok(text.includes(`<code>${name}</code>`), name)
   }
   assert.ok(differingDefaults().some(({ name }) => name === 'CUSTOMER_MONEY'))

@@ -25,7 +25,7 @@ const sources: readonly Source[] = [
   { file: 'sandbox.md', path: '/docs/sandbox', title: 'Sandbox', sandboxOnly: true },
   {
     file: 'generated.md#sandbox-and-production',
-    path: '/docs/sandbox-and-production',
+    path: '/docs/defaults',
     title: 'Sandbox and production',
     generate: ({ differences }) => differencesPage(differences),
   },
