@@ -131,7 +131,7 @@ test('"Try it out" signs in the browser: 200 to GET /v1/accounts and to POST /v1
   await verify()
 })
 
-/** Operations that succeed only in a state that nobody can make on this page: the answer is the documented one of its absence. */
+/** Operations that succeed only in a state that this page cannot make: the answer is the documented one of its absence. */
 const states: Readonly<Partial<Record<OperationId, readonly [status: number, reason: string]>>> = {
   cancelPayout: [409, 'a payout is Pending for less than a second'],
   approvePayout: [409, 'payouts wait for an approval by a rule that the operator sets'],
@@ -150,8 +150,9 @@ const phases = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 } as const
 test(
   'Execute as filled in succeeds for every operation of a fresh sandbox, and a second time with a new key',
   { skip },
-  async () => {
+  async (context) => {
     const fresh = await startTestService()
+    context.after(() => fresh.dispose())
     const page = await browser.newPage({ viewport: desktop })
     await page.goto(`${fresh.baseUrl}/docs`)
     await untilShown(page)
@@ -162,7 +163,7 @@ test(
     const wrong: string[] = []
     for (const id of shareOf(
       operationIds.toSorted((a, b) => phases[operations[a].method] - phases[operations[b].method]),
-      4,
+      12,
     )) {
       const operation: Operation = operations[id]
       const { status, body } = await tryOut(page, `${operation.tag}-${id}`)
@@ -172,7 +173,7 @@ test(
       const block = page.locator(`#operations-${operation.tag}-${id}`)
       if (id === 'createCustomer' || id === 'createFiatPayout') {
         const answered = page.waitForResponse(
-          ({ url, request }) => url().startsWith(fresh.baseUrl) && request().method() === 'POST',
+          (response) => response.url().startsWith(fresh.baseUrl) && response.request().method() === 'POST',
         )
         await block.getByRole('button', { name: 'Execute' }).click()
         const again = await answered
@@ -183,7 +184,6 @@ test(
     }
     assert.deepEqual(wrong, [])
     await page.close()
-    await fresh.dispose()
   },
 )
 

@@ -63,7 +63,7 @@ export const Balance = closed({
   ),
   payoutsUse: described(
     oneOf(payoutsUses),
-    'Whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the ' +
+    'States whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the ' +
       'money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise.',
   ),
   own: optional(

@@ -105,7 +105,7 @@ export type Balance = {
   readonly available: Amount
   /** True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Says what is so now, also with `at`. */
   readonly segregated: boolean
-  /** Whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise. */
+  /** States whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise. */
   readonly payoutsUse: 'OwnPart' | 'WholeBalance'
   /** Your own part of a segregated balance: the rest is that of your customers. Absent with `at`. */
   readonly own?: {

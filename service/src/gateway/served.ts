@@ -22,7 +22,7 @@ export const methodsAt = (served: readonly Served[], path: string): readonly str
   ...new Set(served.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
 ]
 
-/** Nobody mistypes more. The bounds keep the search cheap, because strangers cause it too. */
+/** The bounds keep the search cheap, because strangers cause it too. No route is longer. */
 const pathCharsMax = 300
 const partCharsMax = 40
 const slipsMax = 2

@@ -6,7 +6,7 @@
 /** Stands for a text that is new at each Execute, such as an idempotency key. */
 const fresh = 'fresh-at-each-execute'
 /** An id that no resource has: the answer is the documented 404. */
-const nobody = '00000000-0000-4000-8000-000000000000'
+const unknownId = '00000000-0000-4000-8000-000000000000'
 const triesMax = 30
 const pauseMs = 300
 
@@ -224,7 +224,7 @@ export async function filledExamples(call, examples) {
             const value = await source()
             if (value !== undefined) return value
           }
-          return nobody
+          return unknownId
         })(),
       )
     return known.get(name)
