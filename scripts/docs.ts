@@ -6,6 +6,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Growth, growthPage } from '../bench/growth-report.ts'
+import { differingDefaults } from '../service/src/app/derived-settings.ts'
+import { differencesPage } from '../service/src/gateway/docs/differences-page.ts'
 import { permissionsPage } from '../service/src/gateway/docs/permissions-page.ts'
 import { problemsPage } from '../service/src/gateway/docs/problems-page.ts'
 import { bankReasonsPage } from './generate/bank-reasons.ts'
@@ -28,6 +30,7 @@ const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'payment-profiles.md': paymentProfilesPage,
   'permissions.md': permissionsPage,
   'problems.md': problemsPage,
+  'sandbox-and-production.md': () => differencesPage(differingDefaults()),
   'scans.md': scansPage,
   'schema.md': liveSchema,
 }

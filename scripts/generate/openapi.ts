@@ -13,6 +13,7 @@ import {
   operations,
   ownCodesOf,
   tags,
+  usesKey,
 } from '@partner-payments/wire'
 import { pathExamples, recorded } from './examples.ts'
 import { description, idempotencyKeyDescription, summary, tagDescriptions, webhookDescription } from './prose.ts'
@@ -63,7 +64,7 @@ function parametersOf(id: OperationId, operation: Operation) {
 function successOf(id: OperationId, operation: Operation) {
   const headers = {
     'X-Request-Id': ref('headers', 'RequestId'),
-    ...(keyPlaceOf(operation) !== undefined && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
+    ...(usesKey(operation) && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
     ...(operation.makesPayout === true && {
       Location: ref('headers', 'Location'),
       'Payout-Id': ref('headers', 'PayoutId'),
@@ -88,6 +89,14 @@ function contentOf({ streamed }: Operation, mediaTypes: readonly string[], heade
   if (streamed) return { 200: answer('A stream.', ['Content-Disposition']) }
   const always = ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Repr-Digest']
   return { 200: answer('The whole file.', always), 206: answer('A range of the file.', [...always, 'Content-Range']) }
+}
+
+/** The header suffices where the body takes the key too, so that the field is not required. */
+function bodySchema(operation: Operation, body: Schema): Schema {
+  const { required } = body
+  if (keyPlaceOf(operation) !== 'body' || !Array.isArray(required) || !required.includes('idempotencyKey'))
+    return place(body)
+  return { ...define(body), required: required.filter((name) => name !== 'idempotencyKey') }
 }
 
 function operationObject(id: OperationId, operation: Operation) {
@@ -119,7 +128,7 @@ function operationObject(id: OperationId, operation: Operation) {
     ...(body !== undefined && {
       requestBody: {
         required: bodyOptional !== true,
-        content: json(place(body as unknown as Schema), recorded.operations[id]?.request.body),
+        content: json(bodySchema(operation, body as unknown as Schema), recorded.operations[id]?.request.body),
       },
     }),
     responses: {

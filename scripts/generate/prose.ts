@@ -18,9 +18,9 @@ webhooks. In the sandbox it simulates payments.
 Each operation has an \`x-source\`: \`documented\` operations are part of the published interface, \`extension\` operations
 complement it. Each operation also names the permission that it requires.
 
-## Signing a request
+## Authentication: signing a request
 
-Every request requires four headers. Bearer tokens are not accepted.
+Every request is authenticated by four headers. Bearer tokens are not accepted.
 
 | Header | Content |
 |---|---|
@@ -85,16 +85,17 @@ transaction credits the money. Invitation mails, recoveries and deliveries also 
 
 ## Idempotency
 
-A request with an idempotency key takes effect once. Every creating operation accepts the header \`Idempotency-Key\`. Payouts
-and simulations also have the field \`idempotencyKey\`. If a request gives both, they must be equal.
+A request with an idempotency key takes effect once. Every operation but a GET accepts the header \`Idempotency-Key\`. Some
+bodies, such as those of payouts, also have the field \`idempotencyKey\`. Either place suffices, also where the field is required.
+If a request gives both, they must be equal.
 
 A repeated request with the same key and the same body returns the first result with \`Idempotent-Replayed: true\`. The same
 key with a different body is refused with 422 \`idempotency_key_reused\`. Keys belong to the partner and the operation, and do
 not expire. A refused request does not use up its key.
 
-An operation that does not accept \`Idempotency-Key\` refuses it with 400.
+A GET refuses the header with 400. A preview judges the key that the payout would have, and leaves it free.
 
-## Lists
+## Pagination of lists
 
 Lists return \`{data, nextCursor, hasMore}\`, newest first. Pass \`nextCursor\` as \`cursor\` to get the next page. On the last
 page \`nextCursor\` is null. The event feed differs: see \`GET /v1/events\`.

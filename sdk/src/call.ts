@@ -27,7 +27,7 @@ export type CallOptions = {
   readonly timeoutMs?: number | undefined
   /** The maximum number of attempts after the first. Default: that of the client. */
   readonly retries?: number | undefined
-  /** The idempotency key, for an operation that takes one. Equivalent to `idempotencyKey` in the body of a payment. */
+  /** The idempotency key of a request, for every operation but a GET. Equivalent to `idempotencyKey` in the body of a payment. */
   readonly idempotencyKey?: string | undefined
   /** The `X-Request-Id` of every attempt: 1 to 64 letters, digits, `.`, `_` or `-`. Default: a new UUID. */
   readonly requestId?: string | undefined

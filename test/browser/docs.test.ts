@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { eventNames, operationIds, operations, tags } from '@partner-payments/wire'
+import { eventNames, type Operation, type OperationId, operationIds, operations, tags } from '@partner-payments/wire'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { shareOf } from '../support/share.ts'
 
 const desktop = { width: 1280, height: 900 }
 const phone = { width: 390, height: 844 }
@@ -81,14 +82,14 @@ test(
 )
 
 /** Pastes the credentials file into the first field, as a developer does. */
-async function paste(page: Page, file: string): Promise<void> {
+async function paste(page: Page, file: string, { credentials } = service): Promise<void> {
   await page.evaluate(`{
     const clipboardData = new DataTransfer()
     clipboardData.setData('text/plain', ${JSON.stringify(file)})
     const paste = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
     document.getElementById('api-key').dispatchEvent(paste)
   }`)
-  assert.equal(await page.getByLabel('API key').inputValue(), service.credentials.apiKey)
+  assert.equal(await page.getByLabel('API key').inputValue(), credentials.apiKey)
 }
 
 /** Runs an operation with "Try it out" and returns the status and the body that the page shows. */
@@ -129,6 +130,62 @@ test('"Try it out" signs in the browser: 200 to GET /v1/accounts and to POST /v1
   assert.equal(await page.getByLabel('API secret').inputValue(), '')
   await verify()
 })
+
+/** Operations that succeed only in a state that this page cannot make: the answer is the documented one of its absence. */
+const states: Readonly<Partial<Record<OperationId, readonly [status: number, reason: string]>>> = {
+  cancelPayout: [409, 'a payout is Pending for less than a second'],
+  approvePayout: [409, 'payouts wait for an approval by a rule that the operator sets'],
+  rejectPayout: [409, 'payouts wait for an approval by a rule that the operator sets'],
+  approveBulkPayout: [409, 'payouts wait for an approval by a rule that the operator sets'],
+  rejectBulkPayout: [409, 'payouts wait for an approval by a rule that the operator sets'],
+  getUser: [404, 'a member joins by the mail of an invitation'],
+  updateUser: [404, 'a member joins by the mail of an invitation'],
+  removeUser: [404, 'a member joins by the mail of an invitation'],
+  getSingleSignOn: [404, 'the page does not set how a team signs in before it is asked to'],
+  proveSingleSignOnDomain: [404, 'the page does not set how a team signs in before it is asked to'],
+}
+/** What is deleted is needed by no later operation. */
+const phases = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 } as const
+
+test(
+  'Execute as filled in succeeds for every operation of a fresh sandbox, and a second time with a new key',
+  { skip },
+  async (context) => {
+    const fresh = await startTestService()
+    context.after(() => fresh.dispose())
+    const page = await browser.newPage({ viewport: desktop })
+    await page.goto(`${fresh.baseUrl}/docs`)
+    await untilShown(page)
+    await page.getByText('Credentials for').click()
+    await paste(page, readFileSync(fresh.credentialsFile, 'utf8'), fresh)
+    await page.getByRole('button', { name: 'Use these credentials' }).click()
+    await page.getByText('signs with these credentials').waitFor({ timeout: 120_000 })
+    const wrong: string[] = []
+    for (const id of shareOf(
+      operationIds.toSorted((a, b) => phases[operations[a].method] - phases[operations[b].method]),
+      12,
+    )) {
+      const operation: Operation = operations[id]
+      const { status, body } = await tryOut(page, `${operation.tag}-${id}`)
+      const expected = states[id]?.[0]
+      const isRight = expected === undefined ? /^20[046]/.test(status) : status.startsWith(String(expected))
+      if (!isRight) wrong.push(`${id}: ${status} ${body.slice(0, 300)}`)
+      const block = page.locator(`#operations-${operation.tag}-${id}`)
+      if (id === 'createCustomer' || id === 'createFiatPayout') {
+        const answered = page.waitForResponse(
+          (response) => response.url().startsWith(fresh.baseUrl) && response.request().method() === 'POST',
+        )
+        await block.getByRole('button', { name: 'Execute' }).click()
+        const again = await answered
+        if (again.status() !== 200 || again.headers()['idempotent-replayed'] !== undefined)
+          wrong.push(`${id} again: ${again.status()}`)
+      }
+      await block.locator('.opblock-summary-control').click()
+    }
+    assert.deepEqual(wrong, [])
+    await page.close()
+  },
+)
 
 test('a wrong key and missing fields are refused in the page with a text', { skip }, async () => {
   const { page, verify } = await open('/docs')

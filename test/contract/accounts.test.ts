@@ -84,10 +84,12 @@ test('200 to the balances: available = posted - reserved, with the sandbox float
       'available',
       'currency',
       'id',
+      'payoutsUse',
       'posted',
       'reserved',
       'segregated',
     ])
+    assert.equal(account.payoutsUse, account.segregated === true ? 'OwnPart' : 'WholeBalance')
     assertShape(uuid, account.id ?? null)
     assertShape(dateTime, account.asOf ?? null)
     assert.equal(cents(account.available), cents(account.posted) - cents(account.reserved))

@@ -110,7 +110,7 @@ const refusals: readonly Refused[] = [
     '/v1/beneficiaries',
     { name: 'Ada', currency: 'EUR', iban: 'DE00' },
     '/iban',
-    /for example DE89370400440532013000$/,
+    /has 4 characters; an IBAN of DE has 22$/,
   ),
   post('/v1/beneficiaries', { name: 'Ada', currency: 'ABC' }, '/currency', /one of EUR, GBP, USD, USDC, EURC$/),
 ]
@@ -165,8 +165,33 @@ test('400 with an example of a time where a date has none, in every query and bo
     const problem = assertProblem(await client.send(call), { status: 400 })
     assert.match(
       messageOf(problem, pointer),
-      /^must be a date with a time in UTC .* for example 2026-11-22T00:00:00Z(?:, or null)?$/,
+      /^is "2026-11-22", must be a date with a time in UTC .* for example 2026-11-22T00:00:00Z(?:, or null)?$/,
     )
+  }
+})
+
+test('404 with the nearest path for a slash too many, capitals, a missing /v1 and a slip', async () => {
+  for (const target of [
+    '/v1/customers/',
+    '/v1/Customers',
+    '/V1/customers',
+    '/customers',
+    '//v1/customers',
+    '/v1/custmers',
+  ]) {
+    const problem = assertProblem(await client.get(target), { status: 404, code: 'not_found' })
+    assert.match(textAt(problem, 'detail'), /The nearest one is \/v1\/customers, /, target)
+  }
+})
+
+test('400 that states the amount that came and both bounds', async () => {
+  for (const amount of [10_000_001, 0, -1]) {
+    const body = { amount, currency: 'EUR', beneficiaryId: randomUUID() }
+    const problem = assertProblem(await client.post('/v1/payouts/fiat/preview', body), {
+      status: 400,
+      pointer: '/amount',
+    })
+    assert.match(messageOf(problem, '/amount'), new RegExp(`^is ${amount}, must be .*0.*10000000`))
   }
 })
 

@@ -1,8 +1,8 @@
-/** Every creating POST takes effect once per `Idempotency-Key`. Contract page, idempotency elsewhere. */
+/** Every operation but a GET takes effect once per `Idempotency-Key`. Contract page, idempotency elsewhere. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import { keyPlaceOf } from '@partner-payments/wire'
+import { keepsAnswer, keyPlaceOf, type Operation, usesKey } from '@partner-payments/wire'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, type Json, listAt, success, textAt } from '../support/client.ts'
@@ -26,7 +26,13 @@ after(async () => {
   await receiver.close()
 })
 
-const byHeader = subjects.filter(({ operation }) => operation.idempotency === 'header')
+/** What is deleted has no more effects, so that deletions are last. */
+const phases: Readonly<Record<Operation['method'], number>> = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 }
+const writes = subjects
+  .filter(({ operation }) => usesKey(operation))
+  .toSorted((a, b) => phases[a.operation.method] - phases[b.operation.method])
+const byHeader = writes.filter(({ operation }) => keyPlaceOf(operation) === 'header')
+const byBody = writes.filter(({ operation }) => keyPlaceOf(operation) === 'body')
 const pointer = '/headers/Idempotency-Key'
 const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === 'true'
 
@@ -36,80 +42,40 @@ const post = (target: string, body: Json | undefined, key: string, as: Client = 
   send('POST', body === undefined ? { target } : { target, body }, key, as)
 
 /** The same operation with another body, or on another resource if it has no body. */
-function otherRequest({ target, body }: ValidRequest): ValidRequest {
-  if (body === undefined) return { target: target.replace(/[0-9a-f-]{36}/, randomUUID()) }
+function otherRequest({ target, body }: ValidRequest): ValidRequest | undefined {
+  const elsewhere = target.replace(/[0-9a-f-]{36}/, randomUUID())
+  if (elsewhere !== target) return { target: elsewhere, ...(body !== undefined && { body }) }
+  if (body === undefined) return undefined
   const fields = JSON.parse(body) as Record<string, Json>
   const [name = '', value] =
     Object.entries(fields).find(
       ([key, field]) =>
-        (typeof field !== 'object' || key === 'kinds') && !['iban', 'currency', 'publicKeyPem'].includes(key),
+        (typeof field !== 'object' || key === 'kinds') &&
+        !['iban', 'currency', 'publicKeyPem', 'base', 'id', 'logo', 'method'].includes(key),
     ) ?? []
   const others: Readonly<Record<string, Json>> = {
     email: uniqueEmail(),
     since: new Date(Date.now() - 60_000).toISOString(),
     redirectUrl: 'https://partner.example.com/other',
     url: 'https://partner.example.com/other',
-    step: 'submit',
     customerId: world.serviceId,
     debtorName: 'Someone else',
     name: 'Something else',
     kind: 'fees',
+    alias: 'Another alias',
     reason: 'FRAD',
     eventType: 'partner.customer.deposit.created',
     kinds: ['Document'],
+    quote: 'GBP',
+    path: '/v1/other',
+    issuer: 'https://other.example.com',
+    displayName: 'Someone else',
+    accentColour: '#000000',
   }
   const other = others[name] ?? (typeof value === 'number' ? value + 1 : undefined)
   assert.notEqual(other, undefined, `another value for ${name}`)
   return { target, body: JSON.stringify({ ...fields, [name]: other }) }
 }
-
-for (const subject of byHeader)
-  test(`200 with one effect to concurrent duplicates at two processes, 422 to another request: ${subject.name}`, async () => {
-    const key = randomUUID()
-    const request = subject.request(world)
-    const duplicates = Array.from({ length: 8 }, (_, at) =>
-      send('POST', request, key, at % 2 === 0 ? client : second.client),
-    )
-    const answers = await Promise.all(duplicates)
-    answers.push(await send('POST', request, key))
-    for (const answer of answers) success(answer)
-    assert.equal(new Set(answers.map(({ text }) => text)).size, 1, 'the responses are equal')
-    assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1, 'exactly one is not a replay')
-    const refused = assertProblem(await send('POST', otherRequest(request), key), {
-      status: 422,
-      code: 'idempotency_key_reused',
-      pointer,
-    })
-    const {
-      id,
-      guid,
-      invitations,
-      inviteId,
-      serviceAccountId,
-      guestLinkId,
-      eventId,
-      creditId,
-      sessionId,
-      reference,
-      transactionHash,
-      outwardReference,
-    } = answers[0]?.json ?? {}
-    const invited = listAt({ data: invitations ?? [{}] })[0]?.inviteId
-    const created =
-      guid ??
-      id ??
-      inviteId ??
-      serviceAccountId ??
-      guestLinkId ??
-      eventId ??
-      creditId ??
-      sessionId ??
-      transactionHash ??
-      reference ??
-      outwardReference ??
-      invited
-    assert.ok(textAt(refused, 'detail').includes(typeof created === 'string' ? created : world.customer))
-  })
 
 test('200 with one resource in the list after concurrent duplicates', async () => {
   const marker = randomUUID()
@@ -188,22 +154,118 @@ test('400 with a pointer to the header when it is empty, too long or not printab
     success(await post('/v1/customers', { email: uniqueEmail() }, key))
 })
 
-suite('an operation without an idempotency key', () => {
+suite('a GET', () => {
   for (const subject of subjects.filter(({ operation }) => keyPlaceOf(operation) === undefined))
     test(`400 when the header is given: ${subject.name}`, async () => {
-      const { method } = subject.operation
-      assertProblem(await send(method, subject.request(world), randomUUID()), { status: 400, pointer })
+      assertProblem(await send('GET', subject.request(world), randomUUID()), { status: 400, pointer })
     })
 })
 
-test('the key in the body counts, the header may repeat it, and 400 when both differ', async () => {
+test('422 to the repeated change of a customer after its erasure, which erased the answer too', async () => {
+  const guid = textAt(success(await client.post('/v1/customers', { partnerCustomerIdentifier: randomUUID() })), 'guid')
+  const key = randomUUID()
+  const change = { target: `/v1/customers/${guid}`, body: { kyc: { city: 'London' } } }
+  success(await send('PUT', change, key))
+  success(await client.post(`/v1/customers/${guid}/erase`, {}))
+  const refused = await until('the answer is erased', async () => {
+    const answer = await send('PUT', change, key)
+    return answer.status === 422 && answer
+  })
+  assert.match(textAt(assertProblem(refused, { status: 422, code: 'idempotency_key_reused' }), 'detail'), /erased/)
+})
+
+/** The body of a request with a key in its body, or without one. */
+function withKey({ body = '{}' }: ValidRequest, key: string | undefined): string {
+  const rest = body.replace(/"idempotencyKey":"[^"]*",?/, '').replace(',}', '}')
+  return key === undefined ? rest : rest.replace('{', `{"idempotencyKey":"${key}",`)
+}
+
+/** The body with another value of one field. */
+function withOtherField(body: string): string {
+  const others: readonly (readonly [RegExp, string])[] = [
+    [/"mode":"\w+"/, '"mode":"AllOrNothing"'],
+    [/"reference":"[^"]*"/, '"reference":"another"'],
+    [/"websiteReference":"[^"]*"/, '"websiteReference":"another"'],
+    [/"from":"[^"]*"/, '"from":"2025-12-01T00:00:00Z"'],
+    [/"amount":[\d.]+/, '"amount":1.23'],
+  ]
+  const changed = others.map(([field, other]) => body.replace(field, other)).find((each) => each !== body)
+  assert.ok(changed, body)
+  return changed
+}
+
+for (const subject of byBody)
+  test(`200 with one effect to a key in the header, in the body and in both, 400 naming both when they differ: ${subject.name}`, async () => {
+    const request = subject.request(world)
+    const key = randomUUID()
+    const as = (inBody: string | undefined) => ({ target: request.target, body: withKey(request, inBody) })
+    const first = await send('POST', as(undefined), key)
+    assert.ok(success(first) && !isReplay(first))
+    const again = [
+      await send('POST', as(undefined), key),
+      await send('POST', as(key), key),
+      await client.post(request.target, as(key).body),
+    ]
+    for (const answer of again) {
+      assert.ok(success(answer) && isReplay(answer))
+      assert.equal(answer.text, first.text)
+    }
+    const differ = assertProblem(await send('POST', as(randomUUID()), key), { status: 400, pointer })
+    assert.deepEqual(
+      listAt(differ, 'errors').map((error) => error.pointer),
+      [pointer, '/idempotencyKey'],
+    )
+    const other = { target: request.target, body: withOtherField(withKey(request, undefined)) }
+    assertProblem(await send('POST', other, key), { status: 422, code: 'idempotency_key_reused', pointer })
+  })
+
+test('200 to a preview with the header that the payout has, which stays free', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
-  const idempotencyKey = randomUUID()
-  const body = payoutText(beneficiary, '1.00', { idempotencyKey })
-  assertProblem(await post('/v1/payouts/fiat', body, randomUUID()), { status: 400, pointer })
-  const made = await post('/v1/payouts/fiat', body, idempotencyKey)
-  assert.ok(success(made) && !isReplay(made))
-  assert.ok(isReplay(await client.post('/v1/payouts/fiat', body)))
+  const key = randomUUID()
+  const body = payoutText(beneficiary, '1.00').replace(/,"idempotencyKey":"[^"]*"/, '')
+  for (const path of ['/v1/payouts/fiat/preview', '/v1/payouts/fiat/preview', '/v1/payouts/fiat']) {
+    const answer = await post(path, body, key)
+    assert.ok(success(answer) && !isReplay(answer))
+  }
+  const other = body.replace('"amount":1.00', '"amount":2.00')
+  const [verdict] = listAt(success(await post('/v1/payouts/fiat/preview', other, key)), 'rules')
+  assert.equal(verdict?.rule, 'idempotencyKey')
+  assert.equal(verdict?.verdict, 'failed')
+})
+
+test('400 that names both places when a payout has no key', async () => {
+  const body = payoutText(textAt(await createBeneficiary(client), 'id'), '1.00').replace(
+    /,"idempotencyKey":"[^"]*"/,
+    '',
+  )
+  const refused = assertProblem(await client.post('/v1/payouts/fiat', body), {
+    status: 400,
+    pointer: '/idempotencyKey',
+  })
+  assert.match(textAt(refused, 'detail'), /Idempotency-Key/)
+})
+
+test('200 to the repeated change when the process ended before it kept the answer, 409 until then', async () => {
+  const key = randomUUID()
+  const { partnerId } = service.credentials
+  const url = 'https://partner.example.com/hooks'
+  const created = success(await client.post('/v1/webhooks', { url, events: ['transaction.status.changed'] }))
+  const enable = `/v1/webhooks/${textAt(created, 'id')}/enable`
+  const claim = (createdAt: Date) => sql`
+    insert into idempotency.keys (partner_id, operation, idempotency_key, created_at)
+    values (${partnerId}, 'enableSubscription', ${key}, ${createdAt})
+    on conflict (partner_id, operation, idempotency_key) do update set created_at = excluded.created_at`
+  await db.run(claim(new Date()))
+  const waiting = assertProblem(await post(enable, undefined, key), {
+    status: 409,
+    code: 'request_in_progress',
+  })
+  assert.ok(waiting)
+  await db.run(claim(new Date(Date.now() - 120_000)))
+  const first = await post(enable, undefined, key)
+  const again = await post(enable, undefined, key)
+  assert.ok(success(first) && !isReplay(first) && isReplay(again))
+  assert.equal(again.text, first.text)
 })
 
 test('200 with one simulation when the key is only in the header', async () => {
@@ -264,3 +326,57 @@ test('200 with one customer when the process is killed between the claim of the 
   assert.ok(!isReplay(made))
   assert.equal((await listAll(client, '/v1/customers', `&partnerCustomerIdentifier=${marker}`)).length, 1)
 })
+
+// Last, because they delete what the others use.
+for (const subject of byHeader)
+  test(`200 with one effect to concurrent duplicates at two processes, 422 to another request: ${subject.name}`, async () => {
+    const key = randomUUID()
+    const { method } = subject.operation
+    const request = subject.request(world)
+    const duplicates = Array.from({ length: keepsAnswer(subject.operation) ? 4 : 8 }, (_, at) =>
+      send(method, request, key, at % 2 === 0 ? client : second.client),
+    )
+    const answers = await Promise.all(duplicates)
+    answers.push(await send(method, request, key))
+    for (const { status, text } of answers) assert.ok(status === 200 || status === 204, text)
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1, 'the responses are equal')
+    assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1, 'exactly one is not a replay')
+    const other = otherRequest(request)
+    if (other === undefined) return
+    const expected = { status: 422, code: 'idempotency_key_reused', pointer } as const
+    const refused = assertProblem(await send(method, other, key), expected)
+    if (keepsAnswer(subject.operation)) {
+      const [path = ''] = request.target.split('?')
+      assert.ok(textAt(refused, 'detail').includes(`the answer of ${method} ${path}`))
+      return
+    }
+    const {
+      id,
+      guid,
+      invitations,
+      inviteId,
+      serviceAccountId,
+      guestLinkId,
+      eventId,
+      creditId,
+      sessionId,
+      reference,
+      transactionHash,
+      outwardReference,
+    } = answers[0]?.json ?? {}
+    const invited = listAt({ data: invitations ?? [{}] })[0]?.inviteId
+    const created =
+      guid ??
+      id ??
+      inviteId ??
+      serviceAccountId ??
+      guestLinkId ??
+      eventId ??
+      creditId ??
+      sessionId ??
+      transactionHash ??
+      reference ??
+      outwardReference ??
+      invited
+    assert.ok(textAt(refused, 'detail').includes(typeof created === 'string' ? created : world.customer))
+  })

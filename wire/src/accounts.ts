@@ -45,6 +45,8 @@ const OwnPart = closed({
   available: described(Amount, 'Your own money that a payout of your own can use, in major units. Never negative.'),
 })
 
+export const payoutsUses = ['OwnPart', 'WholeBalance'] as const
+
 export const Balance = closed({
   id: described(Uuid, 'Identifies the balance.'),
   currency: described(Currency, 'Currency of the balance: ISO 4217 alpha-3, or a token code.'),
@@ -58,6 +60,11 @@ export const Balance = closed({
     Type.Boolean(),
     'True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Says what is so ' +
       'now, also with `at`.',
+  ),
+  payoutsUse: described(
+    oneOf(payoutsUses),
+    'States whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the ' +
+      'money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise.',
   ),
   own: optional(
     described(OwnPart, 'Your own part of a segregated balance: the rest is that of your customers. Absent with `at`.'),

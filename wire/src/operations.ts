@@ -31,6 +31,7 @@ export {
   type Audience,
   audienceOf,
   isWrite,
+  keepsAnswer,
   keyPlaceOf,
   type Operation,
   type Permission,
@@ -38,6 +39,7 @@ export {
   requestAuditOf,
   type Tag,
   tags,
+  usesKey,
 } from './operations/operation.ts'
 export type { ExampleValue, Placeholder, Resource } from './operations/example.ts'
 

@@ -1,5 +1,5 @@
 /** The problem codes of an operation: its own ones, and those that it shares with every operation. */
-import { keyPlaceOf, type Operation } from './operations.ts'
+import { type Operation, usesKey } from './operations.ts'
 import type { ProblemCode } from './problems.ts'
 
 /** Codes that the gateway or the infrastructure can return for every operation. */
@@ -37,8 +37,8 @@ export function bodyCodesOf({ body, bodyOptional }: Operation): readonly Problem
   return bodyOptional === true ? bodyCodes : [...bodyCodes, 'body_required']
 }
 
+const keyCodes = ['request_in_progress', 'idempotency_key_reused'] as const satisfies readonly ProblemCode[]
+
 /** The codes of one operation, beyond those that all operations share. */
-export const ownCodesOf = (operation: Operation): readonly ProblemCode[] => {
-  const { refusals } = operation
-  return keyPlaceOf(operation) === undefined ? refusals : [...refusals, 'request_in_progress', 'idempotency_key_reused']
-}
+export const ownCodesOf = (operation: Operation): readonly ProblemCode[] =>
+  usesKey(operation) ? [...new Set([...operation.refusals, ...keyCodes])] : operation.refusals

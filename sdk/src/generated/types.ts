@@ -105,6 +105,8 @@ export type Balance = {
   readonly available: Amount
   /** True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Says what is so now, also with `at`. */
   readonly segregated: boolean
+  /** States whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise. */
+  readonly payoutsUse: 'OwnPart' | 'WholeBalance'
   /** Your own part of a segregated balance: the rest is that of your customers. Absent with `at`. */
   readonly own?: {
     /** Your own settled money, including what is reserved, in major units. */
@@ -5684,7 +5686,7 @@ export type Namespaces = {
      * monitor is refused.
      *
      * `PATCH /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:write`.
-     * Problem codes: validation_failed, not_found, account_blocked.
+     * Problem codes: validation_failed, not_found, account_blocked, request_in_progress, idempotency_key_reused.
      */
     readonly updateMonitor: (id: string, monitorId: string, body: {
       /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
@@ -5748,7 +5750,7 @@ export type Namespaces = {
      * nothing more.
      *
      * `DELETE /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly deleteMonitor: (id: string, monitorId: string, options?: CallOptions) => Promise<void>
     /**
@@ -5832,7 +5834,7 @@ export type Namespaces = {
      * destination of the money cannot be changed: create another beneficiary instead.
      *
      * `PUT /v1/beneficiaries`, permission `beneficiaries:write`.
-     * Problem codes: validation_failed, not_found.
+     * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.
      */
     readonly update: (body: BeneficiaryUpdate, options?: CallOptions) => Promise<Beneficiary>
     /**
@@ -5850,7 +5852,7 @@ export type Namespaces = {
      * Deletes the beneficiary for all later requests. Payouts already accepted are still executed.
      *
      * `DELETE /v1/beneficiaries/{id}`, permission `beneficiaries:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly delete: (id: string, options?: CallOptions) => Promise<void>
     /**
@@ -5858,9 +5860,11 @@ export type Namespaces = {
      *
      * Asks whether a name and an IBAN belong together, before money is sent. The answer is kept as evidence. It is
      * shown with every later payout to that name and IBAN. A scheme that does not answer in time gives
-     * `NotPossible`, not an error. Not idempotent: a repeated request asks again. No answer stops a payout.
+     * `NotPossible`, not an error. Without an idempotency key a repeated request asks again. No answer stops a
+     * payout.
      *
      * `POST /v1/beneficiaries/verifications`, permission `beneficiaries:write`.
+     * Problem codes: request_in_progress, idempotency_key_reused.
      */
     readonly createVerification: (body: VerificationCreate, options?: CallOptions) => Promise<Verification>
     /**
@@ -5907,7 +5911,7 @@ export type Namespaces = {
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused, account_blocked,
      * customer_not_verified, balance_limit_exceeded, currency_not_supported, iban_issuer_not_configured,
-     * iban_pool_exhausted, line_items_mismatch, request_in_progress, idempotency_key_reused.
+     * iban_pool_exhausted, line_items_mismatch.
      */
     readonly create: ((body: {
       /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session, in one payment or in parts (`partialPayments`). */
@@ -6343,8 +6347,7 @@ export type Namespaces = {
      * arrives later goes to suspense, as do parts that are held.
      *
      * `POST /v1/checkout/sessions/{sessionId}/expire`, permission `checkout:write`.
-     * Problem codes: not_found, checkout_session_not_open, request_in_progress, idempotency_key_reused,
-     * request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, checkout_session_not_open, request_in_progress, idempotency_key_reused.
      */
     readonly expire: (sessionId: string, options?: CallOptions) => Promise<{
     /** Identifies the session. The transaction and the events of the deposit contain it. */
@@ -6422,7 +6425,7 @@ export type Namespaces = {
      * `POST /v1/checkout/sessions/{sessionId}/refunds`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused,
      * checkout_session_not_paid, refund_exceeds_payment, payer_account_unknown, insufficient_funds, limit_exceeded,
-     * account_blocked, customer_not_verified, currency_not_supported, request_in_progress, idempotency_key_reused.
+     * account_blocked, customer_not_verified, currency_not_supported.
      */
     readonly refund: ((sessionId: string, body: {
       /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part. */
@@ -6636,7 +6639,7 @@ export type Namespaces = {
      * names the nearest one that passes. A logo that could run or load something is refused.
      *
      * `PUT /v1/checkout/branding`, permission `checkout:write`.
-     * Problem codes: validation_failed, contrast_too_low.
+     * Problem codes: validation_failed, contrast_too_low, request_in_progress, idempotency_key_reused.
      */
     readonly setBranding: (body: {
       /** Name that payers see instead of that of the partner. The account holder stays as it is. */
@@ -6817,7 +6820,8 @@ export type Namespaces = {
      * state of the erasure.
      *
      * `POST /v1/customers/{id}/erase`, permission `customers:write`.
-     * Problem codes: validation_failed, not_found, customer_not_erasable.
+     * Problem codes: validation_failed, not_found, customer_not_erasable, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly erase: (id: string, body: CustomerErase, options?: CallOptions) => Promise<CustomerErasure>
     /**
@@ -6827,7 +6831,8 @@ export type Namespaces = {
      * unchanged. At least one field is required. Idempotent: a repeated request has no further effect.
      *
      * `PUT /v1/customers/{id}`, permission `customers:write`.
-     * Problem codes: validation_failed, not_found, customer_exists, country_not_supported.
+     * Problem codes: validation_failed, not_found, customer_exists, country_not_supported, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly update: (id: string, body: CustomerUpdate, options?: CallOptions) => Promise<Customer>
     /**
@@ -7440,7 +7445,7 @@ export type Namespaces = {
      * returned unchanged.
      *
      * `POST /v1/payouts/{id}/cancel`, permission `payouts:write`.
-     * Problem codes: not_found, payout_not_cancellable.
+     * Problem codes: not_found, payout_not_cancellable, request_in_progress, idempotency_key_reused.
      */
     readonly cancel: (id: string, options?: CallOptions) => Promise<PayoutRecord>
     /**
@@ -7453,7 +7458,8 @@ export type Namespaces = {
      * team made approves no payout (403 `permission_denied`), and its maker approves none of its payouts.
      *
      * `POST /v1/payouts/{id}/approve`, permission `payouts:write`.
-     * Problem codes: not_found, approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval.
+     * Problem codes: not_found, approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly approve: (id: string, options?: CallOptions) => Promise<PayoutRecord>
     /**
@@ -7464,7 +7470,8 @@ export type Namespaces = {
      * the payout has the reason. Repeated by the same service account, it returns the payout.
      *
      * `POST /v1/payouts/{id}/reject`, permission `payouts:write`.
-     * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval.
+     * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly reject: (id: string, body: PayoutReject, options?: CallOptions) => Promise<PayoutRecord>
     /**
@@ -7477,8 +7484,7 @@ export type Namespaces = {
      * own key: a payout that was made before under its key is not made again.
      *
      * `POST /v1/payouts/bulk`, permission `payouts:write`.
-     * Problem codes: validation_failed, currency_not_supported, request_in_progress, idempotency_key_reused,
-     * request_in_progress, idempotency_key_reused.
+     * Problem codes: validation_failed, currency_not_supported, request_in_progress, idempotency_key_reused.
      */
     readonly createBulk: ((body: {
       /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
@@ -7544,7 +7550,7 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/bulk/pain001`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, request_in_progress,
-     * idempotency_key_reused, request_in_progress, idempotency_key_reused.
+     * idempotency_key_reused.
      */
     readonly createBulkFromFile: ((body: {
       /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
@@ -7768,7 +7774,7 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/bulk/{bulkId}/approve`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, approver_is_creator, approver_limit_exceeded,
-     * payout_not_awaiting_approval.
+     * payout_not_awaiting_approval, request_in_progress, idempotency_key_reused.
      */
     readonly approveBulk: (bulkId: string, body: {
       /** How many payouts wait, as you have read them. If others wait, nothing is decided. */
@@ -7796,7 +7802,8 @@ export type Namespaces = {
      * available again. Refusals as for the approval.
      *
      * `POST /v1/payouts/bulk/{bulkId}/reject`, permission `payouts:write`.
-     * Problem codes: validation_failed, not_found, approver_is_creator, payout_not_awaiting_approval.
+     * Problem codes: validation_failed, not_found, approver_is_creator, payout_not_awaiting_approval,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly rejectBulk: (bulkId: string, body: {
       /** How many payouts wait, as you have read them. If others wait, nothing is decided. */
@@ -8098,7 +8105,7 @@ export type Namespaces = {
      * made go on. An order that is paused is returned unchanged.
      *
      * `POST /v1/payouts/standing-orders/{orderId}/pause`, permission `payouts:write`.
-     * Problem codes: not_found, standing_order_ended.
+     * Problem codes: not_found, standing_order_ended, request_in_progress, idempotency_key_reused.
      */
     readonly pauseStandingOrder: (orderId: string, options?: CallOptions) => Promise<{
     /** Identifies the standing order. */
@@ -8157,7 +8164,8 @@ export type Namespaces = {
      * payout is made for them. If no date is left, the order ends. An order that is active is returned unchanged.
      *
      * `POST /v1/payouts/standing-orders/{orderId}/resume`, permission `payouts:write`.
-     * Problem codes: not_found, standing_order_ended, standing_order_limit_reached.
+     * Problem codes: not_found, standing_order_ended, standing_order_limit_reached, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly resumeStandingOrder: (orderId: string, options?: CallOptions) => Promise<{
     /** Identifies the standing order. */
@@ -8216,7 +8224,7 @@ export type Namespaces = {
      * with `POST /v1/payouts/{id}/cancel`. An order that was cancelled is returned unchanged.
      *
      * `POST /v1/payouts/standing-orders/{orderId}/cancel`, permission `payouts:write`.
-     * Problem codes: not_found, standing_order_ended.
+     * Problem codes: not_found, standing_order_ended, request_in_progress, idempotency_key_reused.
      */
     readonly cancelStandingOrder: (orderId: string, options?: CallOptions) => Promise<{
     /** Identifies the standing order. */
@@ -8831,7 +8839,7 @@ export type Namespaces = {
      * Deletes the schedule. Reports that it has created stay until they expire.
      *
      * `DELETE /v1/reports/schedules/{id}`, permission `reports:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly deleteSchedule: (id: string, options?: CallOptions) => Promise<void>
     /**
@@ -8882,7 +8890,7 @@ export type Namespaces = {
      * Deletes the report and its content. A report that waits or runs is cancelled.
      *
      * `DELETE /v1/reports/{id}`, permission `reports:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly delete: (id: string, options?: CallOptions) => Promise<void>
     /**
@@ -8917,7 +8925,8 @@ export type Namespaces = {
      * sees the change. Quotes that were made before keep their rate.
      *
      * `POST /v1/simulations/fx/rates`, permission `simulations:write`, sandbox only.
-     * Problem codes: validation_failed, currency_not_supported, fx_rates_unavailable.
+     * Problem codes: validation_failed, currency_not_supported, fx_rates_unavailable, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly setFxRates: (body: {
       /** The currency that is sold. Give `base` and `quote` together. */
@@ -9046,7 +9055,7 @@ export type Namespaces = {
      * balance is too small, the operator bears it until a person decides. A repetition changes nothing.
      *
      * `POST /v1/simulations/credits/{creditId}/reversal`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly reverseCredit: (creditId: string, options?: CallOptions) => Promise<void>
     /**
@@ -9077,7 +9086,7 @@ export type Namespaces = {
      * the deposits of other partners are in the new blocks. A deposit that was credited is taken back.
      *
      * `POST /v1/simulations/chain/reorganisations`, permission `simulations:write`, sandbox only.
-     * Problem codes: validation_failed.
+     * Problem codes: validation_failed, request_in_progress, idempotency_key_reused.
      */
     readonly createChainReorganisation: (body: SimulatedReorganisationCreate, options?: CallOptions) => Promise<SimulatedReorganisation>
     /**
@@ -9086,6 +9095,7 @@ export type Namespaces = {
      * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
      *
      * `POST /v1/simulations/chain/blocks`, permission `simulations:write`, sandbox only.
+     * Problem codes: request_in_progress, idempotency_key_reused.
      */
     readonly createChainBlocks: (body: SimulatedBlocksCreate, options?: CallOptions) => Promise<SimulatedBlocks>
     /**
@@ -9097,6 +9107,7 @@ export type Namespaces = {
      * described nonce stays unused.
      *
      * `POST /v1/simulations/signature`, permission `simulations:write`, sandbox only.
+     * Problem codes: request_in_progress, idempotency_key_reused.
      */
     readonly diagnoseSignature: (body: SignedRequest, options?: CallOptions) => Promise<SignatureDiagnosis>
   }
@@ -9259,7 +9270,7 @@ export type Namespaces = {
      * refused with 409 `invitation_not_pending`, and one to a role with permissions that you do not have with 403.
      *
      * `DELETE /v1/users/invitations/{invitationId}`, permission `users:write`.
-     * Problem codes: not_found, invitation_not_pending.
+     * Problem codes: not_found, invitation_not_pending, request_in_progress, idempotency_key_reused.
      */
     readonly revokeInvitation: (invitationId: string, options?: CallOptions) => Promise<void>
     /**
@@ -9289,7 +9300,7 @@ export type Namespaces = {
      * user and all Admins get a mail.
      *
      * `PATCH /v1/users/{userId}`, permission `users:write`.
-     * Problem codes: validation_failed, not_found, last_admin.
+     * Problem codes: validation_failed, not_found, last_admin, request_in_progress, idempotency_key_reused.
      */
     readonly update: (userId: string, body: UserUpdate, options?: CallOptions) => Promise<User>
     /**
@@ -9300,7 +9311,7 @@ export type Namespaces = {
      * is refused (403). The user and all Admins get a mail.
      *
      * `DELETE /v1/users/{userId}`, permission `users:write`.
-     * Problem codes: not_found, last_admin.
+     * Problem codes: not_found, last_admin, request_in_progress, idempotency_key_reused.
      */
     readonly remove: (userId: string, options?: CallOptions) => Promise<void>
     /**
@@ -9323,7 +9334,7 @@ export type Namespaces = {
      * could still sign in.
      *
      * `PUT /v1/users/single-sign-on`, permission `users:write`.
-     * Problem codes: validation_failed, last_admin.
+     * Problem codes: validation_failed, last_admin, request_in_progress, idempotency_key_reused.
      */
     readonly setSingleSignOn: (body: SingleSignOnUpdate, options?: CallOptions) => Promise<SingleSignOn>
     /**
@@ -9335,7 +9346,7 @@ export type Namespaces = {
      * ends with `.example` or `.test` needs no record (RFC 2606).
      *
      * `POST /v1/users/single-sign-on/domain`, permission `users:write`.
-     * Problem codes: validation_failed, not_found.
+     * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.
      */
     readonly proveSingleSignOnDomain: (options?: CallOptions) => Promise<SingleSignOn>
     /**
@@ -9346,7 +9357,7 @@ export type Namespaces = {
      * with 409 `last_admin` if no Admin has a passkey or a password.
      *
      * `DELETE /v1/users/single-sign-on`, permission `users:write`.
-     * Problem codes: not_found, last_admin.
+     * Problem codes: not_found, last_admin, request_in_progress, idempotency_key_reused.
      */
     readonly removeSingleSignOn: (options?: CallOptions) => Promise<void>
     /**
@@ -9597,7 +9608,7 @@ export type Namespaces = {
      * could give (403). A link that has ended is not found.
      *
      * `DELETE /v1/users/guest-links/{guestLinkId}`, permission `users:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly revokeGuestLink: (guestLinkId: string, options?: CallOptions) => Promise<void>
     /**
@@ -9781,7 +9792,7 @@ export type Namespaces = {
      * included (403). All Admins get a mail.
      *
      * `PATCH /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
-     * Problem codes: validation_failed, not_found.
+     * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.
      */
     readonly updateServiceAccount: (serviceAccountId: string, body: {
       /** Name of the service account, 1 to 140 characters, such as the program that uses it. Absent or null: the one before stays. */
@@ -9876,7 +9887,7 @@ export type Namespaces = {
      * permissions, end and addresses you have, and the own one (403). All Admins get a mail.
      *
      * `DELETE /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly revokeServiceAccount: (serviceAccountId: string, options?: CallOptions) => Promise<void>
     /**
@@ -10247,7 +10258,7 @@ export type Namespaces = {
      * deliveries; pending ones become `Held`. `status: Enabled` has the effect of `POST /v1/webhooks/{id}/enable`.
      *
      * `PATCH /v1/webhooks/{id}`, permission `webhooks:write`.
-     * Problem codes: validation_failed, not_found.
+     * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.
      */
     readonly update: (id: string, body: SubscriptionUpdate, options?: CallOptions) => Promise<Subscription>
     /**
@@ -10257,7 +10268,7 @@ export type Namespaces = {
      * /v1/events`.
      *
      * `DELETE /v1/webhooks/{id}`, permission `webhooks:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly delete: (id: string, options?: CallOptions) => Promise<void>
     /**
@@ -10313,7 +10324,8 @@ export type Namespaces = {
      * subscription is disabled. At most 20 tests a minute per subscription.
      *
      * `POST /v1/webhooks/{id}/test`, permission `webhooks:write`.
-     * Problem codes: validation_failed, not_found, webhook_test_too_soon.
+     * Problem codes: validation_failed, not_found, webhook_test_too_soon, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly sendTest: (id: string, body?: TestSend, options?: CallOptions) => Promise<TestResult>
     /**
@@ -10323,7 +10335,7 @@ export type Namespaces = {
      * schedule. A repeated request makes the deliveries that are still undelivered due again.
      *
      * `POST /v1/webhooks/{id}/enable`, permission `webhooks:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly enable: (id: string, options?: CallOptions) => Promise<Subscription>
     /**

@@ -47,8 +47,11 @@ export const readBalance = (value: Decimal, currency: Currency, pointer: string)
 type Range = { readonly majorMax: bigint; readonly zero: boolean; readonly expected: string }
 
 function readMinor(value: Decimal, currency: Currency, pointer: string, { majorMax, zero, expected }: Range): Minor {
-  const refuse = (code: FieldError['code'], message: string) => refuseField({ pointer, code, message })
-  const exact = exactDigits(decimalText(value))
+  const text = decimalText(value)
+  const came = text.length <= literalCharsMax ? text : `a number of ${text.length} characters`
+  const refuse = (code: FieldError['code'], message: string) =>
+    refuseField({ pointer, code, message: `is ${came}, ${message}` })
+  const exact = exactDigits(text)
   if (exact === undefined) throw refuse('out_of_range', expected)
   if (exact.negative || (exact.digits === 0n && !zero)) throw refuse('out_of_range', expected)
   const { digits } = currencies[currency]
@@ -69,7 +72,7 @@ export function readCurrency(code: string, pointer = '/currency'): Currency {
   if (isCurrency(code)) return code
   const field = { pointer, code: 'invalid_value' } as const
   if (!iso4217.has(code))
-    throw refuseField({ ...field, message: `is not an ISO 4217 currency code; must be one of ${supported}` })
-  const message = `is not supported; must be one of ${supported}`
+    throw refuseField({ ...field, message: `is ${code}, not an ISO 4217 currency code; must be one of ${supported}` })
+  const message = `is ${code}, which is not supported; must be one of ${supported}`
   throw refuseField({ ...field, message }, 'currency_not_supported')
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { readConfig } from './config.ts'
+import { differingDefaults } from './derived-settings.ts'
 import { composeModules } from './modules.ts'
 import { createLog, randomBytes, systemClock } from '../kernel/index.ts'
 import { createDatabase } from '../postgres/index.ts'
@@ -43,4 +44,17 @@ test('a sandbox issues from invented bank codes by default, and production from 
   assert.equal(readConfig({}, { MASTER_KEY: key }).IBAN_ISSUERS.length, 3)
   const production = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://mail.example.com' }
   assert.deepEqual(readConfig({}, production).IBAN_ISSUERS, [])
+})
+
+test('a sandbox with the defaults of production keeps its simulated systems, and a setting that is given', () => {
+  const sandbox = readConfig({}, { MASTER_KEY: key })
+  const strict = readConfig({}, { MASTER_KEY: key, SANDBOX_DEFAULTS: 'production' })
+  assert.deepEqual([sandbox.CUSTOMER_MONEY, sandbox.KYC_GATES, sandbox.TWO_PERSONS], ['pooled', 'open', 'off'])
+  assert.deepEqual([strict.CUSTOMER_MONEY, strict.KYC_GATES, strict.TWO_PERSONS], ['segregated', 'strict', 'on'])
+  const kept = ['MODE', 'RAIL', 'SIMULATIONS', 'IBAN_ISSUERS', 'PAYEE_SCHEME', 'FX_RATES', 'IDENTITY_PROVIDER'] as const
+  for (const name of kept) assert.deepEqual(strict[name], sandbox[name], name)
+  const given = { MASTER_KEY: key, SANDBOX_DEFAULTS: 'production', CUSTOMER_MONEY: 'pooled' }
+  assert.equal(readConfig({}, given).CUSTOMER_MONEY, 'pooled')
+  const differing = differingDefaults().filter(({ isStandIn }) => !isStandIn)
+  for (const { name } of differing) assert.notDeepEqual(strict[name as 'KYC_GATES'], sandbox[name as 'KYC_GATES'], name)
 })

@@ -64,6 +64,12 @@ const processSettings = {
     description: '`sandbox` or `production`. Production refuses to start with settings that only a sandbox may have',
     read: oneOf(['sandbox', 'production'], 'sandbox'),
   },
+  SANDBOX_DEFAULTS: {
+    default: 'sandbox',
+    description:
+      'Whose defaults a sandbox has: `sandbox`, or `production`, with which it behaves as production in everything but its banks and the other systems that it simulates (docs/sandbox.md). Production ignores it',
+    read: oneOf(['sandbox', 'production'], 'sandbox'),
+  },
   DATA_DIR: {
     default: '.data',
     description: 'Folder of the embedded database, the sandbox keys and the sandbox mailbox',
@@ -216,6 +222,20 @@ export function readRouterConfig(env: Environment = process.env): RouterConfig {
 
 const opsPortOf = ({ PORT, OPS_PORT }: Raw): number => (OPS_PORT >= 0 ? OPS_PORT : PORT === 0 ? 0 : PORT + 1)
 
+/** Settings whose default in a sandbox stands for a bank, a market, a scheme or a provider outside. */
+export const standIns: readonly string[] = [
+  'IBAN_ISSUERS',
+  'IDENTITY_PROVIDER',
+  'SIMULATIONS',
+  'RAIL',
+  'FX_RATES',
+  'PAYEE_SCHEME',
+]
+
+/** The mode by which a setting that is not given gets its default. */
+const modeOfDefault = (name: string, mode: Mode, env: Environment): Mode =>
+  env['SANDBOX_DEFAULTS'] === 'production' && !standIns.includes(name) ? 'production' : mode
+
 function readSettings(given: NonNullable<ReadOptions['given']>, env: Environment): Raw {
   const modeText = env['MODE'] || undefined
   const mode: Mode = modeText === 'production' ? 'production' : 'sandbox'
@@ -224,7 +244,7 @@ function readSettings(given: NonNullable<ReadOptions['given']>, env: Environment
     const option = given[name as Name]
     const value = option ?? (env[name] || undefined)
     try {
-      raw[name] = setting.read(value, mode)
+      raw[name] = setting.read(value, value === undefined ? modeOfDefault(name, mode, env) : mode)
     } catch (error) {
       const shown = setting.secret ? '' : ` (it is ${JSON.stringify(value)})`
       throw new ConfigError(

@@ -1,6 +1,7 @@
 /** Settings of parts that follow from several settings of the configuration. */
 import { bulkPayouts } from '@partner-payments/wire'
-import type { Config, RouterConfig } from './config.ts'
+import type { Setting } from '../kernel/index.ts'
+import { type Config, type RouterConfig, settings, standIns } from './config.ts'
 import type { Brand } from '../branding/index.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
@@ -113,3 +114,31 @@ export const issuingSettings = (config: Config) => ({
   poolCountries: config.IBAN_POOLS,
   poolLevels: { freeMin: config.IBAN_POOL_FREE_MIN, daysMin: config.IBAN_POOL_DAYS_MIN },
 })
+
+/** A setting whose default differs between a sandbox and production, in words and as it is read. */
+type DifferingDefault = {
+  readonly name: string
+  readonly sandbox: string
+  readonly production: string
+  readonly inWords: string
+  readonly description: string
+  /** A sandbox with `SANDBOX_DEFAULTS=production` keeps its own default. */
+  readonly isStandIn: boolean
+}
+
+export function differingDefaults(): readonly DifferingDefault[] {
+  const shown = (value: unknown): string => {
+    if (value === undefined || value === null) return 'not set'
+    if (typeof value === 'boolean') return value ? 'on' : 'off'
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  return (Object.entries(settings) as [string, Setting<unknown>][]).flatMap(([name, setting]) => {
+    const [sandbox, production] = [
+      shown(setting.read(undefined, 'sandbox')),
+      shown(setting.read(undefined, 'production')),
+    ]
+    const { default: inWords, description } = setting
+    const isStandIn = standIns.includes(name)
+    return sandbox === production ? [] : [{ name, sandbox, production, inWords, description, isStandIn }]
+  })
+}

@@ -2,7 +2,16 @@
 import { auditedHandlers } from '../audit/index.ts'
 import { type AllHandlers } from '../api/index.ts'
 import type { BackgroundDeps } from './background.ts'
-import { brandOf, gatewayLimits, hstsAt, itemRate, pageRate, publicUrlOf, requestRate } from './derived-settings.ts'
+import {
+  brandOf,
+  differingDefaults,
+  gatewayLimits,
+  hstsAt,
+  itemRate,
+  pageRate,
+  publicUrlOf,
+  requestRate,
+} from './derived-settings.ts'
 import { createGateway, createOperate, docsAssets, type Gateway } from '../gateway/index.ts'
 import { deriveKey, present } from '../kernel/index.ts'
 import { accountsRoutes, monitorRoutes } from '../modules/accounts/index.ts'
@@ -64,7 +73,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
   const sandbox = config.MODE === 'sandbox'
   const brand = brandOf(config)
   const inProcess = {
-    handlers: auditedHandlers(createHandlers(modules), modules.audit),
+    handlers: auditedHandlers(modules.idempotency.keeping(createHandlers(modules)), modules.audit),
     clock,
     sandbox: config.SIMULATIONS,
     itemRate: itemRate(config),
@@ -119,7 +128,11 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
     return { ...gateway, close }
   }
   if (form === 'api') return recorded(createGateway({ ...common, form }))
-  const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })
+  const pages = await docsAssets({
+    sandbox: config.MODE === 'sandbox',
+    simulations: config.SIMULATIONS,
+    differences: differingDefaults(),
+  })
   if (form === 'standalone') return recorded(createGateway({ ...common, ...signed, form, pages }))
   const apiUrl = present(config.API_URL, 'checked with the role')
   return recorded(createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.REQUEST_TIMEOUT_MS }))

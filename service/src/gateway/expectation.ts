@@ -1,5 +1,12 @@
-/** States what a schema accepts: the allowed values, the format with an example, the bounds, the known fields. */
-import { formatMeanings, type Meaning, patternMeanings, type TSchema } from '@partner-payments/wire'
+/** States what came, and what a schema accepts: the allowed values, the format with an example, the bounds, the known fields. */
+import {
+  decimalText,
+  formatMeanings,
+  isDecimal,
+  type Meaning,
+  patternMeanings,
+  type TSchema,
+} from '@partner-payments/wire'
 
 type SchemaLike = {
   readonly type?: string
@@ -67,10 +74,11 @@ function integerMeaning({ minimum, maximum }: SchemaLike): string {
 }
 
 function countMeaning(least: number | undefined, most: number | undefined, unit: string): string {
-  const counted = (count: number) => `${count} ${count === 1 ? unit : `${unit}s`}`
-  if (most === undefined) return least === undefined ? '' : ` of at least ${counted(least)}`
-  return least === undefined ? ` of at most ${counted(most)}` : ` of ${least} to ${counted(most)}`
+  if (most === undefined) return least === undefined ? '' : ` of at least ${counted(least, unit)}`
+  return least === undefined ? ` of at most ${counted(most, unit)}` : ` of ${least} to ${counted(most, unit)}`
 }
+
+const counted = (count: number, unit: string): string => `${count} ${count === 1 ? unit : `${unit}s`}`
 
 /** The names that an object defines, for the refusal of an unknown one. */
 export function knownNames(schema: TSchema, part: 'field' | 'parameter'): string {
@@ -82,3 +90,37 @@ const listed = (names: readonly string[]): string =>
   names.length <= namesMax
     ? names.join(', ')
     : `${names.slice(0, namesMax).join(', ')} and ${names.length - namesMax} more`
+
+/** Longer texts are stated by their length. */
+const shownCharsMax = 60
+/** Fields whose content is not repeated in an answer. */
+const secretNames = /(?:secret|password|token|pem|canonicalString)$/i
+/** Characters that an answer shows by their code, so that they change no line and no direction of it. */
+const hidden = /[\p{C}\u2028\u2029]/gu
+
+const escaped = (text: string): string =>
+  JSON.stringify(text).replace(hidden, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
+
+/** A value as a refusal repeats it. */
+export function cameText(value: unknown, pointer: string): string {
+  if (typeof value === 'string') {
+    if (value === '') return 'empty'
+    const isShown = value.length <= shownCharsMax && !secretNames.test(pointer)
+    return isShown ? escaped(value) : `a text of ${counted(value.length, 'character')}`
+  }
+  if (isDecimal(value)) {
+    const text = decimalText(value)
+    return text.length <= shownCharsMax ? text : `a number of ${counted(text.length, 'character')}`
+  }
+  if (Array.isArray(value))
+    return value.length === 0 ? 'an empty array' : `an array of ${counted(value.length, 'item')}`
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}
+
+/** The first item of an array that is in it twice. */
+export function repeatedText(value: unknown): string {
+  const seen = new Set<string>()
+  const items = Array.isArray(value) ? (value as readonly unknown[]) : []
+  const repeated = items.find((item) => seen.size === seen.add(JSON.stringify(item)).size)
+  return cameText(repeated, '')
+}

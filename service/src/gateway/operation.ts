@@ -17,7 +17,7 @@ import {
 import { present } from '../kernel/index.ts'
 import { requireJson } from './body.ts'
 import { contentReply } from './content.ts'
-import { compileIdempotencyKey } from './idempotency-key.ts'
+import { atGivenPlace, compileIdempotencyKey, namingHeader } from './idempotency-key.ts'
 import { compileItemCount, createItemLimiter, type ItemLimiter, type ItemRate } from './items.ts'
 import { readJson } from './json.ts'
 import { compileNormalizer } from './normal-form.ts'
@@ -76,20 +76,29 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options, limit
   const readQuery = compileQuery(operation)
   const normalizeParams = compileNormalizer(closed(operation.params ?? {})) ?? unchanged
   const normalizeBody = compileNormalizer(operation.body ?? NoFields) ?? unchanged
-  const readIdempotencyKey = compileIdempotencyKey(operation)
+  const key = compileIdempotencyKey(operation)
   const project = operation.response ? writerOf(operation.response) : undefined
   const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
   const countItems = compileItemCount(operation)
   const changes = isWrite(operation)
 
-  const readBody = ({ body, contentType }: OperationRequest): unknown => {
+  const readSent = ({ body, contentType }: OperationRequest): unknown => {
     if (body.length === 0) {
       if (operation.body && !operation.bodyOptional) throw new Refusal('body_required')
       return undefined
     }
     requireJson(contentType)
-    const value = readJson(body)
-    validateBody(value)
+    return readJson(body)
+  }
+
+  const readBody = (sent: unknown, header: string | undefined): unknown => {
+    if (sent === undefined) return undefined
+    const value = key.complete(sent, header)
+    try {
+      validateBody(value)
+    } catch (error) {
+      throw namingHeader(error)
+    }
     return operation.body ? normalizeBody(value) : undefined
   }
 
@@ -106,11 +115,15 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options, limit
       const { caller, requestId, ip, headers: given } = request
       const params = normalizeParams(request.params)
       const query = readQuery(request.query)
-      const body = readBody(request)
-      const idempotencyKey = readIdempotencyKey(given, body)
+      const header = key.header(given)
+      const sent = readSent(request)
+      const body = readBody(sent, header)
+      const idempotencyKey = key.agreed(body, header)
       limitItems(caller, countItems(body))
       const call = { caller: { ...caller, requestId }, params, query, body, requestId, ip, nonce, idempotencyKey }
-      const answer = await handler(call as unknown as Call<OperationId>)
+      const answer = await handler(call as unknown as Call<OperationId>).catch((error: unknown) => {
+        throw atGivenPlace(error, sent)
+      })
       const headers = answer.headers ?? {}
       if (operation.streamed) return streamReply(present(answer.stream, 'the operation returns a stream'))
       if (operation.content) return contentReply(present(answer.content, 'the operation returns content'), given)

@@ -20,7 +20,7 @@ import { overloaded, type ProblemAnswer, toProblem } from './problems.ts'
 import type { Refusals } from './refusals.ts'
 import { requestIdOf } from './request-id.ts'
 import { logged } from './request-log.ts'
-import { methodsAt, type Served, servedBy } from './served.ts'
+import { methodsAt, nearestPath, type Served, servedBy } from './served.ts'
 import { refuseOnSocket } from './socket-refusal.ts'
 import { takeTurns } from './turns.ts'
 
@@ -106,6 +106,8 @@ export type ServerOptions = {
   /** Counts refusals before authentication. Absent in an api process, which only gateways call. */
   readonly refusals?: Refusals
   readonly admission: Pick<AdmissionControl, 'isFull'>
+  /** False: simulations answer 404, and no answer names their paths. */
+  readonly sandbox?: boolean
   readonly observe?: ((operation: Answering, status: number, durationMs: number) => void) | undefined
   readonly record?: ((...answered: ReturnType<typeof logged>) => void) | undefined
 }
@@ -136,7 +138,8 @@ export function createServer(options: ServerOptions): Server {
   const { log, headerBytesMax, headersTimeoutMs, bodyTimeoutMs, targetOf } = options
   const { pipeline } = options
   const served: Served[] = []
-  const notFound = answering(options, 'unknown', 'pass' in pipeline ? pipeline.pass : refuseUnknown(pipeline, served))
+  const unknown = 'pass' in pipeline ? pipeline.pass : refuseUnknown(options, pipeline, served)
+  const notFound = answering(options, 'unknown', unknown)
   const app = Fastify({
     logger: false,
     // Node refuses a request without Host by itself, without a problem body. The service does not need Host.
@@ -188,7 +191,7 @@ export function createServer(options: ServerOptions): Server {
   })
   const drain = closeAfterAnswer(app, options)
   mountPublic(app, options)
-  mountOperations(app, options)
+  mountOperations(app, options, unknown)
   app.setNotFoundHandler(notFound)
   return { app, drain }
 }
@@ -198,14 +201,26 @@ const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?#
 
 /** RFC 9110, section 15.5.6: a 405 lists the methods of the resource. A path that no route has is 404. */
 const refuseUnknown =
-  ({ authenticateOnly }: Authenticating, served: readonly Served[]): Handle =>
+  (
+    { sandbox = true }: Pick<ServerOptions, 'sandbox'>,
+    { authenticateOnly }: Authenticating,
+    served: readonly Served[],
+  ): Handle =>
   async (request) => {
     const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
     const refused = isApi ? await authenticateOnly(request) : undefined
     if (refused) return refused
     const methods = methodsAt(served, request.path)
     // A served method is here because of a parameter that no resource has: it is too long.
-    if (methods.length === 0 || methods.includes(request.method)) throw new Refusal('not_found')
+    if (methods.length === 0) {
+      const known = sandbox ? served : served.filter(({ parts }) => parts[1] !== 'simulations')
+      const nearest = nearestPath(known, request.path)
+      throw new Refusal(
+        'not_found',
+        nearest && `No such path. The nearest one is ${nearest}, and paths are exact: letters, slashes and /v1.`,
+      )
+    }
+    if (methods.includes(request.method)) throw new Refusal('not_found')
     const allow = methods.join(', ')
     throw new Refusal('method_not_allowed', `The resource allows ${allow}.`, { headers: { allow } })
   }
@@ -278,12 +293,16 @@ function mountPublic(app: FastifyInstance, options: ServerOptions): void {
 /** Converts a path to Fastify's notation of parameters. */
 const toUrl = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
-function mountOperations(app: FastifyInstance, options: ServerOptions): void {
+function mountOperations(app: FastifyInstance, options: ServerOptions, unknown: Handle): void {
   const { pipeline } = options
   for (const id of operationIds) {
     const operation: Operation = operations[id]
     const { method, path } = operation
-    app.route({ method, url: toUrl(path), handler: answering(options, id, handleOf(pipeline, id, operation)) })
+    const handle = handleOf(pipeline, id, operation)
+    // A parameter without characters is a slash too many.
+    const serve: Handle = (request, reply) =>
+      (Object.values(request.params).includes('') ? unknown : handle)(request, reply)
+    app.route({ method, url: toUrl(path), handler: answering(options, id, serve) })
   }
 }
 

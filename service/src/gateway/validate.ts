@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
 import { Refusal } from '../api/index.ts'
-import { expectationOf, knownNames } from './expectation.ts'
+import { cameText, expectationOf, knownNames, repeatedText } from './expectation.ts'
 import { escapePointer, valueAt } from './pointer.ts'
 
 /** The errors in one response: enough to correct a form, bounded against a hostile body. */
@@ -54,7 +54,8 @@ function toFieldErrors(
 ): readonly FieldError[] {
   const { keyword, instancePath: pointer, params, message } = error
   const refused = valueAt(schema, error.schemaPath.slice(1)) as TSchema
-  const expected = expectationOf(fieldAt(schema, error.schemaPath))
+  const came = `is ${cameText(valueAt(root, pointer), pointer)}`
+  const expected = `${came}, ${expectationOf(fieldAt(schema, error.schemaPath))}`
   const child = (name: string, code: FieldErrorCode, text: string): FieldError => ({
     pointer: `${pointer}/${escapePointer(name)}`,
     code,
@@ -73,7 +74,7 @@ function toFieldErrors(
         child(name, 'unknown_field', `is not a ${part} of this operation; ${knownNames(refused, part)}`),
       )
     case 'minLength':
-      return [{ pointer, code: 'empty', message: `must not be empty; ${expected}` }]
+      return [{ pointer, code: 'empty', message: `is empty, ${expectationOf(fieldAt(schema, error.schemaPath))}` }]
     // These repeat an error of a nullable field or of a closed object that is reported by itself.
     case 'anyOf':
     case 'boolean':
@@ -82,10 +83,16 @@ function toFieldErrors(
       if ((params as { type: unknown }).type === 'null') return []
       return [{ pointer, code: 'wrong_type', message: expected }]
     case 'uniqueItems':
-      return [{ pointer, code: 'invalid_value', message: 'must not contain duplicates' }]
+      return [
+        {
+          pointer,
+          code: 'invalid_value',
+          message: `has ${repeatedText(valueAt(root, pointer))} twice, must not contain duplicates`,
+        },
+      ]
     // The schema states its own message.
     case '~refine':
-      return [{ pointer, code: 'wrong_type', message }]
+      return [{ pointer, code: 'wrong_type', message: `${came}, ${message}` }]
     default:
       return [{ pointer, code: codes[keyword] ?? 'invalid_value', message: expected }]
   }

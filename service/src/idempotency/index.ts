@@ -1,15 +1,28 @@
 /**
- * Idempotency of operations whose key is in the header `Idempotency-Key`, and of `createReport`, which also takes it in its body. The transaction that carries out the operation
- * also stores its answer under the key, so that either both exist or neither.
+ * Idempotency of every write by its key. For an operation that creates something, the transaction that carries it out also stores
+ * its answer, so that either both exist or neither. For every other one (`keepsAnswer`) the key is taken first and the answer
+ * stored after the effect; a process that ends between both leaves a key that the repeated request takes again.
  *
  * Table: idempotency.keys. Invariants: a key of a partner and an operation has one answer, for ever. The answer is sealed,
  * because answers contain signing secrets and personal data. Payouts and deposits keep their keys on their own rows.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { createHash } from 'node:crypto'
-import { isRawNumber, type OperationId, type Operations, ownJsonExactly, type ResponseOf } from '@partner-payments/wire'
-import { type Call, type Handler, Refusal } from '../api/index.ts'
-import { after, type Clock, minuteMs, present, type Sealer } from '../kernel/index.ts'
-import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
+import {
+  CustomerRef,
+  isRawNumber,
+  keepsAnswer,
+  type Operation,
+  type OperationId,
+  operationIds,
+  operations,
+  type Operations,
+  ownJsonExactly,
+  type ResponseOf,
+} from '@partner-payments/wire'
+import { type AllHandlers, type Answer, type Call, type Handler, Refusal } from '../api/index.ts'
+import { after, type Clock, minuteMs, type Sealer, secondMs } from '../kernel/index.ts'
+import { type Database, KeyTaken, once, requestInProgress, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
 import { answerContext } from './sealed.ts'
 
@@ -28,6 +41,8 @@ export type Idempotency = {
     operation: K,
     work: (call: Call<K>, tx: Tx | undefined) => Promise<Created<K>>,
   ) => Handler<K>
+  /** The handlers, of which those that keep their answers afterwards do so under the key of their request. */
+  readonly keeping: (handlers: AllHandlers) => AllHandlers
   /**
    * Erases the answers with data of a customer, and those from before migration 0110 that created the resources in
    * `made`. Their keys stay taken, so that a repetition creates nothing: it is refused (idempotency_key_reused).
@@ -54,6 +69,26 @@ type KeptAnswer<K extends OperationId> = {
   readonly body: ResponseOf<K>
 }
 
+type AnyCall = Call<OperationId>
+type AnyHandler = (call: AnyCall) => Promise<Answer<unknown>>
+
+/** A duplicate waits as long as one that waits for a lock does (`lock_timeout`). */
+const waitMsMax = 5 * secondMs
+const pollMs = 50
+/** Longer than a request runs. A key without an answer is then of a process that has ended, and the request may run again. */
+const runMsMax = minuteMs
+
+/** The customer whose data an answer may contain: the one that the answer or the path names. */
+function customerOf({ params = {} }: Operation, body: unknown): string | null {
+  const named = (body as { readonly customerId?: unknown } | undefined)?.customerId
+  if (typeof named === 'string') return named
+  const guid = (body as { readonly guid?: unknown } | undefined)?.guid
+  return typeof guid === 'string' && Object.values(params).includes(CustomerRef) ? guid : null
+}
+
+const targetOf = ({ path }: Operation, { params }: AnyCall): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => String((params as Readonly<Record<string, string>>)[name]))
+
 const pointer = '/headers/Idempotency-Key'
 const replayHeaders = { 'idempotent-replayed': 'true' } as const
 
@@ -67,14 +102,68 @@ export function createIdempotency(deps: {
   const find = async <K extends OperationId>(key: store.Key): Promise<KeptAnswer<K> | undefined> => {
     const row = await store.answerOf(db, key)
     if (row === undefined) return undefined
-    const sealed = present(row.answerSealed, 'a committed key has an answer')
-    const kept = ownJsonExactly<KeptAnswer<K>>(sealer.open(sealed, answerContext(key)))
+    if (row.answerSealed === null) return undefined
+    const kept = ownJsonExactly<KeptAnswer<K>>(sealer.open(row.answerSealed, answerContext(key)))
     if (kept.requestFingerprint === noFingerprint) throw erasedAnswer(kept.reference)
     return kept
   }
 
+  /** Runs a request that has taken its key, and keeps its answer. The key of one that fails is free again. */
+  const runTaken = async (
+    work: AnyHandler,
+    call: AnyCall,
+    key: store.Key,
+    takenAt: Date,
+  ): Promise<KeptAnswer<OperationId>> => {
+    const operation: Operation = operations[key.operation as OperationId]
+    try {
+      const { body } = await work(call)
+      const customerId = customerOf(operation, body)
+      const reference = `the answer of ${operation.method} ${targetOf(operation, call)}`
+      const answer = { requestFingerprint: fingerprintOf(call), reference, body } as KeptAnswer<OperationId>
+      const answerSealed = sealer.seal(JSON.stringify(answer), answerContext(key))
+      await store.keepAnswer(db, key, { takenAt, answerSealed, customerId })
+      return answer
+    } catch (error) {
+      // If the database is away, the key is taken again as abandoned.
+      await store.freeKey(db, key, takenAt).catch(() => undefined)
+      throw error
+    }
+  }
+
+  const keep =
+    (operation: OperationId, work: AnyHandler): AnyHandler =>
+    async (call) => {
+      const { caller, idempotencyKey } = call
+      if (idempotencyKey === undefined) return work(call)
+      const key = { partnerId: caller.partnerId, operation, idempotencyKey }
+      const { row, replayed } = await once<KeptAnswer<OperationId>>({
+        requestFingerprint: fingerprintOf(call),
+        pointer,
+        find: () => find(key),
+        make: async () => {
+          for (let waitedMs = 0; waitedMs < waitMsMax; waitedMs += pollMs) {
+            const now = clock.now()
+            const abandonedBefore = after(now, -runMsMax)
+            if (await store.takeKey(db, key, { now, abandonedBefore })) return runTaken(work, call, key, now)
+            if (await find(key)) throw new KeyTaken()
+            await pause(pollMs)
+          }
+          throw requestInProgress()
+        },
+      })
+      return replayed ? { body: row.body, headers: replayHeaders } : { body: row.body }
+    }
+
   return {
     forget: createForget(sealer),
+    keeping: (handlers) =>
+      Object.fromEntries(
+        operationIds.map((id) => {
+          const handler = handlers[id] as unknown as AnyHandler
+          return [id, keepsAnswer(operations[id]) ? keep(id, handler) : handler]
+        }),
+      ) as unknown as AllHandlers,
     handler: (operation, work) => async (call) => {
       const { caller, idempotencyKey } = call
       if (idempotencyKey === undefined) return { body: (await work(call, undefined)).body }
@@ -137,6 +226,7 @@ function createForget(sealer: Sealer): Idempotency['forget'] {
     }
   }
   return async (tx, partnerId, customerId, made) => {
+    await store.freeRunning(tx, partnerId, 'eraseCustomer')
     for (let isMore = true; isMore;) {
       const page = await store.answersOfCustomer(tx, partnerId, customerId, answersPerPageMax)
       for (const { answerSealed, ...row } of page) {

@@ -12,6 +12,50 @@ export async function claimKey(tx: Tx, { partnerId, operation, idempotencyKey }:
 }
 
 /**
+ * Takes a key whose answer is kept after the effect. False if it is taken. A claim from before `abandonedBefore` is of a
+ * process that ended without an answer.
+ */
+export async function takeKey(
+  tx: Tx,
+  { partnerId, operation, idempotencyKey }: Key,
+  { now, abandonedBefore }: { readonly now: Date; readonly abandonedBefore: Date },
+): Promise<boolean> {
+  const taken = await tx.run(sql`/* idempotency.takeKey */
+    insert into idempotency.keys (partner_id, operation, idempotency_key, created_at)
+    values (${partnerId}, ${operation}, ${idempotencyKey}, ${now})
+    on conflict (partner_id, operation, idempotency_key) do update set created_at = excluded.created_at
+    where keys.answer_sealed is null and keys.created_at < ${abandonedBefore}`)
+  return taken === 1
+}
+
+/** Keeps the answer of a key that was taken at `takenAt`, unless an erasure has freed the key since. */
+export async function keepAnswer(
+  tx: Tx,
+  { partnerId, operation, idempotencyKey }: Key,
+  kept: { readonly takenAt: Date; readonly answerSealed: Uint8Array; readonly customerId: string | null },
+): Promise<void> {
+  await tx.run(sql`/* idempotency.keepAnswer */
+    update idempotency.keys set answer_sealed = ${kept.answerSealed}, customer_id = ${kept.customerId}
+    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}
+      and answer_sealed is null and created_at = ${kept.takenAt}`)
+}
+
+/** Frees a key whose request was refused or failed. */
+export async function freeKey(tx: Tx, { partnerId, operation, idempotencyKey }: Key, takenAt: Date): Promise<void> {
+  await tx.run(sql`/* idempotency.freeKey */
+    delete from idempotency.keys
+    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}
+      and answer_sealed is null and created_at = ${takenAt}`)
+}
+
+/** Frees the keys of a partner whose requests run: their answers may have what is being erased. They run again if repeated. */
+export async function freeRunning(tx: Tx, partnerId: string, except: string): Promise<void> {
+  await tx.run(sql`/* idempotency.freeRunning */
+    delete from idempotency.keys
+    where partner_id = ${partnerId} and answer_sealed is null and operation <> ${except}`)
+}
+
+/**
  * Stores the answer in the transaction of `claimKey`; it is sent with the commit. `customerId`: the customer whose
  * data the answer contains, or null.
  */

@@ -117,6 +117,12 @@ export function coveredBy(accounts: AccountSnapshots, request: EntryRequest): Fi
   return short === undefined || shortageOf(short.account, short.partyId, availableIn(short.key))
 }
 
+/** True if only the party of an entry pays it, false if everyone in its balance may. Undefined: the balance is not there yet. */
+export function isSegregated(accounts: AccountSnapshots, { transfers: [transfer] }: EntryRequest): boolean | undefined {
+  const account = transfer && accounts.get(mapKey(debitAccount(transfer)))
+  return account && account.segregated === true
+}
+
 /**
  * The batches whose reserves may be missing from the balances: under way at the mark, or checked since, ended or not.
  */

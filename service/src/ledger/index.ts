@@ -19,7 +19,7 @@ export { type AccountState, blocksInbound, blocksOutbound } from './account-stat
 export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'
 export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
-export { type BalancesRead, coveredBy, createFundsCheck, type FundsCheck } from './funds-check.ts'
+export { type BalancesRead, coveredBy, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { AccountMovement, AccountPosition, MovementPage, Standing } from './movements.ts'
 export type { BalanceMode, ShortParty } from './segregation.ts'
 export type { Position } from './positions.ts'

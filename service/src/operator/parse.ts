@@ -1,7 +1,7 @@
 /** Reads the arguments of a command by its declaration. Throws a ConfigError of one line that names the option, its value and the cure. */
 import { capabilities, type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { type Currency, currencies, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
+import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName } from '../kernel/index.ts'
 import { isIban } from '../rails/index.ts'
 import type { Kinds, Option, Typed } from './declaration.ts'
 import {
@@ -240,34 +240,4 @@ export function readOptions<N extends CommandName>(command: N, typed: Typed): Op
   )
   // The declaration of the command says the kinds, by which the readers are chosen.
   return Object.fromEntries(read) as OptionsOf<N>
-}
-
-/** Two letters: a longer name may have two slips; two slips in a short one would make another name. */
-const slipsMax = 2
-
-/** The name with the fewest slips, at most two and fewer than half of its letters. Undefined: none is close enough. */
-function nearest(typed: string, names: readonly string[]): string | undefined {
-  const [best] = names
-    .map((name) => ({ name, slips: slipsBetween(typed, name) }))
-    .filter(({ name, slips }) => slips <= slipsMax && slips * 2 < name.length)
-    .toSorted((a, b) => a.slips - b.slips)
-  return best?.name
-}
-
-/** The distance of Damerau and Levenshtein: letters that are added, left out, changed, or swapped with the next one. */
-function slipsBetween(typed: string, name: string): number {
-  let before: readonly number[] = []
-  let row: readonly number[] = Array.from({ length: name.length + 1 }, (_value, index) => index)
-  for (let at = 1; at <= typed.length; at += 1) {
-    const next = [at]
-    for (let to = 1; to <= name.length; to += 1) {
-      const changed = (row[to - 1] ?? 0) + (typed[at - 1] === name[to - 1] ? 0 : 1)
-      const isSwapped = at > 1 && to > 1 && typed[at - 1] === name[to - 2] && typed[at - 2] === name[to - 1]
-      const swapped = isSwapped ? (before[to - 2] ?? 0) + 1 : changed
-      next.push(Math.min((row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1, changed, swapped))
-    }
-    before = row
-    row = next
-  }
-  return row[name.length] ?? 0
 }

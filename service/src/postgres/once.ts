@@ -30,11 +30,12 @@ export function replayOf<T extends Keyed>(row: T, requestFingerprint: string, po
   )
 }
 
-const inProgress = () => new Refusal('request_in_progress', undefined, { headers: { 'retry-after': '1' } })
+export const requestInProgress = () =>
+  new Refusal('request_in_progress', undefined, { headers: { 'retry-after': '1' } })
 
 /** A lock time-out means that another request is in progress. Every other error passes through unchanged. */
 export function asInProgress(error: unknown): unknown {
-  return stateOf(error) === sqlState.lockNotAvailable ? inProgress() : error
+  return stateOf(error) === sqlState.lockNotAvailable ? requestInProgress() : error
 }
 
 /**
@@ -57,7 +58,7 @@ export async function once<T extends Keyed>(options: {
   } catch (error) {
     if (!(error instanceof KeyTaken)) throw asInProgress(error)
     const winner = await find()
-    if (!winner) throw inProgress()
+    if (!winner) throw requestInProgress()
     return { row: replayOf(winner, requestFingerprint, pointer), replayed: true }
   }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { composeIban, issuingCountries } from '../modules/accounts/rules.ts'
-import { britishAccountOf, ibanCountries, ibanProblem, isBic, isIban } from './ibans.ts'
+import { britishAccountOf, ibanCountries, ibanMistake, ibanProblem, isBic, isIban } from './ibans.ts'
 
 /** SWIFT, IBAN Registry: the example of each country in the electronic format. Release 101 has the countries of release 99. */
 const examples = `
@@ -187,4 +187,37 @@ test('a BIC may have digits in front (ISO 9362:2022), has the country of a list,
     ' DEUTDEFF',
   ])
     assert.equal(isBic(bic), false, bic)
+})
+
+test('each mistake in an IBAN has a sentence of its own, and every country says how its accounts look', () => {
+  const mistakes = {
+    '': /^is empty/,
+    '370400440532013000': /^begins with a digit, as a national account number/,
+    NWBK60161331926819: /^begins with NW, and no country/,
+    'DE89-3704': /^contains "-"/,
+    DE8937040044053201300: /^has 21 characters; an IBAN of DE has 22$/,
+    DEAB370400440532013000: /^has no check digits/,
+    DE8937040044053201300A: /in the wrong places; after DE and two check digits an IBAN has 18 digits$/,
+    DE88370400440532013000: /^has check digits that do not fit/,
+  }
+  const sentences = Object.entries(mistakes).map(([text, sentence]) => {
+    const mistake = ibanMistake(text) ?? ''
+    assert.match(mistake, sentence, text)
+    return mistake
+  })
+  assert.equal(new Set(sentences).size, sentences.length)
+  assert.equal(ibanMistake('DE89370400440532013000'), undefined)
+  // The check digits fit, and the letter of the Italian account does not.
+  assert.match(ibanMistake(checked('IT', 'Y0542811101000000123456')) ?? '', /inside the account number of IT/)
+  for (const country of ibanCountries) {
+    const { length } = ibanMistake(`${country}00`) ?? ''
+    assert.ok(length > 0)
+    const chars = Number(/has (\d+)$/.exec(ibanMistake(`${country}00`) ?? '')?.[1])
+    const parts = /an IBAN has (.+)$/.exec(ibanMistake(`${country}00${'A'.repeat(chars - 5)}0`) ?? '')?.[1] ?? ''
+    const counted = Array.from(parts.matchAll(/\d+/g), ([count]) => Number(count)).reduce(
+      (sum, count) => sum + count,
+      0,
+    )
+    if (parts !== '') assert.equal(counted, chars - 4, country)
+  }
 })

@@ -108,3 +108,48 @@ export function isBic(text: string): boolean {
   const country = bicForm.exec(text)?.[1]
   return country !== undefined && specs[country] !== undefined
 }
+
+const example = 'for example DE89370400440532013000'
+const digitsOf = (text: string): string =>
+  /[0-9]/.test(text) ? (/[A-Z]/.test(text) ? 'letters or digits' : 'digits') : 'letters'
+
+/** The parts of a structure such as `^[A-Z]{4}[0-9]{14}$`, in words. */
+const inWords = (structure: RegExp): string =>
+  Array.from(
+    structure.source.matchAll(/(\\d|\[[^\]]+\])\{(\d+)\}/g),
+    ([, chars = '', count = '']) => [chars === '\\d' ? 'digits' : digitsOf(chars), Number(count)] as const,
+  )
+    .reduce<(readonly [string, number])[]>((parts, [kind, count]) => {
+      const last = parts.at(-1)
+      return last?.[0] === kind ? [...parts.slice(0, -1), [kind, last[1] + count]] : [...parts, [kind, count]]
+    }, [])
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(', then ')
+
+/** Says of a text that is no IBAN which mistake it has and how an IBAN of its country looks. Undefined: it is an IBAN. */
+export function ibanMistake(text: string): string | undefined {
+  const country = text.slice(0, 2)
+  const chars = specs[country]?.chars
+  const foreign = /[^A-Z0-9]/.exec(text)?.[0]
+  if (text === '') return `is empty; must be an IBAN, ${example}`
+  if (foreign !== undefined)
+    return `contains ${JSON.stringify(foreign)}; an IBAN has only letters and digits, and spaces between them, ${example}`
+  if (/^\d/.test(text))
+    return `begins with a digit, as a national account number (BBAN) does; an IBAN begins with the country and two check digits, ${example}`
+  switch (ibanProblem(text)) {
+    case 'country':
+      return `begins with ${country}, and no country with this code has IBANs; compare the first two letters, ${example}`
+    case 'length':
+      return `has ${text.length} characters; an IBAN of ${country} has ${chars}`
+    case 'structure':
+      return /^\d\d$/.test(text.slice(2, 4))
+        ? `has letters or digits in the wrong places; after ${country} and two check digits an IBAN has ${inWords(structures.get(country) ?? /^/)}`
+        : `has no check digits; after ${country} an IBAN has two digits, ${example}`
+    case 'checkDigits':
+      return hasCheckDigits(text)
+        ? `has a wrong check digit inside the account number of ${country}; copy the account number again`
+        : 'has check digits that do not fit; a character is wrong, or two are swapped: copy the IBAN again'
+    case undefined:
+      return undefined
+  }
+}

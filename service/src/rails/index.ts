@@ -56,7 +56,7 @@ export {
   readSortCode,
   routingProblem,
 } from './domestic.ts'
-export { type BritishAccount, britishAccountOf, ibanCountries, ibanProblem, isBic, isIban } from './ibans.ts'
+export { type BritishAccount, britishAccountOf, ibanCountries, ibanMistake, ibanProblem, isBic, isIban } from './ibans.ts'
 export {
   type Acknowledgement,
   type BankNotification,

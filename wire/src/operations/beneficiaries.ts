@@ -101,14 +101,14 @@ export const beneficiariesOperations = {
     path: '/v1/beneficiaries/verifications',
     body: beneficiaries.VerificationCreate,
     response: beneficiaries.Verification,
-    idempotency: 'none',
+    idempotency: 'kept',
     permission: 'beneficiaries:write',
     source: 'extension',
     summary: 'Request a verification of a payee',
     description:
       'Asks whether a name and an IBAN belong together, before money is sent. The answer is kept as evidence. It is ' +
       'shown with every later payout to that name and IBAN. A scheme that does not answer in time gives `NotPossible`, ' +
-      'not an error. Not idempotent: a repeated request asks again. No answer stops a payout.',
+      'not an error. Without an idempotency key a repeated request asks again. No answer stops a payout.',
     refusals: [],
     example: { body: { name: 'Grace Hopper', iban: 'NL91ABNA0417164300' } },
   },

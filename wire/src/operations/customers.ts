@@ -157,7 +157,7 @@ export const customersOperations = {
     params: customerId,
     body: customers.CustomerErase,
     response: customers.CustomerErasure,
-    idempotency: 'none',
+    idempotency: 'kept',
     permission: 'customers:write',
     source: 'extension',
     summary: 'Erase a customer',

@@ -82,12 +82,14 @@ type Described = {
 }
 
 /**
- * Every POST says how it takes effect once. `header`: by the header `Idempotency-Key`. `body`: by the field `idempotencyKey`
- * or the header. `none`: the operation creates nothing and refuses the header, as every other method does.
+ * How a request with an idempotency key takes effect once. Every operation but a GET takes the header `Idempotency-Key`.
+ * `body`: also in the field `idempotencyKey`. `header`: key, effect and answer commit together. `kept`, the default of PUT,
+ * PATCH and DELETE: the key is taken first, and the answer is kept after an effect that a second run would not double.
  */
 type Method =
-  | { readonly method: 'POST'; readonly idempotency: 'body' | 'header' | 'none' }
-  | { readonly method: 'GET' | 'PUT' | 'PATCH' | 'DELETE'; readonly idempotency?: 'none' }
+  | { readonly method: 'POST'; readonly idempotency: 'body' | 'header' | 'kept' }
+  | { readonly method: 'PUT' | 'PATCH' | 'DELETE'; readonly idempotency?: 'kept' }
+  | { readonly method: 'GET'; readonly idempotency?: undefined }
 
 type Target =
   | { readonly params?: undefined }
@@ -111,6 +113,16 @@ export const audienceOf = ({ audience = 'signed' }: Pick<Operation, 'audience'>)
 export const requestAuditOf = (operation: Operation): RequestAudit =>
   operation.audit ?? (operation.sensitive === true || isWrite(operation) ? 'before' : 'none')
 
-/** The place of a request's idempotency key. Undefined: it has none. */
-export const keyPlaceOf = ({ idempotency }: Pick<Operation, 'idempotency'>): 'body' | 'header' | undefined =>
-  idempotency === 'none' ? undefined : idempotency
+/** The place of a request's idempotency key, beside which the header is always taken. Undefined: a GET has none. */
+export const keyPlaceOf = ({
+  method,
+  idempotency,
+}: Pick<Operation, 'method' | 'idempotency'>): 'body' | 'header' | undefined =>
+  method === 'GET' ? undefined : idempotency === 'body' ? 'body' : 'header'
+
+/** True if a key is used up. A preview takes the key of the payment that it judges, and leaves it free. */
+export const usesKey = (operation: Operation): boolean => operation.method !== 'GET' && isWrite(operation)
+
+/** True if the answer is kept after the effect, and not with it. */
+export const keepsAnswer = ({ method, idempotency = 'kept' }: Pick<Operation, 'method' | 'idempotency'>): boolean =>
+  method !== 'GET' && idempotency === 'kept'

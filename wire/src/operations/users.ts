@@ -193,7 +193,7 @@ export const usersOperations = {
     method: 'POST',
     path: '/v1/users/single-sign-on/domain',
     response: users.SingleSignOn,
-    idempotency: 'none',
+    idempotency: 'kept',
     callsChosenHost: true,
     repeatable: true,
     permission: 'users:write',

@@ -4,11 +4,19 @@
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { ownJsonExactly, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
+import {
+  type Operation,
+  operationIds,
+  operations,
+  ownJsonExactly,
+  type ProblemCode,
+  problemPath,
+  problems,
+} from '@partner-payments/wire'
 import { once, present } from '../../kernel/index.ts'
 import { type OpenApiDocument, servedDocument } from './document.ts'
 import { layout, type NavigationLink } from './layout.ts'
-import { guideLinks, guidePages } from './pages.ts'
+import { guideLinks, type GuideOptions, guidePages } from './pages.ts'
 import { problemPages } from './problem-pages.ts'
 import { searchIndex } from './search-index.ts'
 
@@ -26,7 +34,7 @@ export type DocsOptions = {
   readonly sandbox: boolean
   /** The operations below `/v1/simulations` exist. */
   readonly simulations: boolean
-}
+} & Pick<GuideOptions, 'differences'>
 
 /**
  * No inline script or style, no eval, no other host. The style sheet of swagger-ui contains its images as data URLs. The
@@ -69,6 +77,7 @@ const files = [
 const sandboxFiles = [
   ['/docs/sign.js', javascript, import.meta.resolve('./browser/sign.js')],
   ['/docs/try.js', javascript, import.meta.resolve('./browser/try.js')],
+  ['/docs/fill.js', javascript, import.meta.resolve('./browser/fill.js')],
 ] as const
 
 const asset = (path: string, contentType: string, body: () => Promise<Buffer | string>): DocsAsset => ({
@@ -88,7 +97,9 @@ const redirect = (path: string, location: string): DocsAsset => ({
 const credentialsForm = `<form id="credentials" autocomplete="off" hidden>
 <details>
 <summary>Credentials for "Try it out"</summary>
-<p>Requests are signed in this page. The credentials stay in its memory until you close or reload it.</p>
+<p>Requests are signed in this page. The credentials stay in its memory until you close or reload it. With them the page reads
+what your sandbox has and fills it into the examples. It creates what the sandbox lacks, such as a customer and a payout. An
+idempotency key and other texts that must be new are new at each Execute.</p>
 <label>API key <input id="api-key" type="text" autocomplete="off" spellcheck="false"></label>
 <label>API secret <input id="api-secret" type="password" autocomplete="off"></label>
 <label>Private key (PEM) <textarea id="private-key" rows="4" autocomplete="off" spellcheck="false"></textarea></label>
@@ -113,14 +124,24 @@ const linkProblems = (text: string): string =>
   )
 
 /** Reads what the pages are made from. */
-async function readContent({ sandbox, simulations }: DocsOptions) {
+async function readContent({ sandbox, simulations, differences }: DocsOptions) {
   const source = await readFile(fileURLToPath(import.meta.resolve('@partner-payments/wire/openapi.json')), 'utf8')
   const document = servedDocument(ownJsonExactly<OpenApiDocument>(source), simulations)
-  return { document, guides: await guidePages({ sandbox }), explained: problemPages(document) }
+  return { document, guides: await guidePages({ sandbox, differences }), explained: problemPages(document) }
 }
 
 const fileAssets = (list: typeof files | typeof sandboxFiles): readonly DocsAsset[] =>
   list.map(([path, type, url]) => asset(path, type, () => readFile(fileURLToPath(url))))
+
+/** The examples of the operations with their placeholders, which the page fills. */
+function exampleRequests(simulations: boolean): string {
+  const examples = operationIds.flatMap((id) => {
+    const { method, path, example, sandboxOnly }: Operation = operations[id]
+    const { params, query, body } = example
+    return sandboxOnly && !simulations ? [] : [[id, { method, path, params, query, body }] as const]
+  })
+  return JSON.stringify(Object.fromEntries(examples))
+}
 
 /** An article of the content, by its path. */
 type Article = { readonly path: string; readonly title: string; readonly html: string }
@@ -132,7 +153,7 @@ const articleAt = (articles: readonly Article[], path: string): Article =>
 
 /** Every page and file of the documentation. */
 export function docsAssets(options: DocsOptions): readonly DocsAsset[] {
-  const { sandbox } = options
+  const { sandbox, simulations } = options
   const content = once(() => readContent(options))
   const guides = guideLinks({ sandbox })
   const navigation: readonly NavigationLink[] = [{ path: '/docs', title: 'Reference' }, ...guides]
@@ -161,6 +182,7 @@ export function docsAssets(options: DocsOptions): readonly DocsAsset[] {
       .map(problemPath)
       .map((path) => asset(path, html, async () => page(articleAt((await content()).explained, path)))),
     ...fileAssets(files),
+    ...(sandbox ? [asset('/docs/examples.json', json, () => Promise.resolve(exampleRequests(simulations)))] : []),
     ...(sandbox ? fileAssets(sandboxFiles) : []),
   ]
 }

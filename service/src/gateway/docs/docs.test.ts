@@ -13,14 +13,15 @@ import {
 } from '@partner-payments/wire'
 import { type DocsAsset, docsAssets } from './assets.ts'
 import { renderMarkdown } from './markdown.ts'
+import { differingDefaults } from '../../app/derived-settings.ts'
 import type { SearchEntry } from './search-index.ts'
 
 type Made = Omit<DocsAsset, 'body'> & { readonly body: Buffer }
 const made = (list: readonly DocsAsset[]): Promise<readonly Made[]> =>
   Promise.all(list.map(async (asset) => ({ ...asset, body: await asset.body() })))
 
-const assets = await made(docsAssets({ sandbox: true, simulations: true }))
-const production = await made(docsAssets({ sandbox: false, simulations: false }))
+const assets = await made(docsAssets({ sandbox: true, simulations: true, differences: differingDefaults() }))
+const production = await made(docsAssets({ sandbox: false, simulations: false, differences: differingDefaults() }))
 const find = (list: readonly Made[], path: string): Made => {
   const found = list.find((asset) => asset.path === path)
   assert.ok(found, `no ${path}`)
@@ -108,6 +109,31 @@ test('the search index names every operation, event, guide and problem, and only
   for (const code of Object.keys(problems)) assert.ok(paths.has(`/problems/${code}`), code)
   assert.equal(entries.filter(({ kind }) => kind === 'Event').length, eventNames.length)
   assert.ok(entries.some(({ kind, text }) => kind === 'Guide' && text.includes('4001.01')))
+})
+
+test('the search index finds the sections of the introduction, every field and every parameter', () => {
+  const entries = JSON.parse(at('/docs/search.json').body.toString()) as readonly SearchEntry[]
+  for (const word of ['pagination', 'authentication', 'idempotency'])
+    assert.ok(
+      entries.some(({ title, path }) => path === '/docs' && title.toLowerCase().includes(word)),
+      word,
+    )
+  const withField = (field: string) => entries.filter(({ fields = '' }) => fields.split(' ').includes(field))
+  for (const field of ['endToEndId', 'websiteReference', 'nextCursor', 'createdFrom', 'Idempotency-Key'])
+    assert.ok(withField(field).length > 0, field)
+  const payout = entries.find(({ path }) => path === '/docs#/payouts/createFiatPayout')
+  assert.deepEqual(
+    ['amount', 'beneficiaryAccount', 'errorKey'].filter((name) => payout?.fields?.split(' ').includes(name)),
+    ['amount', 'beneficiaryAccount'],
+  )
+})
+
+test('the page of sandbox and production names every setting whose default differs', () => {
+  for (const list of [assets, production]) {
+    const text = find(list, '/docs/defaults').body.toString()
+    for (const { name } of differingDefaults()) assert.ok(text.includes(`<code>${name}</code>`), name)
+  }
+  assert.ok(differingDefaults().some(({ name }) => name === 'CUSTOMER_MONEY'))
 })
 
 test('HTML in a document is escaped, and a link to a file without a page becomes text', () => {

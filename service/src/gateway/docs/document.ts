@@ -10,6 +10,7 @@ export type Operation = {
   readonly 'x-sandbox-only'?: true
 }
 export type OpenApiDocument = {
+  readonly info: { readonly description: string }
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>

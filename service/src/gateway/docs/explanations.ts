@@ -35,7 +35,7 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   },
   signature_required: {
     cause: 'At least one of the headers `ApiKey`, `Nonce`, `Timestamp` and `Signature` is missing.',
-    cure: 'Send all four headers with every request. See "Signing a request" in the reference.',
+    cure: 'Send all four headers with every request. See "Authentication: signing a request" in the reference.',
   },
   jwt_not_accepted: {
     cause: 'The request has an `Authorization: Bearer` header. The API accepts signatures only.',

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { NavigationLink } from './layout.ts'
 import { type Heading, renderMarkdown } from './markdown.ts'
+import { type Difference, differencesPage } from './differences-page.ts'
 import { permissionsPage } from './permissions-page.ts'
 import { problemsPage } from './problems-page.ts'
 
@@ -14,7 +15,7 @@ type Source = {
   /** Describes the sandbox, and does not apply to production. */
   readonly sandboxOnly?: true
   /** Makes the text. Absent: it is the text of the file. */
-  readonly generate?: () => string
+  readonly generate?: (options: GuideOptions) => string
 }
 
 const sources: readonly Source[] = [
@@ -22,6 +23,12 @@ const sources: readonly Source[] = [
   { file: 'guides/checkout.md', path: '/docs/guides/checkout', title: 'Checkout' },
   { file: 'guides/webhooks.md', path: '/docs/guides/webhooks', title: 'Webhooks' },
   { file: 'sandbox.md', path: '/docs/sandbox', title: 'Sandbox', sandboxOnly: true },
+  {
+    file: 'generated.md#sandbox-and-production',
+    path: '/docs/defaults',
+    title: 'Sandbox and production',
+    generate: ({ differences }) => differencesPage(differences),
+  },
   {
     file: 'generated.md#permissions',
     path: '/docs/permissions',
@@ -52,20 +59,24 @@ function linkFrom(file: string, served: readonly Source[]) {
   }
 }
 
-type GuideOptions = { readonly sandbox: boolean }
+export type GuideOptions = {
+  readonly sandbox: boolean
+  /** The defaults that differ between a sandbox and production. */
+  readonly differences: readonly Difference[]
+}
 
-const servedBy = ({ sandbox }: GuideOptions): readonly Source[] =>
+const servedBy = ({ sandbox }: Pick<GuideOptions, 'sandbox'>): readonly Source[] =>
   sources.filter(({ sandboxOnly }) => sandbox || sandboxOnly !== true)
 
 /** The pages in their order, unread. */
-export const guideLinks = (options: GuideOptions): readonly NavigationLink[] =>
+export const guideLinks = (options: Pick<GuideOptions, 'sandbox'>): readonly NavigationLink[] =>
   servedBy(options).map(({ path, title }) => ({ path, title }))
 
 export async function guidePages(options: GuideOptions): Promise<readonly GuidePage[]> {
   const served = servedBy(options)
   return Promise.all(
     served.map(async ({ file, path, title, generate }) => {
-      const text = generate?.() ?? (await readFile(new URL(file, folder), 'utf8'))
+      const text = generate?.(options) ?? (await readFile(new URL(file, folder), 'utf8'))
       return { path, title, text, ...renderMarkdown(text, linkFrom(file, served)) }
     }),
   )

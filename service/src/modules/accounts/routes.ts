@@ -72,7 +72,8 @@ function modalToWire({ id, segregated, own, ...balance }: ModalBalance, asOf: Da
     reserved: writeAmount(own.reserved, currency),
     available: writeAmount(own.posted - own.reserved, currency),
   }
-  return { id, ...balanceToWire(balance, asOf), segregated, ...(part === undefined ? {} : { own: part }) }
+  const payoutsUse = segregated ? ('OwnPart' as const) : ('WholeBalance' as const)
+  return { id, ...balanceToWire(balance, asOf), segregated, payoutsUse, ...(part === undefined ? {} : { own: part }) }
 }
 
 function balanceToWire({ currency, posted, reserved }: Omit<PartySum, 'id'>, asOf: Date) {

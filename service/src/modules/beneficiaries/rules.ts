@@ -9,6 +9,7 @@ import {
   type DomesticAccount,
   domesticCountryOf,
   domesticText,
+  ibanMistake,
   isBic,
   isIban,
   readAmericanNumber,
@@ -38,17 +39,17 @@ export type Destination = {
 /** The electronic format of an IBAN has no spaces (ISO 13616). */
 const electronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
 
-/** Reads an IBAN and removes its spaces. Refuses (400) any other text. */
+/** Reads an IBAN and removes its spaces. Refuses (400) any other text, by its mistake. */
 export function readIban(text: string, pointer: string): string {
   const iban = electronic(text)
-  if (!isIban(iban)) throw refuseField({ pointer, ...notAnIban })
+  refuseFields(ibanErrors(iban, pointer))
   return iban
 }
 
-const notAnIban = {
-  code: 'invalid_format',
-  message: 'is not a valid IBAN; must be an ISO 13616 IBAN, for example DE89370400440532013000',
-} as const
+function ibanErrors(iban: string, pointer: string): readonly FieldError[] {
+  const message = ibanMistake(iban)
+  return message === undefined ? [] : [{ pointer, code: 'invalid_format', message }]
+}
 
 /** Refuses (400) an unknown currency, then every wrong field of the destination in one response. */
 export function readDestination(input: BeneficiaryCreate): Destination {
@@ -144,7 +145,7 @@ function formErrors(given: {
 }): readonly FieldError[] {
   const { iban, bic, walletAddress, country, domestic } = given
   const errors: FieldError[] = []
-  if (iban !== null && !isIban(iban)) errors.push({ pointer: '/iban', ...notAnIban })
+  if (iban !== null) errors.push(...ibanErrors(iban, '/iban'))
   if (bic !== null && !isBic(bic))
     errors.push({
       pointer: '/bic',

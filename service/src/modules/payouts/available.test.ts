@@ -35,6 +35,14 @@ async function fxBodyOf(partner: TestPartner) {
   return { quoteId: row.id, beneficiaryId, idempotencyKey: newId() }
 }
 
+const pooled = ' The whole balance pays, the money of all customers and yours: it is pooled.'
+/** The detail of the rule `funds`, without the sentence that says whose money pays. */
+const fundsOf = (verdicts: readonly { readonly rule: string; readonly detail?: string }[]): Detail => {
+  const detail = verdicts.find(({ rule }) => rule === 'funds')?.detail ?? ''
+  assert.ok(detail.endsWith(pooled), detail)
+  return detail.slice(0, -pooled.length)
+}
+
 /** Each asks for 1,000.01 of 1,000.00. */
 const asked: Readonly<Record<string, (partner: TestPartner) => Promise<Detail>>> = {
   'a fiat payout': (partner) => detailOf(service.payouts.create(partner.caller, bodyOf(partner), ip)),
@@ -46,11 +54,11 @@ const asked: Readonly<Record<string, (partner: TestPartner) => Promise<Detail>>>
   },
   'a preview': async (partner) => {
     const { verdicts } = await service.payouts.preview(partner.caller, bodyOf(partner), ip)
-    return verdicts.find(({ rule }) => rule === 'funds')?.detail
+    return fundsOf(verdicts)
   },
   'a preview of an fx payout': async (partner) => {
     const { verdicts } = await service.payouts.previewFx(partner.caller, await fxBodyOf(partner), ip)
-    return verdicts.find(({ rule }) => rule === 'funds')?.detail
+    return fundsOf(verdicts)
   },
 }
 

@@ -187,3 +187,14 @@ test('the last result for the name and the account of the payee is told, refuses
   await service.beneficiaries.update(partnerId, { id: beneficiary.id, name: 'Grace B. Hopper' })
   assert.equal(await told(partner), 'notApplicable', 'another name was not checked')
 })
+
+test('the rule of the funds says whose money pays: of all in a pooled balance, of its customer in a segregated one', async () => {
+  const partner = await addPartner(service, 10_00n)
+  const detail = async () => (await previewOf(partner)).verdicts.find(({ rule }) => rule === 'funds')?.detail ?? ''
+  assert.match(await detail(), /money of all customers and yours/)
+  await service.db.transaction((tx) => service.ledger.segregate(tx, partner.partnerId, 'EUR'))
+  const { customerId } = partner.beneficiary
+  const whose =
+    customerId === null ? /Only your own money pays/ : new RegExp(`Only the money of the customer ${customerId} pays`)
+  assert.match(await detail(), whose)
+})

@@ -1,7 +1,7 @@
 /** A dry run: judges a payout by the rules by which it would be accepted now, and writes nothing. */
 import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
-import { coveredBy, createFundsCheck } from '../../ledger/index.ts'
+import { coveredBy, createFundsCheck, isSegregated } from '../../ledger/index.ts'
 import { replayOf } from '../../postgres/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import { exceeds, payeeMismatches, type Used, withControls, withDayApproval } from '../payout-controls/index.ts'
@@ -60,7 +60,8 @@ export function createPreview(deps: PayoutsDeps) {
     const forecast = forecastOf(connector, instructed, now)
     const fit = coveredBy(found.balances.accounts, requestOf(payout))
     const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
-    const funds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
+    const judgedFunds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
+    const funds = withPayer(judgedFunds, payout, isSegregated(found.balances.accounts, requestOf(payout)))
     return {
       call,
       verdicts: [...ofRequest, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
@@ -91,6 +92,16 @@ function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[]
     const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
     return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail }
   })
+}
+
+/** Says whose money pays: a payout that a pooled balance covers may be refused in a segregated one. */
+function withPayer(verdict: Verdict, { customerId }: ControlledPayout, segregated: boolean | undefined): Verdict {
+  if (segregated === undefined) return verdict
+  const own = customerId === null ? 'Only your own money pays' : `Only the money of the customer ${customerId} pays`
+  const whose = segregated
+    ? `${own}: the balance is segregated.`
+    : 'The whole balance pays, the money of all customers and yours: it is pooled.'
+  return { ...verdict, detail: verdict.detail === undefined ? whose : `${verdict.detail} ${whose}` }
 }
 
 /** The approval rule never fails, because a payout that waits is accepted. */

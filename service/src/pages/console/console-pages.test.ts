@@ -208,7 +208,15 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
     [
       'home',
       homePage(inside('home'), {
-        balances: [{ currency: text, available: '1234567.50', reserved: '0.00', own: '12345678901234567.123456' }],
+        balances: [
+          {
+            currency: text,
+            available: '1234567.50',
+            reserved: '0.00',
+            own: '12345678901234567.123456',
+            segregated: true,
+          },
+        ],
         plots: [{ ...plot, currency: text }],
         waiting: [{ href: text }, {}].map((link) => ({ title: text, count: text, ...link })),
       }),

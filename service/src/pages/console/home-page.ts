@@ -13,6 +13,8 @@ type Balance = {
   readonly reserved: string
   /** The partner's own part of a segregated balance. */
   readonly own?: string
+  /** Only the customer of a payout pays it, or the partner. */
+  readonly segregated: boolean
 }
 type Waiting = { readonly title: string; readonly count: string; readonly href?: string }
 
@@ -66,12 +68,14 @@ function balanceTable({ t, language }: ConsoleView, balances: readonly Balance[]
       [t.available, 'number'],
       [t.reserved, 'number'],
       ...(hasOwn ? [[t.own, 'number'] as const] : []),
+      t.payoutsUse,
     ],
-    rows: balances.map(({ currency, available, reserved, own }) => [
+    rows: balances.map(({ currency, available, reserved, own, segregated }) => [
       currency,
       money(available, currency, 'main'),
       money(reserved, currency, ''),
       ...(hasOwn ? [own === undefined ? '' : money(own, currency, '')] : []),
+      segregated ? t.usesOwnPart : t.usesWholeBalance,
     ]),
   })
 }

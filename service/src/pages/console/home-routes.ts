@@ -71,8 +71,9 @@ export const homeRoutes: Routes = (frame, _withPerson, withMoney) => [
         const call = callOf(person, request)
         const balances = may(person, 'accounts:read') ? (await operate('listAccounts', call)).data : []
         const daily = balances.length === 0 ? [] : await accounts.dailyBalances(caller.partnerId, plotDays)
-        const shown = balances.map(({ currency, available, reserved, own }) => ({
+        const shown = balances.map(({ currency, available, reserved, own, segregated }) => ({
           currency,
+          segregated,
           available: decimalText(available),
           reserved: decimalText(reserved),
           ...(own === undefined ? {} : { own: decimalText(own.available) }),

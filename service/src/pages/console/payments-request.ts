@@ -114,20 +114,21 @@ export function problemsOf(p: PaymentTexts, error: unknown, fields: readonly str
   // An unknown id in a field is a problem of the field; one in the path is a page that does not exist.
   if (error.code === 'not_found' && error.errors.length === 0) throw error
   const known: Readonly<Record<string, string>> = p.refusal
-  const byField = error.errors.map(({ pointer, code, message }) => {
-    const name = pointer.split('/').at(-1) ?? ''
-    if (fields.includes(name)) return [name, own[name] ?? fieldText(p, code)] as const
-    return ['form', known[error.code] ?? message] as const
+  const byField = error.errors.map((field) => {
+    const name = field.pointer.split('/').at(-1) ?? ''
+    if (fields.includes(name)) return [name, own[name] ?? fieldText(p, field)] as const
+    return ['form', known[error.code] ?? field.message] as const
   })
   return byField.length > 0 ? Object.fromEntries(byField) : { form: known[error.code] ?? error.detail }
 }
 
-function fieldText(p: PaymentTexts, code: FieldError['code']): string {
+/** The reason is the service's own, because only it says what is accepted. */
+function fieldText(p: PaymentTexts, { code, message: reason }: FieldError): string {
   if (code === 'required' || code === 'empty') return p.fieldRequired
-  if (code === 'too_long') return p.fieldTooLong
   if (code === 'too_precise') return p.fieldPrecise
-  if (code === 'out_of_range') return p.fieldRange
-  return code === 'exists' ? p.fieldExists : p.fieldWrong
+  if (code === 'exists') return p.fieldExists
+  const text = code === 'too_long' ? p.fieldTooLong : code === 'out_of_range' ? p.fieldRange : p.fieldWrong
+  return fill(text, { reason })
 }
 
 /** The page of a list. A filter that the operation refuses gives an empty list with the problem at its field. */

@@ -82,7 +82,7 @@ const tagByTag = () => ({
   },
 })
 
-globalThis.SwaggerUIBundle({
+const ui = globalThis.SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#docs',
   deepLinking: true,
@@ -96,4 +96,4 @@ globalThis.SwaggerUIBundle({
   plugins: [withoutDeadDialogs, tagByTag, partByPart],
   requestInterceptor: trying?.signInterceptor,
 })
-trying?.startTrying()
+trying?.startTrying((document) => ui.specActions.updateJsonSpec(document))

@@ -13,16 +13,19 @@ const load = () =>
         title: entry.title,
         titleKey: entry.title.toLowerCase(),
         textKey: entry.text.toLowerCase(),
+        fieldKeys: (entry.fields ?? '').toLowerCase().split(' '),
       })),
     ))
 
-/** Every word must occur. A word in the title counts more, and a whole code most. */
+/** Every word must occur. A word in the title counts more than a field of this name, and a whole code most. */
 function scoreOf(entry, words) {
   let score = 0
   for (const word of words) {
     const inTitle = entry.titleKey.includes(word)
-    if (!inTitle && !entry.textKey.includes(word)) return 0
+    const isField = entry.fieldKeys.includes(word)
+    if (!inTitle && !isField && !entry.textKey.includes(word)) return 0
     score += inTitle ? 5 : 1
+    if (isField) score += 2
     if (`${entry.titleKey} ${entry.textKey}`.split(' ').includes(word)) score += 1
     if (entry.path.toLowerCase().endsWith(`/${word}`)) score += 10
   }

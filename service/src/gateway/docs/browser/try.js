@@ -1,8 +1,11 @@
 /** The credentials of "Try it out", in the memory of the page, and the interceptor that signs each request. */
+import { filledExamples, refreshed, withExamples } from './fill.js'
 import { importKey, signRequest } from './sign.js'
 
 const at = (id) => document.getElementById(id)
 let credentials
+/** Shows the document with other examples. Set when the page starts. */
+let showDocument
 
 function show(text, isError = false) {
   at('credentials-state').textContent = text
@@ -32,10 +35,30 @@ async function use(event) {
   if (apiKey === '' || apiSecret === '') return show('Enter the API key and the API secret.', true)
   try {
     credentials = { apiKey, apiSecret, key: await importKey(at('private-key').value) }
+    show('Reading what your sandbox has ...')
+    await fill(credentials)
     show('Ready. "Try it out" signs with these credentials.')
   } catch (error) {
     show(error.message, true)
   }
+}
+
+/** Sends a signed request of the page itself. Undefined: it was refused. */
+const callOf = (given) => async (method, path, content) => {
+  const body = content === undefined ? undefined : JSON.stringify(content)
+  const url = new URL(path, location.href).href
+  const { headers } = await signRequest(given, { method, url, body })
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
+  const answer = await fetch(url, { method, headers: { ...headers, ...type }, body })
+  return answer.ok && answer.status !== 204 ? answer.json() : undefined
+}
+
+/** Puts what the sandbox has into the examples. */
+async function fill(given) {
+  const [document, examples] = await Promise.all(
+    ['/openapi.json', '/docs/examples.json'].map(async (path) => (await fetch(path)).json()),
+  )
+  showDocument(withExamples(document, await filledExamples(callOf(given), examples)))
 }
 
 function forget() {
@@ -46,7 +69,8 @@ function forget() {
   show('No credentials.')
 }
 
-export function startTrying() {
+export function startTrying(showing) {
+  showDocument = showing
   const form = at('credentials')
   form.hidden = false
   form.addEventListener('submit', (event) => void use(event))
@@ -55,8 +79,9 @@ export function startTrying() {
 }
 
 /** Called by swagger-ui for every request, also for the one that loads the document. */
-export async function signInterceptor(request) {
-  const { pathname } = new URL(request.url, location.href)
+export async function signInterceptor(asked) {
+  const { pathname } = new URL(asked.url, location.href)
+  const request = asked.loadSpec ? asked : refreshed(asked)
   if (request.loadSpec || !pathname.startsWith('/v1/')) return request
   if (credentials === undefined) {
     show('Enter your credentials first: the request was sent without a signature.', true)

@@ -1,3 +1,4 @@
+import { amountMajorMax } from '../../../kernel/index.ts'
 import type { PaymentTexts } from './payments-en.ts'
 
 export const paymentsDe: PaymentTexts = {
@@ -19,11 +20,11 @@ export const paymentsDe: PaymentTexts = {
   saved: 'Die Änderungen sind gespeichert.',
 
   fieldRequired: 'Füllen Sie dieses Feld aus.',
-  fieldTooLong: 'Der Text ist zu lang.',
-  fieldWrong: 'Der Dienst nimmt diesen Wert nicht an. Prüfen Sie ihn.',
+  fieldTooLong: 'Der Text ist zu lang. Der Dienst meldet: {reason}.',
+  fieldWrong: 'Der Dienst nimmt diesen Wert nicht an. Er meldet: {reason}.',
   fieldExists: 'Dieser Wert wird schon verwendet.',
   fieldPrecise: 'Der Betrag hat mehr Nachkommastellen als die Währung.',
-  fieldRange: 'Der Wert ist zu klein oder zu groß.',
+  fieldRange: 'Der Wert ist zu klein oder zu groß. Der Dienst meldet: {reason}.',
 
   reference: 'Referenz',
   id: 'Kennung',
@@ -164,7 +165,7 @@ export const paymentsDe: PaymentTexts = {
   otherPayee: 'Anderen Empfänger wählen',
   payoutAmount: 'Betrag in {currency}',
   payoutAmountHelp: 'Nur Ziffern, etwa 1250 oder 1250,00.',
-  payoutAmountWrong: 'Geben Sie einen Betrag ab 0,01 ohne Tausenderpunkte ein, etwa 1250,00.',
+  payoutAmountWrong: `Geben Sie einen Betrag von 0,01 bis ${amountMajorMax},00 ohne Tausenderpunkte ein, etwa 1250,00.`,
   payoutReference: 'Verwendungszweck',
   payoutReferenceHelp: 'Der Empfänger liest ihn auf dem Kontoauszug. Höchstens 140 Zeichen.',
   preview: 'Vorschau',

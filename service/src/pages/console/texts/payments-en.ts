@@ -1,4 +1,6 @@
 /** English texts of the pages for transactions, payouts and payees. Values of the API have the name of their value. */
+import { amountMajorMax } from '../../../kernel/index.ts'
+
 export const paymentsEn = {
   noPermission: 'The page needs the permission {permission}, which your role does not have. Ask an Admin of your team.',
   notFoundText: 'There is no such entry, or it was deleted. Check the address.',
@@ -17,11 +19,11 @@ export const paymentsEn = {
   saved: 'The changes are saved.',
 
   fieldRequired: 'Fill in this field.',
-  fieldTooLong: 'The text is too long.',
-  fieldWrong: 'The service does not accept this value. Check it.',
+  fieldTooLong: 'The text is too long. The service says: {reason}.',
+  fieldWrong: 'The service does not accept this value. It says: {reason}.',
   fieldExists: 'This value is used already.',
   fieldPrecise: 'The amount has more decimal places than the currency.',
-  fieldRange: 'The value is too small or too large.',
+  fieldRange: 'The value is too small or too large. The service says: {reason}.',
 
   reference: 'Reference',
   id: 'Id',
@@ -160,7 +162,7 @@ export const paymentsEn = {
   otherPayee: 'Choose another payee',
   payoutAmount: 'Amount in {currency}',
   payoutAmountHelp: 'Digits only, such as 1250 or 1250.00.',
-  payoutAmountWrong: 'Enter an amount of at least 0.01 without grouping, such as 1250.00.',
+  payoutAmountWrong: `Enter an amount from 0.01 to ${amountMajorMax}.00 without grouping, such as 1250.00.`,
   payoutReference: 'Reference for the payee',
   payoutReferenceHelp: 'The payee reads it on the statement. At most 140 characters.',
   preview: 'Preview',

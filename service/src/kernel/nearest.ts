@@ -1,0 +1,31 @@
+/** Finds the intended name for a mistyped one. */
+
+/** Two letters: a longer name may have two slips; two slips in a short one would make another name. */
+const slipsMax = 2
+
+/** The name with the fewest slips, at most two and fewer than half of its letters. Undefined: none is close enough. */
+export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const [best] = names
+    .map((name) => ({ name, slips: slipsBetween(typed, name) }))
+    .filter(({ name, slips }) => slips <= slipsMax && slips * 2 < name.length)
+    .toSorted((a, b) => a.slips - b.slips)
+  return best?.name
+}
+
+/** The distance of Damerau and Levenshtein: letters that are added, left out, changed, or swapped with the next one. */
+export function slipsBetween(typed: string, name: string): number {
+  let before: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: name.length + 1 }, (_value, index) => index)
+  for (let at = 1; at <= typed.length; at += 1) {
+    const next = [at]
+    for (let to = 1; to <= name.length; to += 1) {
+      const changed = (row[to - 1] ?? 0) + (typed[at - 1] === name[to - 1] ? 0 : 1)
+      const isSwapped = at > 1 && to > 1 && typed[at - 1] === name[to - 2] && typed[at - 2] === name[to - 1]
+      const swapped = isSwapped ? (before[to - 2] ?? 0) + 1 : changed
+      next.push(Math.min((row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1, changed, swapped))
+    }
+    before = row
+    row = next
+  }
+  return row[name.length] ?? 0
+}
