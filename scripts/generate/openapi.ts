@@ -232,7 +232,10 @@ const components = () => ({
       description: '`true` if the response is the result of an earlier request with the same idempotency key.',
       schema: { type: 'string', enum: ['true'] },
     },
-    Location: { description: 'The path of the transaction, or of the refund.', schema: { type: 'string', format: 'uri-reference' } },
+    Location: {
+      description: 'The path of the transaction, or of the refund.',
+      schema: { type: 'string', format: 'uri-reference' },
+    },
     PayoutId: {
       description: 'The `id` of the payout, by which it is read, cancelled, approved and recalled.',
       schema: { type: 'string', format: 'uuid' },

@@ -27,7 +27,16 @@ const blocked = textAt(await createCustomer(client), 'guid')
 const by = ['--reason', 'Other', '--staff', 'Ada']
 const limited = ['--scope', 'partner', '--period', 'day', '--currency', 'GBP', '--amount', '1000000.00']
 await service.operator('limit', 'set', '--partner', service.credentials.partnerId, ...limited)
-await service.operator('account', 'block', '--partner', service.credentials.partnerId, '--customer', blocked, '--yes', ...by)
+await service.operator(
+  'account',
+  'block',
+  '--partner',
+  service.credentials.partnerId,
+  '--customer',
+  blocked,
+  '--yes',
+  ...by,
+)
 after(async () => {
   await service.dispose()
   await receiver.close()

@@ -11,7 +11,7 @@ function appended(remainder: number, char: string): number {
   return (remainder * (value < 10 ? 10 : 100) + value) % 97
 }
 
-const remainderOf = (text: string): number => [...text].reduce(appended, 0)
+const remainderOf = (text: string): number => Array.from(text).reduce(appended, 0)
 
 /** True if the reference is 1 modulo 97 with its first four characters at the end. */
 export const isCreditorReference = (text: string): boolean =>

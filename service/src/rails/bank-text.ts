@@ -29,7 +29,7 @@ export function bankTextOf(texts: readonly string[]): string | null {
     .replaceAll(/\s+/gu, ' ')
     .trim()
   if (placeholder.test(plain)) return null
-  const chars = [...plain]
+  const chars = Array.from(plain)
   return chars.length <= bankTextCharsMax
     ? plain
     : `${chars

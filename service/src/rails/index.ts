@@ -56,7 +56,15 @@ export {
   readSortCode,
   routingProblem,
 } from './domestic.ts'
-export { type BritishAccount, britishAccountOf, ibanCountries, ibanMistake, ibanProblem, isBic, isIban } from './ibans.ts'
+export {
+  type BritishAccount,
+  britishAccountOf,
+  ibanCountries,
+  ibanMistake,
+  ibanProblem,
+  isBic,
+  isIban,
+} from './ibans.ts'
 export {
   type Acknowledgement,
   type BankNotification,

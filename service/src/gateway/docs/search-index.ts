@@ -48,8 +48,11 @@ function fieldsIn(
           seen,
         )
     }
-    for (const each of [...Object.values(rest), ...Object.values(properties ?? {})])
-      fieldsIn(each, components, found, seen)
+    const inner: readonly unknown[] = [
+      ...Object.values(rest),
+      ...(Object.values(properties ?? {}) as readonly unknown[]),
+    ]
+    for (const each of inner) fieldsIn(each, components, found, seen)
   }
   return found
 }

@@ -48,8 +48,8 @@ const callOf = (given) => async (method, path, content) => {
   const body = content === undefined ? undefined : JSON.stringify(content)
   const url = new URL(path, location.href).href
   const { headers } = await signRequest(given, { method, url, body })
-  const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
-  const answer = await fetch(url, { method, headers: { ...headers, ...type }, body })
+  const sent = body === undefined ? { headers } : { headers: { ...headers, 'Content-Type': 'application/json' }, body }
+  const answer = await fetch(url, { method, ...sent })
   return answer.ok && answer.status !== 204 ? answer.json() : undefined
 }
 
