@@ -93,10 +93,10 @@ test(
       page.getByRole('link', { name: 'Download these transactions as CSV' }).click(),
     ])
     const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
-    assert.match(lines[0] ?? '', /^reference,category,type,direction,status,amount,currency,/)
+    assert.match(lines[0] ?? '', /^userReference,reference,category,type,direction,status,amount,currency,/)
     assert.deepEqual(
       lines.slice(1).map((line) => line.split(',Withdrawal,')[0]),
-      ['"Rent, ""May"""', "'=1+1", ''],
+      ['"Rent, ""May""","Rent, ""May"""', "'=1+1,'=1+1", ''],
     )
     assert.equal((await open(page, 'exports/transactions.csv?status=Nonsense'))?.status(), 400)
     await check(page)

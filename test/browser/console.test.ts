@@ -319,7 +319,7 @@ test('a link that was used, revoked or invented shows a page of its own, also in
   const path = await mailedPath(service, address)
   await joinByPassword(service, address)
   const { page, close } = await open({ locale: 'de' }, ['404'])
-  for (const each of [path, '/console/join', '/console/join?token=%00', '/console/nothing']) {
+  for (const each of [path, '/console/join', '/console/join?token=%25', '/console/nothing']) {
     const answer = await page.goto(site + each)
     assert.equal(answer?.status(), 404, each)
   }

@@ -72,7 +72,7 @@ test(
     await lena.page.getByRole('cell', { name: 'Ada', exact: true }).waitFor()
     const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
     const [hit] = await inside.screening.openHits(undefined, 1)
-    for (const staff of ['Sam Staff', 'Kim Staff'])
+    for (const staff of ['Lena', 'Rosa'])
       await inside.db
         .transaction((tx) =>
           inside.screening.decide(tx, {
