@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createLog } from '../../service/src/kernel/index.ts'
+import { createLog, createSealer } from '../../service/src/kernel/index.ts'
 import { tokenHash } from '../../service/src/modules/users/rules.ts'
+import { waitingSecretContext } from '../../service/src/modules/users/sealed.ts'
 import { newToken } from '../../service/src/modules/users/tokens.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Client, createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
@@ -174,6 +175,15 @@ async function joinTeam(client: Client): Promise<void> {
   await joinByToken(String(account.baseUrl), token)
 }
 
+/** A change of single sign-on that waits for a second Admin, with the secret of its client. */
+async function keepWaitingChange(): Promise<void> {
+  const secret = createSealer([Buffer.from(oldKey, 'base64')]).seal('secret', waitingSecretContext(partnerId))
+  await db.run(sql`
+    insert into users.single_sign_on_changes (partner_id, id, settings, client_secret_sealed, proposed_by, proposed_by_name, proposed_at,
+      expires_at)
+    values (${partnerId}, ${randomUUID()}, '{}', ${secret}, ${randomUUID()}, 'Ann Admin', now(), now() + interval '1 hour')`)
+}
+
 test('after key reseal the old master key can be removed, and every sealed value opens', async () => {
   const till = await create('Sealed')
   const client = clientOf(till)
@@ -184,6 +194,7 @@ test('after key reseal the old master key can be removed, and every sealed value
   success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
   await joinTeam(client)
   await setSingleSignOn(client)
+  await keepWaitingChange()
   const hook = { url: 'https://example.com/hook', events: ['transaction.status.changed'] }
   const sent = { method: 'POST', target: '/v1/webhooks', body: JSON.stringify(hook) }
   const once = { ...sent, headers: { 'Idempotency-Key': randomUUID() } }
