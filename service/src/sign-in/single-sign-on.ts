@@ -235,10 +235,10 @@ const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
 
 /** OpenID Connect Core 1.0, section 2. */
 const Subject = Type.String({ minLength: 1, maxLength: 255 })
-/** A claim that is not of this form counts as one that the provider does not make. */
 const claimCharsMax = 1000
+/** A claim that is not of this form counts as one that the provider does not make. */
 const Claim = Type.String({ minLength: 1, maxLength: claimCharsMax })
-/** As at an invitation: mails are sent to the address, and approvers read the name. */
+/** Approvers and mails show the name, as that of an invitation. */
 const Name = singleLine(claimCharsMax)
 /** A person has a few hundred groups at most. Further ones are not read. */
 const rolesMax = 1000
