@@ -123,6 +123,10 @@ test('a service account expires at the given time, and a partner with all its cr
     `service-account expire --partner ${partnerId} --yes --id ${id} --at tomorrow`,
     /--at must be a time such as/,
   )
+  const past = '--yes --at 2020-01-01T00:00:00Z'
+  for (const words of [`service-account expire --id ${id}`, 'partner expire'])
+    await refused(`${words} --partner ${partnerId} ${past}`, /--at is in the past .+ leave it out to end them at once/)
+  assert.equal((await listed(id))?.expiresAt, at)
   await operator(`service-account expire --partner ${partnerId} --yes --id ${id}`)
   await until('the key is refused', async () => (await statusOf(till)) === 401)
 

@@ -67,32 +67,43 @@ function cbor(value: number | string | Buffer | ReadonlyMap<number | string, unk
   return Buffer.concat([head(5, value.size), ...parts])
 }
 
+/** The COSE labels of a key (RFC 9053, section 7) that replace those of a good one. */
+export type CoseChange = readonly (readonly [number, number | string | Buffer])[]
+type Made = {
+  readonly id?: Buffer
+  /** The id that the form names. Default: that of the attestation. */
+  readonly namedId?: Buffer
+  readonly coseChange?: CoseChange
+}
+
 /** An authenticator with one passkey that a browser at `site` uses: the options of a page in, the credential of its form out. */
-export function createAuthenticator(site: string) {
+export function createAuthenticator(site: string, made: Made = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' }) as { readonly x?: string; readonly y?: string }
-  const id = createHash('sha256').update(x).digest()
+  const id = made.id ?? createHash('sha256').update(x).digest()
+  const named = base64url(made.namedId ?? id)
   const domain = new URL(site).hostname
   const coordinate = (text: string) => Buffer.from(text, 'base64url')
-  const coseKey = new Map<number, number | Buffer>([
+  const coseKey = new Map<number, number | string | Buffer>([
     [1, 2],
     [3, -7],
     [-1, 1],
     [-2, coordinate(x)],
     [-3, coordinate(y)],
+    ...(made.coseChange ?? []),
   ])
   const dataOf = (flags: number, ...more: readonly Buffer[]) =>
     Buffer.concat([sha256(domain), Buffer.of(flags), Buffer.alloc(4), ...more])
   const clientDataOf = (type: string, challenge: string) =>
     JSON.stringify({ type, challenge, origin: site, crossOrigin: false })
   const credential = (response: Credential['response']): Credential => ({
-    ...{ id: base64url(id), rawId: base64url(id), type: 'public-key', response },
+    ...{ id: named, rawId: named, type: 'public-key', response },
     ...{ authenticatorAttachment: 'platform', clientExtensionResults: {} },
   })
   return {
     create: (options: string): Credential => {
       const { challenge } = JSON.parse(options) as Options
-      const attested = Buffer.concat([Buffer.alloc(16), Buffer.of(0, id.length), id, cbor(coseKey)])
+      const attested = Buffer.concat([Buffer.alloc(16), Buffer.of(id.length >> 8, id.length & 0xff), id, cbor(coseKey)])
       const object = new Map<string, unknown>([
         ['fmt', 'none'],
         ['attStmt', new Map()],

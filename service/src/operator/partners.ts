@@ -2,8 +2,7 @@
 import { createSandboxPartner } from '../app/seed.ts'
 import { changing, record } from './changes.ts'
 import { type CommandsOf, withBaseUrl } from './context.ts'
-import { overlapEnd } from './service-accounts.ts'
-import { systemClock } from '../kernel/index.ts'
+import { endAt, overlapEnd } from './service-accounts.ts'
 
 export const partnerCommands: Omit<CommandsOf<`partner ${string}`>, 'partner export' | 'partner import'> = {
   'partner create': ({ service, db, config }, { name }, call) =>
@@ -34,7 +33,8 @@ export const partnerCommands: Omit<CommandsOf<`partner ${string}`>, 'partner exp
     })
   },
 
-  'partner expire': async (context, { partner: partnerId, at: expiresAt = systemClock.now() }, call) => {
+  'partner expire': async (context, { partner: partnerId, at }, call) => {
+    const expiresAt = endAt(at)
     const credentials = await changing(context, call, (tx) =>
       context.service.access.expirePartner(tx, partnerId, expiresAt),
     )

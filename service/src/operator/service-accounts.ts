@@ -10,6 +10,16 @@ import { type CommandsOf, withBaseUrl } from './context.ts'
 
 const hourMs = 60 * minuteMs
 
+/** The time at which credentials end. A year typed wrongly would end them at once, which is said by leaving the time out. */
+export function endAt(at: Date | undefined): Date {
+  const now = systemClock.now()
+  if (at !== undefined && at < now)
+    throw new ConfigError(
+      `operator: --at is in the past (it is ${at.toISOString()}): give a later time, or leave it out to end them at once`,
+    )
+  return at ?? now
+}
+
 /** When the old credential of a rotation ends. */
 export const overlapEnd = (hours: number): Date => after(systemClock.now(), hours * hourMs)
 
@@ -51,7 +61,8 @@ export const serviceAccountCommands: CommandsOf<`service-account ${string}` | 'i
     return { ...withBaseUrl(context, issued), replaces: id, oldExpiresAt }
   },
 
-  'service-account expire': async (context, { partner, id, at: expiresAt = systemClock.now() }, call) => {
+  'service-account expire': async (context, { partner, id, at }, call) => {
+    const expiresAt = endAt(at)
     await changing(context, call, (tx) => context.service.access.expireServiceAccount(tx, partner, id, expiresAt))
     return { serviceAccountId: id, expiresAt }
   },

@@ -1,8 +1,9 @@
 /** The forms of a passkey as browsers send them, and as strangers do. */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
-import { createAuthenticator, type Credential } from '../../../test/support/passkey.ts'
+import { type CoseChange, createAuthenticator, type Credential } from '../../../test/support/passkey.ts'
 import { codeOf, password } from '../../../test/support/team.ts'
 import { Refusal } from '../api/index.ts'
 import { newId, present, secondMs } from '../kernel/index.ts'
@@ -114,6 +115,67 @@ test('kinds of transport that we do not know are not kept, and what is no list o
   for (const none of [[], ['AA'], undefined]) assert.deepEqual(await join(none), [[]])
   for (const wrong of wrongValues.filter((value) => value !== undefined && !isListOf(value)))
     await assert.rejects(join(wrong), (error) => error instanceof Refusal && error.errors[0]?.pointer === '/credential')
+})
+
+test('a key that could never sign, be handed on or be stored is refused when it is made', async () => {
+  const { members } = service
+  const { invite } = await invited()
+  const token = await invite()
+  const { passkeyOptions } = await members.openInvitation(token)
+  const rsa = (modulusLength: number): CoseChange => {
+    const { n = '' } = generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })
+    return [
+      ...[
+        [1, 3],
+        [3, -257],
+      ],
+      [-1, Buffer.from(n, 'base64url')],
+      [-2, Buffer.of(1, 0, 1)],
+    ] as CoseChange
+  }
+  const ofCurve = (curve: string, label: number): CoseChange => {
+    const key = generateKeyPairSync('ec', { namedCurve: curve }).publicKey.export({ format: 'jwk' })
+    return [
+      [-1, label],
+      [-2, Buffer.from(key.x ?? '', 'base64url')],
+      [-3, Buffer.from(key.y ?? '', 'base64url')],
+    ]
+  }
+  const join = (made: Parameters<typeof createAuthenticator>[1]) => {
+    const credential = text(createAuthenticator(site, made).create(passkeyOptions))
+    return members.join(token, { kind: 'passkey', credential }, client)
+  }
+  const wrong: Readonly<Record<string, Parameters<typeof createAuthenticator>[1]>> = {
+    'a curve that approvals cannot name': { coseChange: ofCurve('P-384', 2) },
+    'a longer curve': { coseChange: ofCurve('P-521', 3) },
+    'a point off its curve': {
+      coseChange: [
+        [-2, Buffer.alloc(32, 7)],
+        [-3, Buffer.alloc(32, 9)],
+      ],
+    },
+    'a text for a coordinate': { coseChange: [[-2, 'text']] },
+    'a number for a coordinate': { coseChange: [[-2, 600]] },
+    'another type of key': { coseChange: [[1, 9]] },
+    'a short RSA key': { coseChange: rsa(1024) },
+    'a modulus without end': {
+      coseChange: [
+        [1, 3],
+        [3, -257],
+        [-1, Buffer.alloc(9000, 0xff)],
+        [-2, Buffer.alloc(99, 1)],
+      ],
+    },
+    'an id longer than an index takes': { id: randomBytes(5000), namedId: Buffer.of(1) },
+    'another id than the form names': { id: randomBytes(32), namedId: randomBytes(32) },
+  }
+  for (const [name, made] of Object.entries(wrong))
+    await assert.rejects(
+      join(made),
+      (error) => error instanceof Refusal && error.errors[0]?.pointer === '/credential',
+      name,
+    )
+  assert.ok(await join({ coseChange: rsa(2048), id: randomBytes(1023) }))
 })
 
 /** The lists of wrong values whose texts can be read. */

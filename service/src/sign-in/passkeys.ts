@@ -136,6 +136,8 @@ export async function verifyNewPasskey(
   }).catch(() => undefined)
   if (verified?.verified !== true) throw refused
   const { credential, credentialBackedUp } = verified.registrationInfo
+  // The library compares neither: the id that is kept is the one inside the attestation, and a key of any form is taken.
+  if (credential.id !== given.id || !(await isUsableKey(credential.publicKey))) throw refused
   return {
     id: newId(),
     memberId,
@@ -214,6 +216,16 @@ const toBase64 = (text: string): string => fromBase64url(text).toString('base64'
 /** COSE labels of keys (RFC 9053, section 7): type, curve or modulus, and the two further parameters. */
 const label = { type: 1, curveOrModulus: -1, xOrExponent: -2, y: -3 } as const
 const curves: Readonly<Record<number, string>> = { 1: 'P-256', 6: 'Ed25519' }
+const rsaBits = { min: 2048, max: 4096 }
+
+/** True if the signatures of a key can be verified, and handed on with an approval: those of a broken or another key never could. */
+async function isUsableKey(publicKey: Uint8Array): Promise<boolean> {
+  const spki = await spkiOf(publicKey).catch(() => undefined)
+  if (spki === undefined) return false
+  const key = createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' })
+  const { modulusLength = rsaBits.min } = key.asymmetricKeyDetails ?? {}
+  return modulusLength >= rsaBits.min && modulusLength <= rsaBits.max
+}
 
 /** Base64 of the SPKI (RFC 5280) of a stored key, so that anyone can verify its signatures with a common library. */
 export async function spkiOf(publicKey: Uint8Array): Promise<string> {

@@ -85,6 +85,17 @@ test('a claim of another form counts as none, and a subject of another form open
     const { email, name, emailVerified, roles } = await provedOf({ email: wrong, name: wrong, email_verified: wrong })
     assert.deepEqual([email, name, emailVerified, roles], [null, null, null, []], JSON.stringify(wrong))
   }
+  // Mails are sent to the address, and approvers read the name.
+  for (const email of [
+    'a\r\nBcc: x@acme.com',
+    'a b@acme.com',
+    '@acme.com',
+    'a@b@acme.com',
+    `${'a'.repeat(250)}@acme.com`,
+  ])
+    assert.equal((await provedOf({ email })).email, null, email)
+  for (const name of ['Ada\r\nX: 1', '\u0007', '\u202eecalevoL adA', ' '])
+    assert.equal((await provedOf({ name })).name, null, name)
   const groups = ['ops', 'a\0', '', 5, { length: 6e7 }, '\udc00', 'dev', ...Array.from({ length: 2000 }, () => 'x')]
   const { roles } = await provedOf({ groups })
   assert.deepEqual(roles.slice(0, 3), ['ops', 'dev', 'x'])

@@ -1,6 +1,6 @@
 /** Single sign-on by OpenID Connect Core 1.0: the request to a provider in a browser, and the check of its answer. */
 import { createHash } from 'node:crypto'
-import { ownJson, selectForeign, Type } from '@partner-payments/wire'
+import { Email, ownJson, selectForeign, singleLine, Type } from '@partner-payments/wire'
 import type * as oidc from 'openid-client'
 import { after, type Clock, hourMs, randomBytes, type Sealer, secondMs } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -216,9 +216,9 @@ async function prove(
     return {
       issuer,
       subject,
-      email: selectForeign(claims['email'], Claim) ?? null,
+      email: selectForeign(claims['email'], Email) ?? null,
       emailVerified: selectForeign(claims['email_verified'], Type.Boolean()) ?? null,
-      name: selectForeign(claims['name'], Claim) ?? null,
+      name: selectForeign(claims['name'], Name) ?? null,
       roles: roleClaim === null ? [] : textsOf(claims[roleClaim]),
     }
   } catch (error) {
@@ -235,8 +235,11 @@ const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
 
 /** OpenID Connect Core 1.0, section 2. */
 const Subject = Type.String({ minLength: 1, maxLength: 255 })
+const claimCharsMax = 1000
 /** A claim that is not of this form counts as one that the provider does not make. */
-const Claim = Type.String({ minLength: 1, maxLength: 1000 })
+const Claim = Type.String({ minLength: 1, maxLength: claimCharsMax })
+/** Approvers and mails show the name, as that of an invitation. */
+const Name = singleLine(claimCharsMax)
 /** A person has a few hundred groups at most. Further ones are not read. */
 const rolesMax = 1000
 const textsOf = (value: unknown): readonly string[] =>
