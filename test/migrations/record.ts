@@ -108,7 +108,7 @@ async function recordOthers(service: Service, { partnerId, caller, customer }: T
     partnerId,
     customer.id,
   )
-  const users = createUsers({ db, clock, mail: createMailQueue({ clock, sealer }), cursors, sandbox: true })
+  const users = createUsers({ db, clock, access, mail: createMailQueue({ clock, sealer }), cursors, sandbox: true })
   const entry = { email: 'joan@example.com', fullName: 'Joan Clarke', role: 'Operator' } as const
   await users.createInvitations(caller, { invitations: [entry] })
 }

@@ -158,7 +158,7 @@ for (const fixture of fixtures)
         'existing customers keep their IBANs',
       )
       const mail = createMailQueue({ clock, sealer })
-      const users = createUsers({ db, clock, mail, cursors, sandbox: true })
+      const users = createUsers({ db, clock, access, mail, cursors, sandbox: true })
       assert.equal((await users.listInvitations(partnerId, {})).data[0]?.status, 'Pending')
       const webhooks = createDeliveryEngine({
         db,

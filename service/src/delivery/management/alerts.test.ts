@@ -6,6 +6,7 @@ import { mailServer, readMail } from '../../../../test/support/mail-server.ts'
 import { startMail } from '../../../../test/support/jobs.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
+import { createAccess } from '../../access/index.ts'
 import { createCursors } from '../../api/index.ts'
 import { createLog, createSealer, dayMs, newId } from '../../kernel/index.ts'
 import { createMailQueue, smtpTransport } from '../../mail/index.ts'
@@ -47,10 +48,13 @@ const failing: Omit<EndpointAlert, 'partnerId'> = {
 
 async function setUp() {
   const clock = createManualClock(start)
-  const queue = createMailQueue({ clock, sealer: createSealer([Buffer.alloc(32, 1)]) })
+  const sealer = createSealer([Buffer.alloc(32, 1)])
+  const access = createAccess({ db, clock, sealer })
+  const queue = createMailQueue({ clock, sealer })
   const partnerId = newId()
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Acme', ${start})`)
-  const users = createUsers({ db, clock, mail: queue, cursors: createCursors(Buffer.alloc(32, 2)), sandbox: true })
+  const cursors = createCursors(Buffer.alloc(32, 2))
+  const users = createUsers({ db, clock, access, mail: queue, cursors, sandbox: true })
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line) as never) } as never)
   const alerts = createEndpointAlerts({ mail: queue, log, membersWithRoles: users.membersWithRoles })

@@ -14,9 +14,9 @@ import type { Audit } from '../../audit/index.ts'
 import { after, type Clock, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { byCaller, permit, type Power, whyNot } from './giving.ts'
+import { permit, type Power, whyNot } from './giving.ts'
 import { guestMail } from './guest-mail.ts'
-import { type Maker, makerOf } from './makers.ts'
+import { byCallerNow, type Maker, makerOf } from './makers.ts'
 import { dayOf, emailErrors, emailKey, nameErrors, refuseMails, tokenHash } from './rules.ts'
 import * as store from './store-guest-links.ts'
 import { countMails, forgetMails } from './store.ts'
@@ -133,7 +133,7 @@ export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
     revoke: async (caller, id, ip) => {
       const row = await store.linkById(db, caller.partnerId, id)
       if (row === undefined) throw notFound('guest link')
-      permit(byCaller(deps, caller), 'revokeGuestLink', powersOf(row.access))
+      permit(await byCallerNow(deps, db, caller), 'revokeGuestLink', powersOf(row.access))
       return end(caller, id, ip)
     },
     leave: ({ caller, link }, ip) => end(caller, link.id, ip),
@@ -146,9 +146,9 @@ const createLink =
   async (caller, { email, fullName, access, expiresInHours }, { ip, tx: outer }) => {
     const { db, clock, mail, guestUrl } = deps
     refuseFields([...emailErrors('/email', email), ...nameErrors('/fullName', fullName)])
-    const permitted = permit(byCaller(deps, caller), 'createGuestLink', powersOf(access))
     const { partnerId, serviceAccountId: madeById, name: madeByName } = caller
     return inTransaction(db, outer, async (tx) => {
+      const permitted = permit(await byCallerNow(deps, tx, caller), 'createGuestLink', powersOf(access))
       const now = clock.now()
       const token = newLinkToken(partnerId)
       const expiresAt = after(now, (expiresInHours ?? wire.guestLinkHoursDefault) * hourMs)

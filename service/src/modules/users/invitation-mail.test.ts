@@ -92,7 +92,7 @@ test('an invitation arrives by SMTP with its link, and the link has the token of
     const partnerId = await access.createPartner(db, 'Acme')
     const queue = createMailQueue({ clock, sealer })
     const cursors = createCursors(Buffer.alloc(32, 2))
-    const users = createUsers({ db, clock, mail: queue, cursors, sandbox: true })
+    const users = createUsers({ db, clock, access, mail: queue, cursors, sandbox: true })
     const caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions }
     const redirectUrl = 'https://a.example/welcome?plan=x%20y#top'
     const invited = { email: 'ada@example.com', fullName: 'Ada Lovelace', role: 'Operator', redirectUrl } as const

@@ -1,7 +1,10 @@
 /** Makers of invitations and of guest links, as they are when those are used. */
 import { permissions, roleAllows } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
+import { type Caller, Refusal } from '../../api/index.ts'
+import type { Clock } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { byCaller, type By } from './giving.ts'
 import { roleOf } from './store-members.ts'
 
 /** `isOver`: a key whose end is over. What it made in time was made by right; a key that was revoked may have been in other hands. */
@@ -35,3 +38,22 @@ export const createMayPay =
     const found = await makerOf(access, tx, partnerId, id)
     return found === undefined || (!found.isOver && found.permissions.includes('payouts:write'))
   }
+
+/**
+ * A caller as its row is now, in the transaction of its act: a process keeps a key for two seconds, in which it may have been revoked or have
+ * got an end. Refuses: permission_denied (it has ended).
+ */
+export async function byCallerNow(
+  deps: { readonly clock: Clock; readonly sandbox: boolean; readonly access: Pick<Access, 'accountIfAny'> },
+  tx: Tx,
+  caller: Caller,
+): Promise<By> {
+  const { partnerId, serviceAccountId, signedInAt, impersonatedBy } = caller
+  if (signedInAt !== undefined || impersonatedBy !== undefined) return byCaller(deps, caller)
+  const row = await deps.access.accountIfAny(tx, partnerId, serviceAccountId)
+  if (row === undefined) return byCaller(deps, caller)
+  if (row.status !== 'valid') throw new Refusal('permission_denied', 'Your service account has ended.')
+  const { expiresAt, allowedAddresses } = row
+  const permissions = caller.permissions.filter((each) => row.permissions.includes(each))
+  return byCaller(deps, { ...caller, permissions, bounds: { expiresAt, allowedAddresses } })
+}

@@ -40,6 +40,7 @@ export type MembersDeps = {
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
   /** Reports whether the partner is being moved to another database. Then nothing of its team may change here. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
+  readonly access: Pick<Access, 'accountIfAny'>
   readonly support: Pick<Access, 'openSupport' | 'supportSession' | 'revoke' | 'accountIfAny'>
   /** Reports whether payouts of the partner wait for a second person: then a change of single sign-on waits for a second Admin. */
   readonly decidesByTwo: (tx: Tx, partnerId: string) => Promise<boolean>

@@ -3,7 +3,8 @@ import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Caller, notFound, type Page, Refusal } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { createEntrances, type Entrances } from './entrances.ts'
-import { byCaller, permit, roleAsPower } from './giving.ts'
+import { permit, roleAsPower } from './giving.ts'
+import { byCallerNow } from './makers.ts'
 import type { MembersDeps } from './member-deps.ts'
 import { createRecoveries, type Recoveries } from './recoveries.ts'
 import { changeRole } from './role-changes.ts'
@@ -62,7 +63,7 @@ export function createMembers(deps: MembersDeps): Members {
         const { member, admins } = await members.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
         const powers = [roleAsPower(role), roleAsPower(member.role)]
-        const permitted = permit(byCaller(deps, caller), 'updateUser', powers)
+        const permitted = permit(await byCallerNow(deps, tx, caller), 'updateUser', powers)
         if (role !== member.role) refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: role, ...actingAs(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })
@@ -75,7 +76,7 @@ export function createMembers(deps: MembersDeps): Members {
         const { member, admins } = await members.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
         const powers = [roleAsPower(member.role)]
-        const permitted = permit(byCaller(deps, caller), 'removeUser', powers)
+        const permitted = permit(await byCallerNow(deps, tx, caller), 'removeUser', powers)
         refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: null, ...actingAs(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })

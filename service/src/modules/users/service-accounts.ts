@@ -13,7 +13,8 @@ import { type Caller, type Cursors, type Page, refuseFields, Refusal } from '../
 import { after, type Clock, minuteMs } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { type By, byCaller, permit, type Power } from './giving.ts'
+import { permit, type Power } from './giving.ts'
+import { byCallerNow } from './makers.ts'
 import { type KeyChange, keyMail } from './service-account-mail.ts'
 import type { Users } from './service.ts'
 
@@ -192,18 +193,6 @@ const keyPower = ({
   ...{ name: `The service account ${name}`, permissions, isKey: true },
   bounds: { expiresAt: bounds.expiresAt, allowedAddresses: bounds.allowedAddresses },
 })
-
-/** A key as its row is now: a process keeps it for two seconds, in which it may have got an end. Refuses: permission_denied (it was revoked). */
-async function byCallerNow(deps: ServiceAccountsDeps, tx: Tx, caller: Caller): Promise<By> {
-  const { partnerId, serviceAccountId, signedInAt, impersonatedBy } = caller
-  if (signedInAt !== undefined || impersonatedBy !== undefined) return byCaller(deps, caller)
-  const row = await deps.access.accountIfAny(tx, partnerId, serviceAccountId)
-  if (row === undefined) return byCaller(deps, caller)
-  if (row.status !== 'valid') throw new Refusal('permission_denied', 'Your service account has ended.')
-  const { expiresAt, allowedAddresses } = row
-  const permissions = caller.permissions.filter((each) => row.permissions.includes(each))
-  return byCaller(deps, { ...caller, permissions, bounds: { expiresAt, allowedAddresses } })
-}
 
 const readEnd = (text: string | null | undefined): Date | null =>
   text === null || text === undefined ? null : new Date(text)

@@ -4,6 +4,7 @@ import { permissions } from '@partner-payments/wire'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { type Caller, createCursors, Refusal } from '../../api/index.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
+import { createAccess } from '../../access/index.ts'
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createMailQueue } from '../../mail/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
@@ -34,7 +35,9 @@ async function setUp() {
   const cursors = createCursors(Buffer.alloc(32, 2))
   const invitationBaseUrl = 'https://portal.example/join'
   const queue = createMailQueue({ clock, sealer })
-  const users = createUsers({ db, clock, mail: queue, cursors, sandbox: false, invitationBaseUrl })
+  const users = createUsers({
+    ...{ db, clock, access: createAccess({ db, clock, sealer }), mail: queue, cursors, sandbox: false, invitationBaseUrl },
+  })
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions }
   const invite = async (...emails: readonly string[]) =>
     users.createInvitations(caller, { invitations: emails.map((email) => entry(email)) })

@@ -2,9 +2,11 @@
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
 import { type Caller, type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { after, type Clock, dayMs, present } from '../../kernel/index.ts'
+import type { Access } from '../../access/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
-import { type Act, byCaller, permit, type Permitted, roleAsPower } from './giving.ts'
+import { type Act, permit, type Permitted, roleAsPower } from './giving.ts'
+import { byCallerNow } from './makers.ts'
 import { queueInvitationMails } from './invitation-mail.ts'
 import {
   emailKey,
@@ -85,6 +87,7 @@ export type UsersDeps = {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly cursors: Cursors
   readonly sandbox: boolean
+  readonly access: Pick<Access, 'accountIfAny'>
   /** The link for invitations without a redirect. Without it their mail shows the token as a code. */
   readonly invitationBaseUrl?: string
 }
@@ -123,7 +126,7 @@ export function createUsers(deps: UsersDeps): Users {
         const { partnerId } = caller
         const row = await store.lockById(tx, partnerId, id)
         if (row === undefined) throw notFound('invitation')
-        const permitted = permitRole(deps, caller, 'revokeInvitation', row.role)
+        const permitted = await permitRole(deps, tx, caller, 'revokeInvitation', row.role)
         const now = clock.now()
         refuseRevoke(row, now)
         await store.update(tx, permitted, partnerId, { ...row, status: 'Revoked', updatedAt: now })
@@ -138,9 +141,9 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
     refuseBadEntries(body.invitations, sandbox)
     const { partnerId } = caller
     const powers = body.invitations.map(({ role }) => roleAsPower(role))
-    const permitted = permit(byCaller(deps, caller), 'createInvitations', powers)
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
     return inTransaction(db, outerTx, async (tx) => {
+      const permitted = permit(await byCallerNow(deps, tx, caller), 'createInvitations', powers)
       const now = clock.now()
       const drafts = body.invitations.map((entry) => newInvitation(caller, entry, expiryDays, now))
       // In the order of the addresses, so that two requests with the same addresses cannot deadlock.
@@ -168,7 +171,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
       // Another invitation of the address may have expired while its row still says Pending.
       await store.expire(tx, partnerId, [found.emailKey], clock.now())
       const before = present(await store.lockById(tx, partnerId, id), 'invitations are never deleted')
-      const permitted = permitRole(deps, caller, 'resendInvitation', before.role)
+      const permitted = await permitRole(deps, tx, caller, 'resendInvitation', before.role)
       // Read under the lock, so that concurrent resends have their times in the order of the lock.
       const now = clock.now()
       refuseResend(before, now)
@@ -194,8 +197,8 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
 }
 
 /** Refuses: permission_denied (the role is above the caller's). */
-const permitRole = (deps: UsersDeps, caller: Caller, act: Act, role: wire.Role): Permitted =>
-  permit(byCaller(deps, caller), act, [roleAsPower(role)])
+const permitRole = async (deps: UsersDeps, tx: Tx, caller: Caller, act: Act, role: wire.Role): Promise<Permitted> =>
+  permit(await byCallerNow(deps, tx, caller), act, [roleAsPower(role)])
 
 /** Counts the mails of the day, including those of revoked or expired invitations. Refuses: rate_limited. */
 async function countMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {

@@ -5,6 +5,7 @@ import { after, hourMs, newId, randomBytes, judgeTwo } from '../../kernel/index.
 import type { Tx } from '../../postgres/index.ts'
 import { changeMail, type SignInChange } from './change-mail.ts'
 import { byCaller, everyRole, permit, type Permitted } from './giving.ts'
+import { byCallerNow } from './makers.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
 import { urlErrors } from './rules.ts'
 import { clientSecretContext, waitingSecretContext } from './sealed.ts'
@@ -65,10 +66,10 @@ export function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSetti
       return view(partnerId, row)
     },
     set: (caller, body, ip) => {
-      const permitted = permit(byCaller(deps, caller), 'setSingleSignOn', everyRole)
       const { partnerId } = caller
       const wanted = { ...body, domainToken: Buffer.from(randomBytes(tokenBytes)).toString('base64url') }
       return db.transaction(async (tx) => {
+        const permitted = permit(await byCallerNow(deps, tx, caller), 'setSingleSignOn', everyRole)
         const row = await readied(deps, tx, partnerId, wanted)
         if (caller.signedInAt !== undefined && (await deps.decidesByTwo(tx, partnerId)))
           await propose(deps, tx, permitted, { caller, wanted, ip })
@@ -79,7 +80,7 @@ export function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSetti
     ...createDecisions(deps),
     proveDomain: async (caller) => {
       const { partnerId } = caller
-      const permitted = permit(byCaller(deps, caller), 'proveSingleSignOnDomain', everyRole)
+      const permitted = permit(await byCallerNow(deps, db, caller), 'proveSingleSignOnDomain', everyRole)
       const row = await store.singleSignOnOf(db, partnerId)
       if (row === undefined) throw notFound('single sign-on')
       if (row.domainProvedAt !== null) return view(partnerId, row)
@@ -96,8 +97,8 @@ export function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSetti
     },
     remove: (caller) => {
       const { partnerId } = caller
-      const permitted = permit(byCaller(deps, caller), 'removeSingleSignOn', everyRole)
       return db.transaction(async (tx) => {
+        const permitted = permit(await byCallerNow(deps, tx, caller), 'removeSingleSignOn', everyRole)
         if ((await store.lockSingleSignOn(tx, partnerId)) === undefined) throw notFound('single sign-on')
         await refuseLockedOut(deps, tx, partnerId)
         await store.removeSingleSignOn(tx, permitted, partnerId)
