@@ -13,6 +13,8 @@ export type StopMode = 'send signal' | 'signal was sent'
 
 export type Service = {
   readonly baseUrl: string
+  /** The address of the desk. */
+  readonly opsUrl: string
   readonly dataDir: string
   readonly logFile: string
   /** Resolves when the service listens. Throws if it ends instead. */
@@ -23,6 +25,8 @@ export type Service = {
   readonly stop: (mode: StopMode) => Promise<void>
   /** Runs an operator command on the service's data, and answers the JSON that it prints. */
   readonly operator: (...words: readonly string[]) => Promise<unknown>
+  /** Starts an operator command that waits for a person. */
+  readonly operatorProcess: (...words: readonly string[]) => ChildProcess
   readonly credentials: () => Credentials & { readonly partnerId: string }
   /** Rejects if the service ends unexpectedly. */
   readonly failed: Promise<never>
@@ -97,6 +101,7 @@ export async function createService(
 
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    opsUrl: `http://localhost:${opsPort}`,
     dataDir,
     logFile,
     start: async () => {
@@ -116,6 +121,8 @@ export async function createService(
       const { stdout } = await promisify(execFile)(process.execPath, [mainFile, 'operator', ...words], { env })
       return JSON.parse(stdout) as unknown
     },
+    operatorProcess: (...words) =>
+      spawn(process.execPath, [mainFile, 'operator', ...words], { env, stdio: ['ignore', 'pipe', 'inherit'] }),
     credentials: () =>
       JSON.parse(readFileSync(join(dataDir, 'sandbox-credentials.json'), 'utf8')) as ReturnType<Service['credentials']>,
     failed: failure.promise,

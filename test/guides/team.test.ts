@@ -20,3 +20,14 @@ guideTest(
     assertLine(await runTypeScript(service, text), /^Grace Hopper signs in with password$/)
   },
 )
+
+guideTest('a key with every permission sets single sign-on only where the setting lets it', async (service, mode) => {
+  const given = {
+    issuer: 'https://id.example',
+    clientId: 'console',
+    clientSecret: 'secret',
+    emailDomain: `${service.credentials.partnerId}.example`,
+  }
+  const { status, json } = await service.client.put('/v1/users/single-sign-on', given)
+  assert.deepEqual([status, json['code']], mode === 'production' ? [403, 'permission_denied'] : [200, undefined])
+})
