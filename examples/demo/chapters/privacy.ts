@@ -26,7 +26,11 @@ export const privacy: Chapter = {
 
     say('Ada asks to be forgotten. The law has who paid kept for five years.')
     const { retainedFields } = await client.customers.erase(guid, { nothingOwed: true })
-    show('what is kept of her', retainedFields.join(' '), 'citizenshipCountryCode dateOfBirth fullName')
+    show(
+      'what is kept of her',
+      retainedFields.join(' '),
+      'citizenshipCountryCode dateOfBirth fullName residenceAddress',
+    )
     // A worker erases fields of her payments. The same request again says how far it is.
     const done = await until('the erasure has ended', async () => {
       const erasure = await client.customers.erase(guid, { nothingOwed: true })
