@@ -3,7 +3,8 @@
  * everything at the end. Chapters follow: customers, payees, accounts, controls and more, each with a partner of its own. `--chapter NAME`
  * runs one of them alone. `--full` adds payers, exchange, wallets and reports, and shows every value that a transaction can have.
  * `--bank iso20022` runs the day over files of ISO 20022, with the test bank beside the service. `--kill` kills the service (and that
- * bank) repeatedly; `--keep` keeps the data. Exit code 0 if all checks agree.
+ * bank) repeatedly; `--keep` keeps the data. `--defaults production` starts a service that behaves as in production in everything but its
+ * banks: only the money of a customer pays for it, and two persons of the operator's staff decide. Exit code 0 if all checks agree.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,6 +28,7 @@ import { type Print, createPrint, write } from './print.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type Check, type Reconciliation, reconcile } from './reconcile.ts'
 import { createService, type Service, type StopMode } from './service.ts'
+import { withStaff } from './staff.ts'
 import { renderTable } from './table.ts'
 import { createUntil, type Until } from './until.ts'
 
@@ -37,6 +39,8 @@ type Options = {
   /** Only this one, without the day. */
   readonly chapter: Chapter | undefined
   readonly bank: 'sandbox' | 'iso20022'
+  /** Whose defaults the service has. */
+  readonly defaults: 'sandbox' | 'production'
 }
 
 const bankDelayMs = 200
@@ -45,10 +49,15 @@ const deadlineMs = 90_000
 
 function readOptions(): Options {
   const boolean = { type: 'boolean', default: false } as const
-  const bankOption = { type: 'string', default: 'sandbox' } as const
-  const { bank, chapter, ...rest } = parseArgs({
-    options: { full: boolean, kill: boolean, keep: boolean, bank: bankOption, chapter: { type: 'string' } },
+  const sandboxOption = { type: 'string', default: 'sandbox' } as const
+  const { bank, chapter, defaults, ...flags } = parseArgs({
+    options: {
+      ...{ full: boolean, kill: boolean, keep: boolean, bank: sandboxOption, defaults: sandboxOption },
+      chapter: { type: 'string' },
+    },
   }).values
+  if (defaults !== 'sandbox' && defaults !== 'production') throw new Error('--defaults is sandbox or production')
+  const rest = { ...flags, defaults } as const
   if (bank !== 'sandbox' && bank !== 'iso20022') throw new Error('--bank is sandbox or iso20022')
   if (bank === 'iso20022' && rest.full) throw new Error('--full is for the sandbox bank')
   if (chapter === undefined) return { ...rest, bank, chapter }
@@ -150,11 +159,17 @@ function reportOf(checks: readonly Check[]): string {
   return [table, '', ...(wrong.length === 0 ? ['All checks agree.'] : ['Differences:', ...lines])].join('\n')
 }
 
+async function serviceOf(options: Options, folder: string, bank: DemoBank | undefined): Promise<Service> {
+  const settings = bank?.settings ?? (hasChapters(options) ? poolSettings : {})
+  if (options.defaults === 'sandbox') return createService(folder, bankDelayMs, settings)
+  return withStaff(await createService(folder, bankDelayMs, { ...settings, SANDBOX_DEFAULTS: 'production' }))
+}
+
 async function main(): Promise<void> {
   const options = readOptions()
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-demo-'))
   const bank = options.bank === 'iso20022' ? await startDemoBank(folder) : undefined
-  const service = await createService(folder, bankDelayMs, bank?.settings ?? (hasChapters(options) ? poolSettings : {}))
+  const service = await serviceOf(options, folder, bank)
   const receiver = await startReceiver()
   const cleanUp = async (keep: boolean, stop: StopMode = 'send signal') => {
     await service.stop(stop)

@@ -28,9 +28,11 @@ export type WithdrawalPlan = Plan & {
 }
 export type PayoutPlan = Plan & { readonly to: Payee; readonly reference?: string; readonly what: string }
 
+/** In production a payout for a customer uses only its money: these deposits pay for the payouts below. */
 export const deposits: readonly DepositPlan[] = [
-  { customer: 'ada', amount: '1250.07', currency: 'EUR', outcome: 'completed', ending: 'deposit completed' },
-  { customer: 'engines', amount: '0.10', currency: 'GBP', outcome: 'completed', ending: 'deposit completed' },
+  { customer: 'ada', amount: '16250.07', currency: 'EUR', outcome: 'completed', ending: 'deposit completed' },
+  { customer: 'engines', amount: '100.10', currency: 'GBP', outcome: 'completed', ending: 'deposit completed' },
+  { customer: 'engines', amount: '50.00', currency: 'USD', outcome: 'completed', ending: 'deposit completed' },
   { customer: 'ada', amount: '99.99', currency: 'EUR', outcome: 'failed', ending: 'deposit failed' },
   { customer: 'engines', amount: '420.00', currency: 'USD', outcome: 'expired', ending: 'deposit expired' },
 ]

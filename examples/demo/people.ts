@@ -1,15 +1,20 @@
 /** The customers and beneficiaries of the demo. Names and numbers are invented; the IBANs are the registry's examples. */
 import type { BeneficiaryCreate, CustomerCreate } from '@partner-payments/sdk'
 
+/** Everything that a person needs to be verified. In production only a verified customer receives and pays. */
+export const kycOf = (fullName: string): NonNullable<CustomerCreate['kyc']> => ({
+  fullName,
+  dateOfBirth: '1985-12-10',
+  citizenshipCountryCode: 'GB',
+  residenceAddress: '12 St James Square, London',
+})
+
 export const ada: CustomerCreate = {
   email: 'ada@example.com',
   partnerCustomerIdentifier: 'customer-ada',
   kyc: {
-    fullName: 'Ada Lovelace',
-    dateOfBirth: '1985-12-10',
-    citizenshipCountryCode: 'GB',
-    residenceAddress: '12 St James Square, London',
-    mobilePhone: '+442079460018',
+    ...kycOf('Ada Lovelace'),
+    mobilePhone: '+447400123456',
     personalIdentificationNumber: 'QQ123456C',
   },
 }
@@ -24,6 +29,9 @@ export const engines: CustomerCreate = {
     countryOfIncorporation: 'GB',
     dateOfIncorporation: '2019-03-01',
     natureOfBusiness: 'Mechanical computation',
+    taxId: 'GB980780684',
+    addressLine1: '1 Dorset Street',
+    city: 'London',
     uboFirstName1: 'Charles',
     uboLastName1: 'Babbage',
   },

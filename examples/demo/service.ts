@@ -13,6 +13,8 @@ export type StopMode = 'send signal' | 'signal was sent'
 
 export type Service = {
   readonly baseUrl: string
+  /** The address of the desk. */
+  readonly opsUrl: string
   readonly dataDir: string
   readonly logFile: string
   /** Resolves when the service listens. Throws if it ends instead. */
@@ -23,6 +25,12 @@ export type Service = {
   readonly stop: (mode: StopMode) => Promise<void>
   /** Runs an operator command on the service's data, and answers the JSON that it prints. */
   readonly operator: (...words: readonly string[]) => Promise<unknown>
+  /** The commands of the person with this home folder, where a sign-in keeps its token. */
+  readonly operatorOf: (home: string) => {
+    readonly run: Service['operator']
+    /** Starts a command that waits for the person. */
+    readonly begin: (...words: readonly string[]) => ChildProcess
+  }
   readonly credentials: () => Credentials & { readonly partnerId: string }
   /** Rejects if the service ends unexpectedly. */
   readonly failed: Promise<never>
@@ -58,6 +66,14 @@ async function listening(child: ChildProcess, logFile: string): Promise<void> {
 /** The file may be deleted: a failed demo cleans up before its service ends. */
 const lastLine = (file: string) =>
   (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').at(-1) : undefined) ?? ''
+
+async function runOperator(
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<unknown> {
+  const { stdout } = await promisify(execFile)(process.execPath, [mainFile, 'operator', ...words], { env })
+  return JSON.parse(stdout) as unknown
+}
 
 export async function createService(
   folder: string,
@@ -97,6 +113,7 @@ export async function createService(
 
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    opsUrl: `http://localhost:${opsPort}`,
     dataDir,
     logFile,
     start: async () => {
@@ -112,9 +129,14 @@ export async function createService(
     },
     kill: () => end('SIGKILL'),
     stop: (mode) => end(mode === 'send signal' ? 'SIGTERM' : undefined),
-    operator: async (...words) => {
-      const { stdout } = await promisify(execFile)(process.execPath, [mainFile, 'operator', ...words], { env })
-      return JSON.parse(stdout) as unknown
+    operator: (...words) => runOperator(words, env),
+    operatorOf: (home) => {
+      const own = { ...env, HOME: home, USERPROFILE: home }
+      return {
+        run: (...words) => runOperator(words, own),
+        begin: (...words) =>
+          spawn(process.execPath, [mainFile, 'operator', ...words], { env: own, stdio: ['ignore', 'pipe', 'inherit'] }),
+      }
     },
     credentials: () =>
       JSON.parse(readFileSync(join(dataDir, 'sandbox-credentials.json'), 'utf8')) as ReturnType<Service['credentials']>,

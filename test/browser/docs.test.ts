@@ -163,7 +163,7 @@ test(
     const wrong: string[] = []
     for (const id of shareOf(
       operationIds.toSorted((a, b) => phases[operations[a].method] - phases[operations[b].method]),
-      12,
+      11,
     )) {
       const operation: Operation = operations[id]
       const { status, body } = await tryOut(page, `${operation.tag}-${id}`)

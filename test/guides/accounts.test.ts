@@ -1,21 +1,15 @@
 /** Runs the code of the guide on balances and verification of payees unchanged. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { joinTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
-import { assertLine, runTypeScript } from './run.ts'
+import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/accounts.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof joinTestService>>
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service?.dispose())
+const guideTest = guideTests(import.meta.url)
 
-test('the code of the guide runs, verifies a payee, pays it and reads what moved', async () => {
+guideTest('the code of the guide runs, verifies a payee, pays it and reads what moved', async (service, mode) => {
   const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 9)
+  assert.equal(blocks, 10)
   const runs = await runTypeScript(service, text)
   assertLine(runs, /^CloseMatch: the account is of Grace Hopper$/)
   assertLine(runs, /^Grace Hopper: Match by sandbox$/)
@@ -24,9 +18,10 @@ test('the code of the guide runs, verifies a payee, pays it and reads what moved
   assertLine(runs, /^before the payout: true$/)
   assertLine(runs, /^Armed at \d+\.\d\d, by event: true$/)
   assertLine(runs, /^Triggered at 10 more, by a Deposit$/)
-  assertLine(runs, /^customer: -2\.50 EUR$/)
-  assertLine(runs, /^ {2}Inward 10\.00, in sum -2\.50$/)
-  assertLine(runs, /^Deposit, Completed: the customer has 0\.00$/)
+  assertLine(runs, /^customer: 17\.50 EUR$/)
+  assertLine(runs, /^ {2}Inward 10\.00, in sum 17\.50$/)
+  assertLine(runs, mode === 'production' ? /^payouts use: OwnPart$/ : /^payouts use: WholeBalance$/)
+  assertLine(runs, /^Deposit, Completed: the customer has 20\.00$/)
   assertLine(runs, /^EUR: Active$/)
-  assertLine(runs, /^ {2}Outward 12\.50, in sum -12\.50$/)
+  assertLine(runs, /^ {2}Outward 12\.50, in sum 7\.50$/)
 })

@@ -1,19 +1,13 @@
 /** Runs the code of the first-payout guide unchanged. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { joinTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
-import { assertLine, runBash, runTypeScript, skipBash } from './run.ts'
+import { assertLine, guideTests, runBash, runTypeScript, skipBash } from './run.ts'
 
 const guide = new URL('../../docs/guides/first-payout.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof joinTestService>>
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service?.dispose())
+const guideTest = guideTests(import.meta.url)
 
-test('the TypeScript of the guide runs and its payout completes', async () => {
+guideTest('the TypeScript of the guide runs and its payout completes', async (service) => {
   const { text, blocks } = programOf(guide, 'ts')
   assert.equal(blocks, 8)
   const runs = await runTypeScript(service, text)
@@ -29,15 +23,19 @@ test('the TypeScript of the guide runs and its payout completes', async () => {
   assertLine(runs, /^event transaction\.status\.changed 12\.50 EUR$/)
 })
 
-test('the curl and openssl commands of the guide run and their payout completes', { skip: skipBash }, async () => {
-  const { text, blocks } = programOf(guide, 'bash')
-  assert.equal(blocks, 6)
-  const runs = await runBash(service, text)
-  assertLine(runs, /^IBAN [A-Z]{2} [A-Z]{2}\d{2}[A-Z0-9]+$/)
-  assertLine(runs, /^deposit Completed$/)
-  assertLine(runs, /^sent again: the same payout$/)
-  assertLine(runs, /^payout Completed$/)
-  assertLine(runs, /^ {2}Settled /)
-  assertLine(runs, /^payouts of this key: 1$/)
-  assertLine(runs, /^the delivery is genuine$/)
-})
+guideTest(
+  'the curl and openssl commands of the guide run and their payout completes',
+  async (service) => {
+    const { text, blocks } = programOf(guide, 'bash')
+    assert.equal(blocks, 6)
+    const runs = await runBash(service, text)
+    assertLine(runs, /^IBAN [A-Z]{2} [A-Z]{2}\d{2}[A-Z0-9]+$/)
+    assertLine(runs, /^deposit Completed$/)
+    assertLine(runs, /^sent again: the same payout$/)
+    assertLine(runs, /^payout Completed$/)
+    assertLine(runs, /^ {2}Settled /)
+    assertLine(runs, /^payouts of this key: 1$/)
+    assertLine(runs, /^the delivery is genuine$/)
+  },
+  { skip: skipBash },
+)

@@ -2,20 +2,14 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { joinTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
-import { assertLine, runTypeScript } from './run.ts'
+import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/payout-controls.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof joinTestService>>
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service?.dispose())
+const guideTest = guideTests(import.meta.url)
 
-test('the commands and the code of the guide run: preview, limit, fee, approval', async () => {
+guideTest('the commands and the code of the guide run: preview, limit, fee, approval', async (service) => {
   const approverFile = join(service.dataDir, 'approver.json')
   const commands = programOf(guide, 'sh').text.trimEnd().split('\n')
   assert.equal(commands.length, 4)

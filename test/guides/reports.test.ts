@@ -1,19 +1,13 @@
 /** Runs the code of the guide to reports unchanged. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { joinTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
-import { assertLine, runTypeScript } from './run.ts'
+import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/reports.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof joinTestService>>
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service?.dispose())
+const guideTest = guideTests(import.meta.url)
 
-test('the code of the guide reads a statement whose hash agrees, and creates a schedule', async () => {
+guideTest('the code of the guide reads a statement whose hash agrees, and creates a schedule', async (service) => {
   const { text, blocks } = programOf(guide, 'ts')
   assert.equal(blocks, 4)
   const runs = await runTypeScript(service, text)

@@ -1,10 +1,17 @@
-/** Runs the program of a guide in the repository twice, against the same test service: a reader may try it again. */
+/**
+ * Runs the program of a guide in the repository twice, against the same test service: a reader may try it again. The service is a sandbox
+ * with its own defaults, or in turn with those of production: a partner who follows a guide meets no refusal in production.
+ */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { basename } from 'node:path'
+import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { inheritedEnvironment, shellPath } from '../support/program.ts'
-import type { SharedService } from '../support/service.ts'
+import { joinTestService, type SharedService, startStrictService } from '../support/service.ts'
+import { type Mode, modesOf } from '../support/share.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const runMsMax = 300_000
@@ -62,4 +69,28 @@ export function assertLine(runs: Runs, pattern: RegExp): void {
       lines.some((line) => pattern.test(line)),
       `no line like ${pattern} in run ${index + 1}:\n${lines.join('\n')}`,
     )
+}
+
+type Run = (service: SharedService, mode: Mode) => Promise<void>
+
+/** Declares tests of a guide that get the service of each mode which this run takes for the file (`import.meta.url`). */
+export function guideTests(file: string) {
+  const files = readdirSync(new URL('.', import.meta.url)).filter((name) => name.endsWith('.test.ts'))
+  const modes = modesOf(basename(fileURLToPath(file)), files.toSorted())
+  const services = new Map<Mode, SharedService>()
+  before(async () => {
+    for (const mode of modes)
+      services.set(mode, await (mode === 'production' ? startStrictService() : joinTestService()))
+  })
+  after(async () => {
+    for (const service of services.values()) await service.dispose()
+  })
+  return (title: string, run: Run, options: { readonly skip?: string | false } = {}): void => {
+    for (const mode of modes)
+      test(`${title}, with the defaults of ${mode}`, options, async () => {
+        const service = services.get(mode)
+        assert.ok(service)
+        await run(service, mode)
+      })
+  }
 }

@@ -1,22 +1,18 @@
 /** Runs the code of the README of the SDK, and the corrected clock of the SDK, against the service. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type RetryLog, ConflictError, PermissionError, createClient } from '@partner-payments/sdk'
 import { methods, operations } from '../../sdk/src/generated/operations.ts'
-import { readCredentials, joinTestService } from '../support/service.ts'
+import { readCredentials } from '../support/service.ts'
 import { programOf } from './extract.ts'
-import { assertLine, runTypeScript } from './run.ts'
+import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const readme = new URL('../../sdk/README.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof joinTestService>>
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service?.dispose())
+const guideTest = guideTests(import.meta.url)
 
-test('the code of the README runs', async () => {
+guideTest('the code of the README runs', async (service) => {
   const { text, blocks } = programOf(readme, 'ts')
   assert.equal(blocks, 9)
   const runs = await runTypeScript(service, text)
@@ -50,7 +46,7 @@ test('the table of the README has every method', () => {
 })
 
 for (const skewMs of [-3_600_000, 3_600_000]) {
-  test(`a client whose clock is wrong by ${skewMs} ms corrects it by the Date of the service`, async () => {
+  guideTest(`a client whose clock is wrong by ${skewMs} ms corrects it by the Date of the service`, async (service) => {
     const retries: RetryLog[] = []
     const client = createClient({
       ...service.credentials,
@@ -67,7 +63,7 @@ for (const skewMs of [-3_600_000, 3_600_000]) {
   })
 }
 
-test('listAll returns every customer of the service once, over several pages', async () => {
+guideTest('listAll returns every customer of the service once, over several pages', async (service) => {
   const client = createClient({ ...service.credentials, baseUrl: service.baseUrl })
   const email = 'pages@example.com'
   const created: string[] = []
@@ -78,22 +74,25 @@ test('listAll returns every customer of the service once, over several pages', a
   assert.equal((await Array.fromAsync(all.pages())).length, 3)
 })
 
-test('refusals of the service have the class of their status and the request id of the caller', async () => {
-  const client = createClient({ ...service.credentials, baseUrl: service.baseUrl })
-  const invitation = {
-    email: 'twice@example.com',
-    fullName: 'T',
-    role: 'Operator',
-    redirectUrl: 'https://a.example',
-  } as const
-  await client.users.createInvitations({ invitations: [invitation] })
-  await assert.rejects(
-    client.users.createInvitations({ invitations: [invitation] }, { requestId: 'mine-1' }),
-    (error) => error instanceof ConflictError && error.code === 'invitation_exists' && error.requestId === 'mine-1',
-  )
-  const account = ['--partner', service.credentials.partnerId, '--name', 'Reader', '--permissions', 'accounts:read']
-  const reader = await service.operator('service-account', 'create', ...account)
-  const limited = createClient({ ...readCredentials(reader), baseUrl: service.baseUrl })
-  await limited.accounts.list()
-  await assert.rejects(limited.customers.list(), PermissionError)
-})
+guideTest(
+  'refusals of the service have the class of their status and the request id of the caller',
+  async (service) => {
+    const client = createClient({ ...service.credentials, baseUrl: service.baseUrl })
+    const invitation = {
+      email: 'twice@example.com',
+      fullName: 'T',
+      role: 'Operator',
+      redirectUrl: 'https://a.example',
+    } as const
+    await client.users.createInvitations({ invitations: [invitation] })
+    await assert.rejects(
+      client.users.createInvitations({ invitations: [invitation] }, { requestId: 'mine-1' }),
+      (error) => error instanceof ConflictError && error.code === 'invitation_exists' && error.requestId === 'mine-1',
+    )
+    const account = ['--partner', service.credentials.partnerId, '--name', 'Reader', '--permissions', 'accounts:read']
+    const reader = await service.operator('service-account', 'create', ...account)
+    const limited = createClient({ ...readCredentials(reader), baseUrl: service.baseUrl })
+    await limited.accounts.list()
+    await assert.rejects(limited.customers.list(), PermissionError)
+  },
+)

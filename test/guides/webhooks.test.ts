@@ -1,21 +1,16 @@
 /** Runs the code of the webhook guide, and compares its table of retries with the code. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { retryDelaysMsDefault } from '../../service/src/delivery/index.ts'
-import { joinTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
-import { assertLine, runBash, runTypeScript, skipBash } from './run.ts'
+import { assertLine, guideTests, runBash, runTypeScript, skipBash } from './run.ts'
 
 const guide = new URL('../../docs/guides/webhooks.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof joinTestService>>
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service?.dispose())
+const guideTest = guideTests(import.meta.url)
 
-test('the receiver of the guide verifies, processes events once and recovers missed ones', async () => {
+guideTest('the receiver of the guide verifies, processes events once and recovers missed ones', async (service) => {
   const { text, blocks } = programOf(guide, 'ts')
   assert.equal(blocks, 11)
   const runs = await runTypeScript(service, text)
@@ -32,17 +27,21 @@ test('the receiver of the guide verifies, processes events once and recovers mis
   assertLine(runs, /^owed = delivered \+ pending \+ held: true$/)
 })
 
-test('the curl commands of the guide run', { skip: skipBash }, async () => {
-  const { text, blocks } = programOf(guide, 'bash')
-  assert.equal(blocks, 2)
-  const runs = await runBash(service, text)
-  assertLine(runs, /^events \[ '\*' \]$/)
-  assertLine(runs, /^test delivered: false$/)
-  assertLine(runs, /^whpk_[A-Za-z0-9+/]{43}=$/)
-  assertLine(runs, /^Running$/)
-  assertLine(runs, /^Enabled$/)
-  assertLine(runs, /^events in the feed: true$/)
-})
+guideTest(
+  'the curl commands of the guide run',
+  async (service) => {
+    const { text, blocks } = programOf(guide, 'bash')
+    assert.equal(blocks, 2)
+    const runs = await runBash(service, text)
+    assertLine(runs, /^events \[ '\*' \]$/)
+    assertLine(runs, /^test delivered: false$/)
+    assertLine(runs, /^whpk_[A-Za-z0-9+/]{43}=$/)
+    assertLine(runs, /^Running$/)
+    assertLine(runs, /^Enabled$/)
+    assertLine(runs, /^events in the feed: true$/)
+  },
+  { skip: skipBash },
+)
 
 test('the table of retries matches the code', () => {
   const table = readFileSync(guide, 'utf8').split('<!-- retries -->')[1]?.split('\n\n')[0] ?? ''

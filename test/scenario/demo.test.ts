@@ -1,10 +1,13 @@
 /** `npm run demo` as a user runs it: every check of the reconciliation agrees. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { modesOf } from '../support/share.ts'
 import { afterChapters, agreed, assertReconciled, checks, demo, runDemo } from './demo-runs.ts'
 
+const [defaults = 'sandbox'] = modesOf('demo', ['demo'])
+
 test('npm run demo -- --chapter payees: the chapter alone', async () => {
-  const titles = agreed(await runDemo('--chapter', 'payees'))
+  const titles = agreed(await runDemo('--chapter', 'payees', '--defaults', defaults))
   assert.deepEqual(
     [...titles],
     [
@@ -25,7 +28,7 @@ test('npm run demo -- --chapter: an unknown name is refused with the names of al
 })
 
 test('npm run demo -- --kill: all checks agree after eight kills', async () => {
-  const out = await runDemo('--kill')
+  const out = await runDemo('--kill', '--defaults', defaults)
   assertReconciled(out)
   assert.equal(out.match(/SIGKILL +number \d/g)?.length, 8)
   assert.match(out, /^agrees +bank +35 instructions, each received once$/m)

@@ -17,6 +17,7 @@ import { runOperator } from './operator.ts'
 import { createTestDatabase } from './postgres.ts'
 import { inheritedEnvironment, start as startProgram, stop as stopProgram } from './program.ts'
 import { shareOf } from './share.ts'
+import { staffAtDesk } from './staff.ts'
 import { until } from './until.ts'
 
 type Environment = Readonly<Record<string, string>>
@@ -286,6 +287,32 @@ export async function joinTestService(): Promise<SharedService> {
     operator,
     clientOf: (other) => createClient(baseUrl, readCredentials(other)),
     dispose: () => rm(folder, { recursive: true }),
+  }
+}
+
+/**
+ * A service of its own that behaves as production does in everything but what a sandbox simulates. Its commands are run by one person of
+ * staff and approved by another.
+ */
+export async function startStrictService(): Promise<TestService> {
+  const env = { ...sharedSettings, SANDBOX_DEFAULTS: 'production', WEBHOOK_RETRY_DELAYS_MS: '', STOP_DELAY_MS: '0' }
+  const service = await startTestService({ env })
+  let joined: Promise<TestService['operator']> | undefined
+  return { ...service, operator: async (...words) => (await (joined ??= operatorByTwo(service)))(...words) }
+}
+
+async function operatorByTwo({ operator, opsUrl, env, dataDir }: TestService): Promise<TestService['operator']> {
+  const desk = { opsUrl, env, folder: dataDir }
+  const ada = await staffAtDesk(desk, { name: 'Ada Staff', role: 'admin' })
+  const grace = await staffAtDesk(desk, { name: 'Grace Staff', role: 'admin', by: ada.as })
+  return async (...words) => {
+    const printed = await operator(...words, ...ada.as)
+    if (printed['waits'] === undefined) return printed
+    const approved = await operator('change', 'approve', '--id', String(printed['waits']), ...grace.as)
+    // A secret is printed for its author only.
+    return approved['approved'] === undefined
+      ? approved
+      : operator('change', 'run', '--id', String(printed['waits']), ...ada.as)
   }
 }
 

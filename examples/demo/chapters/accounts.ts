@@ -1,5 +1,7 @@
 /** The balance as a statement, as it was before, and blocked. */
 import { minorOf } from '../money.ts'
+import { kycOf } from '../people.ts'
+import { sam } from '../staff.ts'
 import { balanceOf, ended, orderOf, payeeOf } from './payments.ts'
 import { present, refusalOf, type Chapter, type Stage } from './stage.ts'
 
@@ -14,7 +16,7 @@ export const accounts: Chapter = {
 
 async function statement(stage: Stage): Promise<void> {
   const { client, say, show } = stage
-  const customer = await client.customers.create({ email: 'ada@example.com' })
+  const customer = await client.customers.create({ email: 'ada@example.com', kyc: kycOf('Ada Lovelace') })
   say('Ada pays in 100.00 EUR, and 12.50 EUR are paid out for her.')
   const deposit = { customerId: customer.guid, amount: '100.00', currency: 'EUR', outcome: 'completed' } as const
   await ended(stage, (await client.simulations.createDeposit(deposit)).reference)
@@ -40,16 +42,7 @@ async function statement(stage: Stage): Promise<void> {
 
 async function block({ client, partnerId, operator, say, show }: Stage): Promise<void> {
   say('A court orders that nothing may leave the balance. The operator blocks it.')
-  const account = [
-    '--partner',
-    partnerId,
-    '--currency',
-    'EUR',
-    '--reason',
-    'CourtOrder',
-    '--staff',
-    'Sam Staff',
-  ] as const
+  const account = ['--partner', partnerId, '--currency', 'EUR', '--reason', 'CourtOrder', '--staff', sam] as const
   await operator('account', 'block', '--direction', 'outbound', ...account, '--yes')
   const payee = await payeeOf(client, 'Grace Hopper')
   show(

@@ -1,4 +1,5 @@
 /** Capabilities of a customer before its identity is known: a gate of the operator, the reasons, and money that waits until it opens. */
+import { sam } from '../staff.ts'
 import { ended, orderOf, payeeOf } from './payments.ts'
 import { refusalOf, type Chapter, type Stage } from './stage.ts'
 
@@ -9,7 +10,7 @@ export const gates: Chapter = {
     const { client, partnerId, operator, say, show } = stage
     say('The operator lets customers whose data is incomplete receive money, and not pay.')
     const gate = ['--partner', partnerId, '--state', 'Incomplete', '--allow', 'OpenAccount,Receive'] as const
-    await operator('gate', 'set', ...gate, '--staff', 'Sam Staff', '--note', 'agreed', '--yes')
+    await operator('gate', 'set', ...gate, '--staff', sam, '--note', 'agreed', '--yes')
     const { guid } = await client.customers.create({ customerType: 'Individual', kyc: { fullName: 'Ada Lovelace' } })
     show('what the customer may do', await allowed(stage, guid), 'OpenAccount, Receive')
     const deposit = { customerId: guid, amount: '50.00', currency: 'EUR', outcome: 'completed' } as const

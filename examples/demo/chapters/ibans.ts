@@ -1,6 +1,8 @@
 /** IBANs of a bank's file: a pool of the partner, which comes before the pool that all partners share. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { kycOf } from '../people.ts'
+import { sam } from '../staff.ts'
 import { type Chapter, present } from './stage.ts'
 
 /** Accounts have an IBAN of this country from pools, in addition to those that are made from ranges. */
@@ -29,7 +31,7 @@ async function importFile(
 ) {
   const file = join(folder, `${pool}.csv`)
   await writeFile(file, `${ibans.join('\n')}\n`)
-  return operator('ibans', 'import', '--file', file, '--pool', pool, '--staff', 'Sam Staff', ...of)
+  return operator('ibans', 'import', '--file', file, '--pool', pool, '--staff', sam, ...of)
 }
 
 /** The pool that all partners share. */
@@ -45,7 +47,7 @@ export const ibans: Chapter = {
     await importFile(operator, folder, 'own', own, ['--partner', partnerId])
     const opened: string[] = []
     for (const email of ['ada@example.com', 'grace@example.com', 'hedy@example.com']) {
-      const { guid } = await client.customers.create({ email })
+      const { guid } = await client.customers.create({ email, kyc: kycOf('Ada Lovelace') })
       const { ibans: given } = await client.accounts.createForCustomer(guid)
       opened.push(
         present(

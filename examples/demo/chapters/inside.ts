@@ -1,4 +1,5 @@
 /** A payout to an account of this service: booked on both sides at once, without a bank. */
+import { kycOf } from '../people.ts'
 import { balanceOf, ended, orderOf } from './payments.ts'
 import { present, type Chapter } from './stage.ts'
 
@@ -6,7 +7,7 @@ export const inside: Chapter = {
   name: 'inside',
   title: 'a payout to an IBAN of this service, which no bank carries',
   run: async ({ client, say, show, ...stage }) => {
-    const { guid } = await client.customers.create({ email: 'grace@example.com' })
+    const { guid } = await client.customers.create({ email: 'grace@example.com', kyc: kycOf('Grace Hopper') })
     const { ibans } = await client.accounts.createForCustomer(guid)
     const { iban } = present(ibans[0], 'the IBAN of the customer')
     say('The partner pays its own customer, by the IBAN that this service issued.')

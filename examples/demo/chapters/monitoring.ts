@@ -1,6 +1,8 @@
 /** Monitoring of transactions: a rule is tried on what has happened, is on once two persons say so, and holds a payout until two decide. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { kycOf } from '../people.ts'
+import { grace, sam } from '../staff.ts'
 import { ended, orderOf, payeeOf } from './payments.ts'
 import { type Chapter, present, type Stage } from './stage.ts'
 
@@ -12,9 +14,11 @@ export const monitoring: Chapter = {
   title: 'payments just under a threshold, a rule and its backtest, a payout that it holds, and two persons',
   run: async (stage) => {
     const { client, partnerId, operator, say, show, folder } = stage
-    const ada = await client.customers.create({ email: 'ada@example.com' })
+    const ada = await client.customers.create({ email: 'ada@example.com', kyc: kycOf('Ada Lovelace') })
     const payee = await payeeOf(client, 'Joan Clarke', undefined, ada.guid)
-    say('Three payouts for Ada stay under 1,000.00 EUR each.')
+    say('Ada pays in 5,000.00 EUR, and three payouts for her stay under 1,000.00 EUR each.')
+    const deposit = { customerId: ada.guid, amount: '5000.00', currency: 'EUR', outcome: 'completed' } as const
+    await ended(stage, (await client.simulations.createDeposit(deposit)).reference)
     for (const amount of ['950.00', '980.00', '999.99'])
       await ended(stage, (await client.payouts.create(orderOf(payee, amount))).reference)
     const file = join(folder, 'rule.json')
@@ -27,8 +31,8 @@ export const monitoring: Chapter = {
     }
     await writeFile(file, JSON.stringify({ ...rule, hours: 72, threshold: '1000.00', count: 3, partners: [partnerId] }))
     const command = <T>(name: string, ...words: readonly string[]) => operator<T>('monitoring', 'rule', name, ...words)
-    const ann = ['--staff', 'Ann'] as const
-    const { id } = await command<{ id: string }>('set', '--from', file, ...ann)
+    const by = ['--staff', sam] as const
+    const { id } = await command<{ id: string }>('set', '--from', file, ...by)
     const today = new Date()
     const day = (moment: Date) => moment.toISOString().slice(0, 10)
     // The day may change while the demo runs.
@@ -38,15 +42,15 @@ export const monitoring: Chapter = {
       '--until',
       day(new Date(today.getTime() + 86_400_000)),
     ]
-    const tested = await command<{ hits: number; subjects: number }>('backtest', '--id', id, ...days, ...ann)
+    const tested = await command<{ hits: number; subjects: number }>('backtest', '--id', id, ...days, ...by)
     show(
       'what the rule would have found',
       `${tested.hits} payouts of ${tested.subjects} customer`,
       '3 payouts of 1 customer',
     )
-    const proposed = await command<{ state: string }>('on', '--id', id, ...ann)
+    const proposed = await command<{ state: string }>('on', '--id', id, ...by)
     show('one person turns it on', proposed.state, 'Proposed')
-    const on = await command<{ state: string }>('on', '--id', id, '--staff', 'Joan')
+    const on = await command<{ state: string }>('on', '--id', id, '--staff', grace)
     show('a second person', on.state, 'On')
     await decide(stage, orderOf(payee, '990.00'))
   },
@@ -69,9 +73,9 @@ async function decide(stage: Stage, order: ReturnType<typeof orderOf>): Promise<
   const [alert] = await operator<readonly Alert[]>('monitoring', 'alert', 'list', '--partner', partnerId)
   const { id, payouts } = present(alert, 'the alert')
   show('its alert holds', `${payouts.waiting} payout`, '1 payout')
-  say('Ann proposes to close the alert, and Joan agrees: Ada pays her builders.')
+  say('Sam proposes to close the alert, and Grace agrees: Ada pays her builders.')
   const named = ['--partner', partnerId, '--id', id] as const
-  await operator('case', 'propose', ...named, '--action', 'note', '--note', 'Pays her builders', '--staff', 'Ann')
-  await operator('case', 'approve', ...named, '--staff', 'Joan')
+  await operator('case', 'propose', ...named, '--action', 'note', '--note', 'Pays her builders', '--staff', sam)
+  await operator('case', 'approve', ...named, '--staff', grace)
   show('the payout', (await ended(stage, reference)).status, 'Completed')
 }

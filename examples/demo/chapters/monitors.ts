@@ -1,4 +1,5 @@
 /** A balance that tells when it falls below a threshold, and when it is back. */
+import { kycOf } from '../people.ts'
 import { balanceOf, ended, orderOf, payeeOf } from './payments.ts'
 import { type Chapter, type Stage } from './stage.ts'
 
@@ -18,7 +19,7 @@ export const monitors: Chapter = {
     await ended(stage, payout.reference)
     show('after a payout of 12.50', await stateOf(stage, accountId, monitor.id, 'Triggered'), 'Triggered')
 
-    const { guid: customerId } = await client.customers.create({ email: 'ada@example.com' })
+    const { guid: customerId } = await client.customers.create({ email: 'ada@example.com', kyc: kycOf('Ada Lovelace') })
     const paidIn = { customerId, amount: '20.00', currency: 'EUR', outcome: 'completed' } as const
     const deposit = await client.simulations.createDeposit(paidIn)
     await ended(stage, deposit.reference)

@@ -1,4 +1,6 @@
 /** Customers' money apart: no payout uses the money of another one, whatever the balance holds. */
+import { kycOf } from '../people.ts'
+import { sam } from '../staff.ts'
 import { balanceOf, ended, orderOf, payeeOf } from './payments.ts'
 import { refusalOf, type Chapter, type Stage } from './stage.ts'
 
@@ -7,13 +9,13 @@ export const parts: Chapter = {
   title: "a segregated balance, a customer's payout, the partner's own, and a transfer between them",
   run: async (stage) => {
     const { client, partnerId, operator, say, show } = stage
-    const ada = await client.customers.create({ email: 'ada@example.com' })
-    const grace = await client.customers.create({ email: 'grace@example.com' })
+    const ada = await client.customers.create({ email: 'ada@example.com', kyc: kycOf('Ada Lovelace') })
+    const grace = await client.customers.create({ email: 'grace@example.com', kyc: kycOf('Grace Hopper') })
     say('The operator keeps the money of each customer apart, while payments go on.')
     const of = ['--partner', partnerId, '--currency', 'EUR'] as const
     const plan = await operator<{ shortCustomers: number }>('segregation', 'plan', ...of)
     show('customers that have paid out more than they paid in', `${plan.shortCustomers}`, '0')
-    await operator('segregation', 'set', ...of, '--mode', 'segregated', '--staff', 'Sam Staff', '--note', 'agreed')
+    await operator('segregation', 'set', ...of, '--mode', 'segregated', '--staff', sam, '--note', 'agreed')
     show("the partner's own money", (await balanceOf(client)).own?.posted ?? '', '1000000.00')
     await payments(stage, ada.guid, grace.guid)
   },

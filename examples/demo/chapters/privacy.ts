@@ -1,4 +1,5 @@
 /** A customer asks what is stored about her, and then to be forgotten. */
+import { kycOf } from '../people.ts'
 import { ended } from './payments.ts'
 import { refusalOf, type Chapter, type Stage } from './stage.ts'
 
@@ -7,8 +8,7 @@ export const privacy: Chapter = {
   title: 'everything about a customer, and its erasure',
   run: async (stage) => {
     const { client, until, say, show } = stage
-    const kyc = { fullName: 'Ada Lovelace', dateOfBirth: '1985-12-10', citizenshipCountryCode: 'GB' }
-    const { guid } = await client.customers.create({ email: 'ada@example.com', kyc })
+    const { guid } = await client.customers.create({ email: 'ada@example.com', kyc: kycOf('Ada Lovelace') })
     const deposit = { customerId: guid, amount: '25.00', currency: 'EUR', outcome: 'completed' } as const
     const { reference } = await client.simulations.createDeposit(deposit)
     show(
@@ -26,7 +26,11 @@ export const privacy: Chapter = {
 
     say('Ada asks to be forgotten. The law has who paid kept for five years.')
     const { retainedFields } = await client.customers.erase(guid, { nothingOwed: true })
-    show('what is kept of her', retainedFields.join(' '), 'citizenshipCountryCode dateOfBirth fullName')
+    show(
+      'what is kept of her',
+      retainedFields.join(' '),
+      'citizenshipCountryCode dateOfBirth fullName residenceAddress',
+    )
     // A worker erases fields of her payments. The same request again says how far it is.
     const done = await until('the erasure has ended', async () => {
       const erasure = await client.customers.erase(guid, { nothingOwed: true })

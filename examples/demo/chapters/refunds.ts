@@ -1,5 +1,6 @@
 /** A session is paid in parts by two payers, and a payer gets the money of a checkout session back: in part, by a payout to the account that paid, and never more than was paid. */
 import { randomUUID } from 'node:crypto'
+import { kycOf } from '../people.ts'
 import { ended } from './payments.ts'
 import { refusalOf, type Chapter, type Stage } from './stage.ts'
 
@@ -8,7 +9,7 @@ export const refunds: Chapter = {
   title: 'a payer gets a part of the money back, on the account that paid',
   run: async (stage) => {
     const { client, say, show, until } = stage
-    const { guid } = await client.customers.create({ email: 'grace.payer@example.com' })
+    const { guid } = await client.customers.create({ email: 'grace.payer@example.com', kyc: kycOf('Grace Hopper') })
     const order = { amount: '49.90', currency: 'EUR', customerId: guid, description: 'Two lamps' } as const
     const { sessionId } = await client.checkout.create({ ...order, idempotencyKey: randomUUID() })
     const refund = (amount: string) => client.checkout.refund(sessionId, { amount, idempotencyKey: randomUUID() })
@@ -29,7 +30,7 @@ export const refunds: Chapter = {
 /** Two payers share a price. The refund of one names its part. */
 async function inParts({ client, say, show, until }: Stage): Promise<void> {
   say('Two payers share the price of a table. Each part waits outside the balance for the other one.')
-  const { guid } = await client.customers.create({ email: 'two.payers@example.com' })
+  const { guid } = await client.customers.create({ email: 'two.payers@example.com', kyc: kycOf('Joan Clarke') })
   const order = { amount: '80.00', currency: 'EUR', customerId: guid, partialPayments: true } as const
   const { sessionId } = await client.checkout.create({ ...order, idempotencyKey: randomUUID() })
   const pay = (amount: string, debtorName: string) =>

@@ -1,5 +1,6 @@
 /** A payout to a name of a sanctions list waits until two persons have decided that the payee is not the listed one. */
 import { fileURLToPath } from 'node:url'
+import { grace, sam } from '../staff.ts'
 import { ended, orderOf, payeeOf } from './payments.ts'
 import { present, type Chapter } from './stage.ts'
 
@@ -19,7 +20,7 @@ export const screening: Chapter = {
   title: 'a payout waits for two persons',
   run: async (stage) => {
     const { client, partnerId, operator, until, say, show } = stage
-    await operator('screening', 'load', '--from', list, '--staff', 'Sam Staff')
+    await operator('screening', 'load', '--from', list, '--staff', sam)
     const { reference } = await client.payouts.create(orderOf(await payeeOf(client, 'Boris Tremurov'), '12.50'))
     const steps = async () => (await client.transactions.get(reference)).timeline.map(({ step }) => step).join(' ')
     await until('the payout waits', async () => (await steps()).includes('Screening'))
@@ -46,13 +47,9 @@ export const screening: Chapter = {
         '--note',
         note,
       )
-    say('Sam compares the dates of birth: it is another person. Ada checks the passport.')
-    show(
-      'one person clears the hit',
-      (await decide('Sam Staff', 'Born in 1990, the listed one in 1961')).status,
-      'open',
-    )
-    show('a second person agrees', (await decide('Ada Other', 'Passport checked')).status, 'cleared')
+    say('Sam compares the dates of birth: it is another person. Grace checks the passport.')
+    show('one person clears the hit', (await decide(sam, 'Born in 1990, the listed one in 1961')).status, 'open')
+    show('a second person agrees', (await decide(grace, 'Passport checked')).status, 'cleared')
     say('The worker looks at a payout that waits every 30 seconds.')
     const { status } = await ended(stage, reference)
     show('the payout is released', status, 'Completed')

@@ -1,6 +1,7 @@
 /** The payers of the day: one at the bank's page, one by transfer, and those who reject, go away, pay too little or too late. */
 import { randomUUID } from 'node:crypto'
 import type { Client } from '@partner-payments/sdk'
+import { kycOf } from '../people.ts'
 import type { Check } from '../reconcile.ts'
 import type { Stage } from './stage.ts'
 
@@ -79,8 +80,11 @@ export async function checkoutOfTheDay(stage: Stage): Promise<readonly Check[]> 
 async function payOne(stage: Stage, payer: Payer): Promise<string | undefined> {
   const { client, print, until } = stage
   const order = `order-${randomUUID()}`
-  const customer = { email: `${order}@example.com`, fullName: 'Grace Hopper' }
-  const request = { amount: '49.90', currency: 'EUR', idempotencyKey: order, websiteReference: order, customer }
+  const created = await client.customers.create({ email: `${order}@example.com`, kyc: kycOf('Grace Hopper') })
+  const request = {
+    ...{ amount: '49.90', currency: 'EUR', idempotencyKey: order, websiteReference: order },
+    customerId: created.guid,
+  }
   const session = await client.checkout.create(request)
   await payer.pay(stage, session)
   await until(`the session of a payer who ${payer.what} is ${payer.status}`, async () => {

@@ -6,7 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { ApiProblem, type Client, type Transaction } from '@partner-payments/sdk'
+import { kycOf } from '../people.ts'
 import type { Check } from '../reconcile.ts'
+import { grace, sam } from '../staff.ts'
 import type { Stage } from './stage.ts'
 
 const interfaceDocument = fileURLToPath(new URL('../../../docs/interface.md', import.meta.url))
@@ -99,22 +101,29 @@ async function creditOfCase(stage: Stage, beneficiaryId: string): Promise<void> 
   const differing = cases.find(({ kind }) => kind === 'amount_differs')
   if (differing === undefined) throw new Error('a payout that was settled for less opens a case')
   const named = ['--partner', differing.partnerId, '--id', differing.id]
-  const reason = ['--staff', 'Sam Staff', '--note', 'The bank gave its charge back.']
+  const reason = ['--staff', sam, '--note', 'The bank gave its charge back.']
   await operator('case', 'propose', ...named, '--action', 'credit', ...reason)
-  const { resolution } = (await operator('case', 'approve', ...named, '--staff', 'Grace Staff')) as Case
+  const { resolution } = (await operator('case', 'approve', ...named, '--staff', grace)) as Case
   print(topic, `a case about another amount: ${resolution}`)
 }
 
 /** The bank returns a payout in another currency after it has settled it. */
 async function refundInDollars(stage: Stage): Promise<void> {
   const { client, print, until } = stage
-  const { guid: customerId } = await client.customers.create({ email: 'returned@example.com' })
+  const { guid: customerId } = await client.customers.create({
+    email: 'returned@example.com',
+    kyc: kycOf('Ada Lovelace'),
+  })
+  await client.accounts.createTransfer({ amount: '20.00', currency: 'EUR', toCustomerId: customerId })
   const body = { name: 'Sandbox Returned', iban: german, currency: 'USD', customerId }
   const beneficiaryId = await beneficiaryOf(client, body)
-  const { id: quoteId } = await client.fx.createQuote({ sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: '20.00' })
+  const { id: quoteId } = await client.fx.createQuote({
+    ...{ sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: '20.00' },
+    customerId,
+  })
   const { reference } = await client.payouts.createFx({ quoteId, beneficiaryId, idempotencyKey: randomUUID() })
   const refund = await until(`the return of ${reference} is credited`, async () => {
-    const { data } = await client.transactions.list({ customerId, category: 'Deposit' })
+    const { data } = await client.transactions.list({ customerId, category: 'Deposit', currency: 'USD' })
     return data.find(({ status }) => status === 'Completed')
   })
   print(topic, `a payout in another currency that comes back: ${refund.type} of ${refund.amount} ${refund.currency}`)

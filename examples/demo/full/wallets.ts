@@ -1,6 +1,7 @@
 /** Tokens on the simulated chain: a deposit, payouts that are settled and that fail, and a reorganisation that takes a deposit back. */
 import { randomUUID } from 'node:crypto'
 import { ApiProblem, type Client, type Transaction } from '@partner-payments/sdk'
+import { kycOf } from '../people.ts'
 import type { Check } from '../reconcile.ts'
 import type { Stage } from './stage.ts'
 
@@ -13,12 +14,17 @@ const failing = '0x000000000000000000000000000000000000fa11'
 export async function wallets(stage: Stage): Promise<readonly Check[]> {
   const { client, print } = stage
   const before = await balanceOf(client)
-  const customer = await client.customers.create({ email: `tokens.${randomUUID()}@example.com` })
+  const customer = await client.customers.create({
+    email: `tokens.${randomUUID()}@example.com`,
+    kyc: kycOf('Ada Lovelace'),
+  })
   const wallet = await client.wallets.create({ customerId: customer.guid, currency: 'USDC' })
   print(topic, `${wallet.address} on ${wallet.network} receives ${wallet.currency}`)
 
   const deposit = await receive(stage, wallet.id, '250.00')
   print(topic, `received ${deposit.amount} ${deposit.currency}, transaction ${deposit.transactionHash}`)
+  // Only a partner's own tokens pay its own payouts where balances are segregated.
+  await client.accounts.createTransfer({ amount: '250.00', currency: 'USDC', fromCustomerId: customer.guid })
   const settled = await pay(stage, grace, '12.345678')
   print(topic, `paid ${settled.amount} ${settled.currency}, transaction ${settled.transactionHash}`)
   const refused = [await pay(stage, blocked, '1.00'), await pay(stage, failing, '1.00')]

@@ -58,9 +58,9 @@ const payouts: readonly PayoutPlan[] = [
 
 type Credit = { readonly customer: 'ada' | 'engines'; readonly amount: string; readonly currency: string }
 const credits: readonly Credit[] = [
-  { customer: 'ada', amount: '1250.07', currency: 'EUR' },
+  { customer: 'ada', amount: '16250.07', currency: 'EUR' },
   { customer: 'ada', amount: '0.01', currency: 'EUR' },
-  { customer: 'engines', amount: '0.10', currency: 'GBP' },
+  { customer: 'engines', amount: '100.10', currency: 'GBP' },
 ]
 /** On no account of ours: suspense, and a case. */
 export const strayCredit = { iban: 'FR1420041010050500013M02606', amount: 77_00n, currency: 'EUR' } as const

@@ -222,7 +222,7 @@ export function readRouterConfig(env: Environment = process.env): RouterConfig {
 
 const opsPortOf = ({ PORT, OPS_PORT }: Raw): number => (OPS_PORT >= 0 ? OPS_PORT : PORT === 0 ? 0 : PORT + 1)
 
-/** Settings whose default in a sandbox stands for a bank, a market, a scheme or a provider outside. */
+/** Settings whose default in a sandbox stands for a bank, a market, a scheme, a provider or a receiver outside. */
 export const standIns: readonly string[] = [
   'IBAN_ISSUERS',
   'IDENTITY_PROVIDER',
@@ -230,6 +230,7 @@ export const standIns: readonly string[] = [
   'RAIL',
   'FX_RATES',
   'PAYEE_SCHEME',
+  'WEBHOOK_HTTP',
 ]
 
 /** The mode by which a setting that is not given gets its default. */
@@ -293,7 +294,7 @@ function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
     ...raw,
     IBAN_ISSUERS: selected.issuers,
     OPS_PORT: opsPortOf(raw),
-    WEBHOOK_HTTP: raw.WEBHOOK_HTTP ?? (raw.MODE === 'sandbox' && onLoopback),
+    WEBHOOK_HTTP: raw.WEBHOOK_HTTP ?? onLoopback,
     MASTER_KEY: raw.MASTER_KEY ?? [present(sandboxKey, 'one of the two is set').key],
     masterKeyFile: sandboxKey && { path: sandboxKey.path, isNew: sandboxKey.isNew },
   }
@@ -338,6 +339,7 @@ function refuseSandboxDefaults(raw: Raw): void {
     throw new ConfigError(`MODE=production: ${reason}`)
   }
   if (raw.MASTER_KEY === undefined) refuse('MASTER_KEY is required from outside (openssl rand -base64 32)')
+  if (raw.KEYS_SET_SINGLE_SIGN_ON) refuse('KEYS_SET_SINGLE_SIGN_ON must be off: an Admin decides how a team signs in')
   if (raw.WEBHOOK_HTTP === true) refuse('WEBHOOK_HTTP must be off: webhooks go by https only')
   if (raw.SIMULATIONS) refuse('SIMULATIONS must be off')
   if (raw.RAIL_RULES.some(({ connector }) => connector === 'sandbox'))

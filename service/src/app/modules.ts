@@ -167,7 +167,6 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const { config, db, clock, log } = deps
   const { access, mailQueue: mail } = core
   const { partnerName, isClosed } = access
-  const sandbox = config.MODE === 'sandbox'
   const users = createUsers({ ...core, db, clock, mail, ...invitationSettings(config) })
   const signIn = createSignIn({ ...core, db, clock, ...signInSettings(config) })
   const chosenHosts = createChosenHosts({
@@ -183,8 +182,8 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
   const sample = createSample(access, db)
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send: chosenHosts.sendTest, sample })
-  const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, sandbox, membersWithRoles })
-  const guestLinks = createGuestLinks({ ...core, db, clock, mail, sandbox, ...signInSettings(config) })
+  const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
+  const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
   const savedViews = createSavedViews({ ...core, db, clock })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
   const tellOfImpersonation = createImpersonationNotice({ mail, membersWithRoles })

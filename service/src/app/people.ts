@@ -40,7 +40,15 @@ const signOnBy = ({ call, fetch }: ChosenHosts) => ({
 
 type MemberParts = Omit<
   MembersDeps,
-  'singleSignOn' | 'redirectUri' | 'resolveTxt' | 'sandbox' | 'partnerName' | 'isClosed' | 'support' | 'signInUrl'
+  | 'singleSignOn'
+  | 'redirectUri'
+  | 'resolveTxt'
+  | 'sandbox'
+  | 'keysSetSingleSignOn'
+  | 'partnerName'
+  | 'isClosed'
+  | 'support'
+  | 'signInUrl'
 > & {
   readonly config: Config
   readonly access: Pick<MembersDeps, 'partnerName' | 'isClosed'> & MembersDeps['support']
@@ -58,6 +66,7 @@ export function composeMembers(parts: MemberParts) {
   return createMembers({
     ...{ ...parts, singleSignOn, redirectUri, partnerName, isClosed, support: parts.access, ...signInSettings(config) },
     sandbox: config.MODE === 'sandbox',
+    keysSetSingleSignOn: config.KEYS_SET_SINGLE_SIGN_ON,
     resolveTxt: chosenHosts.resolveTxt,
   })
 }

@@ -5,6 +5,7 @@ import {
   fieldsOf,
   nested,
   listOf,
+  onOff,
   oneOf,
   optionalText,
   refuseSettingField,
@@ -57,6 +58,12 @@ export const staffSettings = {
     // What is read holds the secret of the client.
     secret: true,
     read: (value: string | undefined, mode) => readProvider(value, mode),
+  },
+  KEYS_SET_SINGLE_SIGN_ON: {
+    default: 'on in a sandbox; off in production',
+    description:
+      'Whether a service account with `users:write` sets how the team of its partner signs in. `off`: only an Admin does, in the console',
+    read: (value: string | undefined, mode) => onOff(mode === 'sandbox' ? 'on' : 'off')(value),
   },
   TWO_PERSONS: {
     default: 'off in a sandbox; on in production',

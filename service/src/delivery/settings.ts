@@ -31,7 +31,8 @@ export const deliverySettings = {
   WEBHOOK_HTTP: {
     default: 'on if the sandbox listens on loopback',
     description: '`on` or `off`: whether webhook URLs may be http to loopback addresses',
-    read: (value: string | undefined) => (value === undefined ? undefined : onOff('off')(value)),
+    read: (value: string | undefined, mode: Mode) =>
+      value === undefined && mode === 'sandbox' ? undefined : onOff('off')(value),
   },
   WEBHOOK_RETRY_DELAYS_MS: {
     default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h; in a sandbox 1s 2s 5s 15s 30s 1m 2m 5m 10m 20m 30m',

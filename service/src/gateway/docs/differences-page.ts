@@ -41,8 +41,14 @@ ${tableOf(others)}
 
 ## Systems that a sandbox simulates
 
-They stand for banks, markets, schemes and providers outside, and stay with \`SANDBOX_DEFAULTS=production\`.
+They stand for banks, markets, schemes, providers and receivers of webhooks outside, and stay with \`SANDBOX_DEFAULTS=production\`.
 
 ${tableOf(standIns)}
+
+## What no setting changes
+
+Only a sandbox explains a signature that it refuses, and takes \`http\` to \`localhost\` as an address of your team or of an identity
+provider. It asks for no proof of a domain that ends with \`.example\` or \`.test\`, and signs a head of the audit log after five
+seconds; production signs one a day.
 `
 }

@@ -1,4 +1,4 @@
-/** The judgement as a table: every act × every caller × what is given, in production and in a sandbox. */
+/** The judgement as a table: every act × every caller × what is given, with and without the setting that lets keys set single sign-on. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { operations, type Permission, permissions, roleAllows, users as wire } from '@partner-payments/wire'
@@ -30,8 +30,10 @@ type CallerName = keyof typeof callers
 const callerNames = Object.keys(callers) as CallerName[]
 
 const mayGive = (by: By, act: Act, powers: readonly Power[]) => whyNot(by, act, powers) === undefined
-const whoMay = (act: Act, powers: readonly Power[], sandbox = false) =>
-  callerNames.filter((name) => mayGive({ kind: 'caller', caller: callers[name], now, sandbox }, act, powers))
+const whoMay = (act: Act, powers: readonly Power[], keysSetSingleSignOn = false) =>
+  callerNames.filter((name) =>
+    mayGive({ kind: 'caller', caller: callers[name], now, keysSetSingleSignOn }, act, powers),
+  )
 
 const admins: readonly CallerName[] = ['Admin just signed in', 'Admin']
 const whole: readonly CallerName[] = [...admins, 'key all', 'key all, bound']
@@ -120,7 +122,7 @@ test('every operation that manages the team is an act of the judgement', () => {
   for (const [id] of managing) assert.ok(id in acts, `${id} has no row in giving.ts`)
 })
 
-test('in a sandbox a key with every permission sets single sign-on, and no lesser one; a person signs in again', () => {
+test('where the setting lets it, a key with every permission sets single sign-on, and no lesser one; a person signs in again', () => {
   for (const act of ['setSingleSignOn', 'proveSingleSignOnDomain', 'removeSingleSignOn'] as const)
     assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in', 'key all', 'key all, bound'])
   for (const act of ['decideSingleSignOn', 'resetSignIn'] as const)

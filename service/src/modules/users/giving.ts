@@ -15,7 +15,7 @@ export type By =
       readonly kind: 'caller'
       readonly caller: Pick<Caller, 'permissions' | 'bounds' | 'signedInAt' | 'impersonatedBy'>
       readonly now: Date
-      readonly sandbox: boolean
+      readonly keysSetSingleSignOn: boolean
     }
   /** The maker of an invitation or of a guest link, when it is used, with the permissions that the maker has then. */
   | { readonly kind: 'maker'; readonly permissions: readonly string[] }
@@ -26,13 +26,13 @@ export type By =
 
 type Rule = {
   readonly by: By['kind']
-  /** The whole team signs in by it: an Admin does it in the console, but for a sandbox. */
-  readonly isOfAdmins?: 'in production' | 'always'
+  /** The whole team signs in by it: an Admin does it in the console, unless the setting lets keys do it. */
+  readonly isOfAdmins?: 'unless set' | 'always'
   /** A person does it within minutes of a sign-in. */
   readonly needsRecentSignIn?: true
 }
 
-const ofSingleSignOn = { by: 'caller', isOfAdmins: 'in production', needsRecentSignIn: true } as const
+const ofSingleSignOn = { by: 'caller', isOfAdmins: 'unless set', needsRecentSignIn: true } as const
 
 /** Acts of the API have the id of their operation. */
 export const acts = {
@@ -77,9 +77,9 @@ export type Permitted = { readonly act: Act; readonly [judged]: true }
 
 /** A caller at this moment. */
 export const byCaller = (
-  { clock, sandbox }: { readonly clock: Clock; readonly sandbox: boolean },
+  { clock, keysSetSingleSignOn = false }: { readonly clock: Clock; readonly keysSetSingleSignOn?: boolean },
   caller: Caller,
-): By => ({ kind: 'caller', caller, now: clock.now(), sandbox })
+): By => ({ kind: 'caller', caller, now: clock.now(), keysSetSingleSignOn })
 
 const manages = 'users:write'
 
@@ -121,10 +121,10 @@ const whyNotManages = (held: { readonly permissions: readonly string[] }): strin
   held.permissions.includes(manages) ? undefined : `This needs the permission ${manages}.`
 
 function whyNotOfAdmins(
-  { caller: { permissions: held, signedInAt }, now, sandbox }: Extract<By, { readonly kind: 'caller' }>,
+  { caller: { permissions: held, signedInAt }, now, keysSetSingleSignOn }: Extract<By, { readonly kind: 'caller' }>,
   { isOfAdmins, needsRecentSignIn }: Rule,
 ): string | undefined {
-  const isKeyRefused = isOfAdmins === 'always' || (isOfAdmins === 'in production' && !sandbox)
+  const isKeyRefused = isOfAdmins === 'always' || (isOfAdmins === 'unless set' && !keysSetSingleSignOn)
   const isAdmin = signedInAt !== undefined && permissions.every((each) => held.includes(each))
   if (isKeyRefused && !isAdmin) return 'An Admin does this in the console, after a sign-in of the last minutes.'
   if (needsRecentSignIn && signedInAt !== undefined && !isRecentSignIn(signedInAt, now))

@@ -58,7 +58,6 @@ export type GuestLinksDeps = {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly audit: Pick<Audit, 'append'>
   readonly access: Pick<Access, 'accountIfAny' | 'partnerName' | 'isClosed'>
-  readonly sandbox: boolean
   /** The page of a link, without the token. */
   readonly guestUrl: string
 }

@@ -37,6 +37,8 @@ export type MembersDeps = {
   readonly redirectUri: (partnerId: string) => string
   readonly resolveTxt: ResolveTxt
   readonly sandbox: boolean
+  /** A key with `users:write` may set single sign-on; else only an Admin in the console. */
+  readonly keysSetSingleSignOn: boolean
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
   /** Reports whether the partner is being moved to another database. Then nothing of its team may change here. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>

@@ -40,7 +40,6 @@ export type ServiceAccountsDeps = {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly access: Access
-  readonly sandbox: boolean
   readonly mail: Pick<MailQueue, 'enqueue'>
   readonly membersWithRoles: Users['membersWithRoles']
 }
