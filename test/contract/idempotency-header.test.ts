@@ -161,6 +161,20 @@ suite('a GET', () => {
     })
 })
 
+test('400 with a pointer to the header when it is given twice, also with one key', async () => {
+  const target = '/v1/customers'
+  const body = JSON.stringify({ email: uniqueEmail() })
+  for (const keys of [
+    ['twice', 'twice'],
+    ['one', 'two', 'three'],
+  ])
+    assertProblem(await client.send({ method: 'POST', target, body, headers: { 'Idempotency-Key': keys } }), {
+      status: 400,
+      pointer,
+    })
+  success(await client.send({ method: 'POST', target, body, headers: { 'Idempotency-Key': 'one, two' } }))
+})
+
 test('422 to the repeated change of a customer after its erasure, which erased the answer too', async () => {
   const guid = textAt(success(await client.post('/v1/customers', { partnerCustomerIdentifier: randomUUID() })), 'guid')
   const key = randomUUID()

@@ -26,10 +26,12 @@ export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'ide
   const validate = compileValidator(IdempotencyKey)
   return {
     header: (headers) => {
-      const header = headers[idempotencyKeyHeader]?.toString()
+      const given = [headers[idempotencyKeyHeader] ?? []].flat()
+      const [header] = given
       if (header === undefined) return undefined
-      const refuse = (code: 'unknown_field' | 'invalid_character', message: string) =>
+      const refuse = (code: 'unknown_field' | 'invalid_character' | 'invalid_value', message: string) =>
         refuseField({ pointer: headerPointer, code, message })
+      if (given.length > 1) throw refuse('invalid_value', `is given ${given.length} times; give one key`)
       if (place === undefined)
         throw refuse('unknown_field', 'is not accepted by a GET, which changes nothing; leave the header out')
       if (!printableAscii.test(header)) throw refuse('invalid_character', 'must be printable ASCII')

@@ -13,6 +13,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Caller, type PublicRoute, Refusal } from '../api/index.ts'
 import { type Log, type Tracing } from '../kernel/index.ts'
 import { type Audiences, servingOf } from './audiences.ts'
+import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import type { AdmissionControl } from './admission.ts'
@@ -398,7 +399,7 @@ function toRaw(request: FastifyRequest): RawRequest {
     url,
     path: at === -1 ? url : url.slice(0, at),
     query: at === -1 ? '' : url.slice(at + 1),
-    headers: request.headers,
+    headers: withRepeatedKeys(request.raw),
     contentType: request.contentType,
     params: request.params as Readonly<Record<string, string>>,
     requestId: request.id,
@@ -411,6 +412,13 @@ function toRaw(request: FastifyRequest): RawRequest {
 function problemOf(error: unknown, request: FastifyRequest, log: Log): ProblemAnswer {
   const instance = request.url.split('?', 1)[0] ?? '/'
   return toProblem(error, { requestId: request.id, instance, log: log.child({ requestId: request.id }) })
+}
+
+/** Node joins headers of one name: two idempotency keys would become a third one. */
+function withRepeatedKeys(message: IncomingMessage): Headers {
+  const { headers } = message
+  if (headers[idempotencyKeyHeader]?.includes(',') !== true) return headers
+  return { ...headers, [idempotencyKeyHeader]: message.headersDistinct[idempotencyKeyHeader] }
 }
 
 function send(reply: FastifyReply, requestId: string, { status, headers, cookies = [], body }: Reply): void {

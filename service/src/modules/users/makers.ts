@@ -2,7 +2,6 @@
 import { permissions, roleAllows } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import { type Caller, Refusal } from '../../api/index.ts'
-import type { Clock } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { byCaller, type By } from './giving.ts'
 import { roleOf } from './store-members.ts'
@@ -44,7 +43,7 @@ export const createMayPay =
  * got an end. Refuses: permission_denied (it has ended).
  */
 export async function byCallerNow(
-  deps: { readonly clock: Clock; readonly sandbox: boolean; readonly access: Pick<Access, 'accountIfAny'> },
+  deps: Parameters<typeof byCaller>[0] & { readonly access: Pick<Access, 'accountIfAny'> },
   tx: Tx,
   caller: Caller,
 ): Promise<By> {

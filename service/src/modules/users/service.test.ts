@@ -36,7 +36,15 @@ async function setUp() {
   const invitationBaseUrl = 'https://portal.example/join'
   const queue = createMailQueue({ clock, sealer })
   const users = createUsers({
-    ...{ db, clock, access: createAccess({ db, clock, sealer }), mail: queue, cursors, sandbox: false, invitationBaseUrl },
+    ...{
+      db,
+      clock,
+      access: createAccess({ db, clock, sealer }),
+      mail: queue,
+      cursors,
+      sandbox: false,
+      invitationBaseUrl,
+    },
   })
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions }
   const invite = async (...emails: readonly string[]) =>
