@@ -6,7 +6,7 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import fc from 'fast-check'
-import { MessageProblem, recognise } from '../service/src/iso20022/index.ts'
+import { MessageProblem, recognise, type ReportPart } from '../service/src/iso20022/index.ts'
 import { messagesIn, schemaErrors } from '../test/support/iso-schemas.ts'
 import { messages, readerOf } from './iso-documents.ts'
 
@@ -39,15 +39,22 @@ const given = (): readonly Document[] =>
 async function readFileOf(path: string): Promise<boolean> {
   try {
     const read = readerOf((await recognise(createReadStream(path)))?.kind)
-    await read?.(createReadStream(path))
+    const unread = entryProblems(await read?.(createReadStream(path)))
     console.log(`${basename(path)}: ${read ? 'is read' : 'is no message that is known'}`)
-    return read !== undefined
+    for (const problem of unread) console.log(`  an entry cannot be read, and waits alone: ${problem}`)
+    return read !== undefined && unread.length === 0
   } catch (error) {
     if (!(error instanceof MessageProblem)) throw error
     console.log(`${basename(path)}: ${error.code}: ${error.message} (${error.path}, line ${error.line})`)
     return false
   }
 }
+
+/** The problems of the entries of an account report that were not read. */
+const entryProblems = (read: unknown): readonly string[] =>
+  (Array.isArray(read) ? (read as readonly ReportPart[]) : []).flatMap((part) =>
+    part.kind === 'entry' && part.entry.problem !== undefined ? [part.entry.problem] : [],
+  )
 
 let isRight = true
 for (const path of files) isRight = (await readFileOf(path)) && isRight

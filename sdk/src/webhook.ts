@@ -1,6 +1,5 @@
 /** Verification of webhook deliveries by Standard Webhooks, symmetric (`v1`) and asymmetric (`v1a`). */
 import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
-import { types } from 'node:util'
 import { eventAmounts } from './generated/operations.ts'
 import type { EventData } from './generated/types.ts'
 import { parseExactly } from './json.ts'
@@ -78,12 +77,15 @@ function single(read: ReadHeader, name: string): string {
   return value
 }
 
+const isArrayBuffer = (value: unknown): value is ArrayBuffer =>
+  ['[object ArrayBuffer]', '[object SharedArrayBuffer]'].includes(Object.prototype.toString.call(value))
+
 /** The bytes that were signed. Throws a TypeError for what a parser or a mistake has made of the body. */
 function bytesOf(rawBody: unknown): Buffer {
   if (typeof rawBody === 'string') return Buffer.from(rawBody, 'utf8')
   // Not by `instanceof`: test runners give bytes of another realm.
   if (ArrayBuffer.isView(rawBody)) return Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
-  if (types.isAnyArrayBuffer(rawBody)) return Buffer.from(rawBody)
+  if (isArrayBuffer(rawBody)) return Buffer.from(rawBody)
   if (rawBody === undefined || rawBody === null) throw new TypeError(`The body is missing. ${bodyCure}`)
   if (typeof (rawBody as { then?: unknown }).then === 'function')
     throw new TypeError('The body is a promise: await it first, such as `await request.text()`.')

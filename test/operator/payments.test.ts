@@ -83,7 +83,7 @@ test('each key finds the payment: ids, references, amount; a day and a partner n
   assert.deepEqual(idsOf(own), [second, first], 'the second payment keeps the reference as its own')
   assert.deepEqual(
     own.payments.map(({ userReference }) => userReference),
-    ['INVOICE-7', null],
+    ['INVOICE-7', 'INVOICE-7'],
   )
   const day = found.timeline[0]?.createdAt.slice(0, 10) ?? ''
   const searches = [
