@@ -6,6 +6,7 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { joinTestService, type SharedService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 let service: SharedService
 let browser: Browser
@@ -64,7 +65,7 @@ test(
     await save(page)
     await page.getByText('The appearance is saved.').waitFor()
     assert.equal(await page.locator('rect[fill="#7a1f3d"]').count(), 1)
-    assert.equal(await page.evaluate('document.querySelector("main img").naturalWidth > 0'), true)
+    await until('the logo is loaded', () => page.evaluate('document.querySelector("main img").naturalWidth > 0'))
     await check(page)
     await page.setViewportSize({ width: 360, height: 800 })
     await check(page)

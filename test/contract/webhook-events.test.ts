@@ -71,7 +71,9 @@ for (const [kind, { given, gets, warnings = [] }] of Object.entries(kinds))
     const created = hooks.get(kind) ?? assert.fail()
     const path = `/v1/webhooks/${textAt(created, 'id')}`
     const deliveries = await listAll(client, `${path}/deliveries`)
-    assert.deepEqual(deliveries.map((each) => textAt(each, 'eventType')).toSorted(), [...gets].toSorted())
+    // A partner that joined a service has events of its first money, too.
+    const types = new Set(deliveries.map((each) => textAt(each, 'eventType')))
+    assert.deepEqual([...types].toSorted(), [...gets].toSorted())
     for (const shown of [created, success(await client.get(path))]) {
       assert.deepEqual([shown.events, shown.extensionEvents], [given.events ?? ['*'], given.extensionEvents ?? []])
       const lines = warnings.length === 0 ? [] : (shown.warnings as readonly string[])
