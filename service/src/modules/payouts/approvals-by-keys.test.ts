@@ -47,7 +47,11 @@ test('a key that the team made approves nothing, and its maker approves none of 
   const partner = await addHolding()
   const { caller, second, third } = partner
   const { serviceAccounts, payouts } = service
-  const made = { name: 'Robot', publicKeyPem: wire.examplePublicKey, permissions: ['payouts:write' as const, 'users:write' as const] }
+  const made = {
+    name: 'Robot',
+    publicKeyPem: wire.examplePublicKey,
+    permissions: ['payouts:write' as const, 'users:write' as const],
+  }
   const keyBy = async (by: Caller): Promise<Caller> => {
     const { serviceAccountId, name } = (await serviceAccounts.create(by, made)).account
     return { ...caller, serviceAccountId, name }
