@@ -39,7 +39,7 @@ type Options = {
   /** Only this one, without the day. */
   readonly chapter: Chapter | undefined
   readonly bank: 'sandbox' | 'iso20022'
-  /** Whose defaults the service has. */
+  /** Names the mode of which the service has the defaults. */
   readonly defaults: 'sandbox' | 'production'
 }
 

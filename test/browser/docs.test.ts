@@ -144,7 +144,7 @@ const states: Readonly<Partial<Record<OperationId, readonly [status: number, rea
   getSingleSignOn: [404, 'the page does not set how a team signs in before it is asked to'],
   proveSingleSignOnDomain: [404, 'the page does not set how a team signs in before it is asked to'],
 }
-/** What is deleted is needed by no later operation. */
+/** Deletions come last: no later operation needs what they delete. */
 const phases = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 } as const
 
 test(

@@ -26,7 +26,7 @@ after(async () => {
   await receiver.close()
 })
 
-/** What is deleted has no more effects, so that deletions are last. */
+/** Deletions come last, because what they delete has no more effects. */
 const phases: Readonly<Record<Operation['method'], number>> = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 }
 const writes = subjects
   .filter(({ operation }) => usesKey(operation))

@@ -99,7 +99,7 @@ type Kind = {
   readonly payouts?: readonly string[]
   readonly ours: (at: AtBank) => readonly string[]
   readonly samples: readonly string[]
-  /** What the customer and our payouts have moved, and each booking. */
+  /** Lists the money that the customer and our payouts have moved, and each booking. */
   readonly moved: bigint
   readonly booked: readonly (readonly [kind: string, amount: bigint])[]
   readonly closing: string

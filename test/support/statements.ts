@@ -40,7 +40,7 @@ type Making = {
 const inText = (text: string, currency = 'EUR'): Amount => ({ currency, minor: null, text })
 const dollars = (minor: bigint): Amount => ({ currency: 'USD', minor: minor + 17n })
 
-/** What informs about a credit and moves nothing. */
+/** Adds amounts that inform about a credit and move nothing. */
 const informative: readonly Detail[] = [
   {},
   { charges: [{ amount: inText('0.025'), isIncluded: false }] },
