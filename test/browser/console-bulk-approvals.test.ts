@@ -11,7 +11,8 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { makeBulk } from '../support/bulks.ts'
 import { listAt, objectAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { newId } from '../../service/src/kernel/index.ts'
+import { otherPartner, startTestService, type TestService } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
@@ -48,6 +49,12 @@ const bulkOf = (...amounts: readonly string[]) =>
   )
 const itemsOf = async (id: string) => listAt(success(await service.client.get(`/v1/payouts/bulk/${id}/items`)))
 const waiting = async (id: string) => success(await service.client.get(`/v1/payouts/bulk/${id}/approval`)).payouts
+
+/** A bulk of another partner. */
+async function foreignBulk(): Promise<string> {
+  const client = await otherPartner(service)
+  return makeBulk(client, [payoutText(textAt(await createBeneficiary(client), 'id'), '1.00')])
+}
 
 /** The fields that the page sends once the passkey has signed. The form is not sent. */
 async function signedFields(page: Page, id: string): Promise<Record<string, string>> {
@@ -137,7 +144,9 @@ test('a signature counts for the payouts that it was made for, once, and for its
   await eve.page.getByRole('button', { name: 'Reject all' }).click()
   await eve.page.waitForURL(`${site}/console/bulk-payouts/${other}`)
   assert.equal(await waiting(other), 0)
-  assert.equal((await eve.page.goto(`${site}/console/bulk-payouts/nonsense/approve`))?.status(), 404)
+  const foreign = await foreignBulk()
+  for (const unknown of ['nonsense', newId(), foreign])
+    assert.equal((await eve.page.goto(`${site}/console/bulk-payouts/${unknown}/approve`))?.status(), 404, unknown)
   assert.equal((await eve.page.goto(`${site}/console/bulk-payouts/${other}/approve`))?.status(), 409)
   await bob.close()
   await eve.close()

@@ -95,7 +95,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
         firstAdmin,
         factors,
         signIn,
-        approvals: modules.payouts,
+        approvals: { ...modules.payouts, snapshotOfBulk: modules.bulkPayouts.snapshot },
         accounts: modules.accounts,
         ...(await createOperate(inProcess)),
         clock,

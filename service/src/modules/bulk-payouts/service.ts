@@ -57,6 +57,8 @@ export type BulkPayouts = {
   ) => Promise<readonly store.ItemRow[]>
   /** The payouts that wait for an approval. Undefined: none does. Refuses: not_found. */
   readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
+  /** The text that an approver signs, with what it is about. Refuses: not_found, and as `approve` does. */
+  readonly snapshot: Payouts['snapshotOfBulk']
   /**
    * Approves all payouts that wait, if they are as many as the caller says. Refuses: not_found, approver_is_creator,
    * approver_limit_exceeded, payout_not_awaiting_approval (also while payouts are being made), permission_denied.
@@ -87,7 +89,7 @@ export type BulkPayoutsDeps = {
   readonly customers: Pick<Customers, 'find'>
   readonly payouts: Pick<
     Payouts,
-    'acceptance' | 'approveBulk' | 'bulksThatWait' | 'rejectBulk' | 'submit' | 'waitingOfBulk'
+    'acceptance' | 'approveBulk' | 'bulksThatWait' | 'rejectBulk' | 'snapshotOfBulk' | 'submit' | 'waitingOfBulk'
   >
 }
 
@@ -163,10 +165,14 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
 const createApprovals = (
   payouts: BulkPayoutsDeps['payouts'],
   get: BulkPayouts['get'],
-): Pick<BulkPayouts, 'approve' | 'reject' | 'waiting'> => ({
+): Pick<BulkPayouts, 'approve' | 'reject' | 'snapshot' | 'waiting'> => ({
   waiting: async (partnerId, id) => {
     await get(partnerId, id)
     return payouts.waitingOfBulk(partnerId, id)
+  },
+  snapshot: async (caller, id, asked) => {
+    await get(caller.partnerId, id)
+    return payouts.snapshotOfBulk(caller, id, asked)
   },
   approve: async (caller, id, count) => {
     requireMade(await get(caller.partnerId, id))

@@ -17,6 +17,7 @@ import {
 import type { Brand } from '../../branding/index.ts'
 import { type Clock, type Log, randomBytes } from '../../kernel/index.ts'
 import type { Accounts } from '../../modules/accounts/index.ts'
+import type { BulkPayouts } from '../../modules/bulk-payouts/index.ts'
 import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../modules/users/index.ts'
 import type { Payouts } from '../../modules/payouts/index.ts'
 import type { Client, Confirmations, SignIn } from '../../sign-in/index.ts'
@@ -40,7 +41,9 @@ export type ConsoleDeps = {
   readonly savedViews: SavedViews
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
-  readonly approvals: Pick<Payouts, 'snapshot' | 'snapshotOfBulk' | 'waitingApprovals'>
+  readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
+    readonly snapshotOfBulk: BulkPayouts['snapshot']
+  }
   readonly accounts: Pick<Accounts, 'dailyBalances'>
   readonly factors: Factors
   readonly operate: Operate
