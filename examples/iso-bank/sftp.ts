@@ -19,9 +19,15 @@ export type SftpServer = {
 
 const username = 'company'
 
+/** A pair of keys that the library can read again: it writes one in 200 in a form that it refuses ("Malformed OpenSSH private key"). */
+export function newKeyPair(): ReturnType<typeof ssh2.utils.generateKeyPairSync> {
+  const pair = ssh2.utils.generateKeyPairSync('ed25519')
+  return ssh2.utils.parseKey(pair.private) instanceof Error ? newKeyPair() : pair
+}
+
 /** Made at the first start. */
 function keyIn(file: string): string {
-  if (!existsSync(file)) writeFileSync(file, ssh2.utils.generateKeyPairSync('ed25519').private, { mode: 0o600 })
+  if (!existsSync(file)) writeFileSync(file, newKeyPair().private, { mode: 0o600 })
   return file
 }
 

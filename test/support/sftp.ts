@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import ssh2 from 'ssh2'
+import { newKeyPair } from '../../examples/iso-bank/sftp.ts'
 import type { Attributes, Connection, SFTPWrapper } from 'ssh2'
 import type { SftpConfig } from '../../service/src/connectors/iso20022/transport/settings.ts'
 
@@ -52,8 +53,8 @@ const keys = makeKeys()
 
 /** The keys of a server and of its client. */
 export function makeKeys() {
-  const host = ssh2.utils.generateKeyPairSync('ed25519')
-  const client = ssh2.utils.generateKeyPairSync('ed25519')
+  const host = newKeyPair()
+  const client = newKeyPair()
   const parsed = ssh2.utils.parseKey(host.private)
   if (parsed instanceof Error) throw parsed
   const fingerprint = createHash('sha256').update(parsed.getPublicSSH()).digest('base64').replace(/=+$/, '')
