@@ -8,7 +8,7 @@ test('npm run demo -- --full: the day, every value of the interface document and
   const out = await runDemo('--full')
   const titles = agreed(out)
   const rows = out.match(/^\S+ +Partner\w+ +[\d,.]+ {2}[A-Z]{3} {2}\w+ +[a-z ]+$/gm) ?? []
-  assert.equal(rows.length, 15)
+  assert.equal(rows.length, 16)
   assert.match(out, /^RENT-2026-11 .* Completed +requested accepted sent changed$/m)
   assert.match(out, /422 insufficient_funds/)
   for (const part of [...checks, 'checkout', 'an exchange is accepted once', 'values', ...afterChapters])
