@@ -103,6 +103,35 @@ test('gives, changes and rotates no more than the caller has', async () => {
   assert.deepEqual((await accounts.get(partnerId, strong)).permissions, more.permissions)
 })
 
+test('a key that was revoked gives nothing while a process still knows it', async () => {
+  const { partnerId, caller } = await addPartner(service)
+  const { serviceAccounts: accounts, users, members, guestLinks } = service
+  const { account } = await accounts.create(caller, body({ permissions: [...caller.permissions] }))
+  // The caller as a process has it for two seconds after the revocation.
+  const key: Caller = { ...caller, serviceAccountId: account.serviceAccountId, name: account.name }
+  const entry = { email: 'eve@example.com', fullName: 'Eve', role: 'Developer' as const }
+  const [invitation] = await users.createInvitations(key, { invitations: [entry] })
+  await accounts.revoke(caller, account.serviceAccountId)
+  const id = invitation?.id ?? assert.fail()
+  const guest = { email: 'guest@example.com', fullName: 'Guest', access: 'read', expiresInHours: 1 } as const
+  const acts: Readonly<Record<string, () => Promise<unknown>>> = {
+    invite: () => users.createInvitations(key, { invitations: [{ ...entry, email: 'mallory@example.com' }] }),
+    revoke: () => users.revokeInvitation(key, id),
+    'guest link': () => guestLinks.create(key, guest, { ip: '203.0.113.7' }),
+    'set single sign-on': () =>
+      members.singleSignOn.set(key, {
+        issuer: 'https://login.example.com',
+        clientId: 'c',
+        clientSecret: 's',
+        emailDomain: 'example.com',
+      }),
+    'create a key': () => accounts.create(key, body()),
+  }
+  for (const [name, act] of Object.entries(acts))
+    await assert.rejects(act(), refused('permission_denied', /service account has ended/), name)
+  assert.equal((await users.membersByAddress(service.db, partnerId, ['mallory@example.com'])).size, 0)
+})
+
 test('an impersonation session is listed and revoked, and neither changed nor rotated', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { serviceAccounts: accounts, access, db } = service
