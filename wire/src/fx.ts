@@ -21,7 +21,7 @@ export const quoteKinds = ['firm', 'held'] as const
 export const quoteStatuses = ['Open', 'Accepted', 'Expired'] as const
 
 /** An exact JSON number: how much of one currency one unit of another buys. */
-const Rate = Type.Refine(
+export const Rate = Type.Refine(
   Type.Unsafe<Decimal>({ 'x-json-type': 'number' }),
   (value) => isDecimal(value),
   () => 'must be a JSON number, for example 1.0823',

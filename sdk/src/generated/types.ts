@@ -547,9 +547,20 @@ export type FiatPayoutPreview = {
   readonly valueDate?: string
   /** Last day on which the money arrives. Absent if that is not known. */
   readonly arrivesOn?: string
+  /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
+  readonly referenceAmount?: {
+    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    readonly amount: Amount
+    /** The currency of the rules over all currencies. */
+    readonly currency: string
+    /** Units of `currency` for one unit of the currency of the balance. */
+    readonly rate: Amount
+    /** The day of the rate. */
+    readonly rateOn: string
+  }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -632,9 +643,20 @@ export type FxPayoutPreview = {
   readonly valueDate?: string
   /** Last day on which the money arrives. Absent if that is not known. */
   readonly arrivesOn?: string
+  /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
+  readonly referenceAmount?: {
+    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    readonly amount: Amount
+    /** The currency of the rules over all currencies. */
+    readonly currency: string
+    /** Units of `currency` for one unit of the currency of the balance. */
+    readonly rate: Amount
+    /** The day of the rate. */
+    readonly rateOn: string
+  }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -931,8 +953,10 @@ export type PayoutLimit = {
   readonly verificationState?: 'Complete' | 'Incomplete' | 'Invalid'
   /** One payment, a day or a month, in UTC. */
   readonly period: 'payment' | 'day' | 'month'
-  /** Payouts in this currency count. */
+  /** The currency of the amounts. */
   readonly currency: string
+  /** `Currency`: payouts in `currency` count. `AllCurrencies`: payouts in every currency count, by the rate of the day of their acceptance. */
+  readonly counts: 'Currency' | 'AllCurrencies'
   /** The most that may be paid in a period. */
   readonly amount: Amount
   /** Amount paid in the current period. Absent: the limit applies to single payments, or to each customer or beneficiary. */
@@ -1009,6 +1033,17 @@ export type PayoutRecord = {
     readonly reason?: string
     /** Opens the digest of the payee in the signed approval: the SHA-256 of the JSON list of this salt, `beneficiaryName` and `beneficiaryAccount`. Absent if the payout was never shown for an approval. */
     readonly payeeSalt?: string
+  }
+  /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
+  readonly referenceAmount?: {
+    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    readonly amount: Amount
+    /** The currency of the rules over all currencies. */
+    readonly currency: string
+    /** Units of `currency` for one unit of the currency of the balance. */
+    readonly rate: Amount
+    /** The day of the rate. */
+    readonly rateOn: string
   }
   /** Hash of the blockchain transaction. Only for tokens that were sent. */
   readonly transactionHash?: string

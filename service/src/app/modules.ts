@@ -29,7 +29,7 @@ import { createIsoBanks } from '../connectors/iso20022/index.ts'
 import { createInternalConnector } from '../connectors/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
 import { type BooksAccount, type ChooseConnector, type Connector, createConnectorHealth } from '../rails/index.ts'
-import { createConfiguredRates } from '../rates/index.ts'
+import { createConfiguredRates, type Rates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors } from '../modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modules/beneficiaries/index.ts'
@@ -260,6 +260,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       mayPay: createMayPay(core.access),
       beneficiaries,
       quotes: fx,
+      rates,
       ...banks,
       ownIbans,
       payoutsPerBatchMax,
@@ -342,7 +343,11 @@ const blockedAccount = {
 
 type OutgoingDeps = Omit<PayoutsDeps, 'life'> &
   Core &
-  Pick<ModulesDeps, 'log'> & { readonly monitoring: Monitoring; readonly canRecall: (connector: string) => boolean }
+  Pick<ModulesDeps, 'log'> & {
+    readonly monitoring: Monitoring
+    readonly rates: Rates
+    readonly canRecall: (connector: string) => boolean
+  }
 
 /** Composes payouts, their controls, and the modules that create or recall payouts. */
 function composePayouts(
