@@ -36,7 +36,7 @@ async function printed(...args: readonly string[]): Promise<unknown> {
 }
 
 test('a gate is set, listed with the defaults, holds in a running service, and is removed', async () => {
-  const all = ['OpenAccount', 'Receive', 'Pay']
+  const all = ['OpenAccount', 'Receive', 'Pay', 'Convert']
   const incomplete = { verificationState: 'Incomplete', allowed: ['Receive'], isDefault: false }
   assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'Receive'), incomplete)
   assert.deepEqual(await printed('list'), [
@@ -67,7 +67,7 @@ test('wrong arguments are named in one line, and set nothing', async () => {
     [['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to', 'EUR=1.234'], /--hold-up-to must be an amount/],
     [
       ['set', '--state', 'Invalid', '--allow', 'Pay,Fly'],
-      /--allow must be a list of OpenAccount,Receive,Pay, or none: Fly is none of them/,
+      /--allow must be a list of OpenAccount,Receive,Pay,Convert, or none: Fly is none of them/,
     ],
     [['remove', '--state', 'Invalid'], /No such gate/],
   ]

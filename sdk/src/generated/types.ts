@@ -3617,8 +3617,8 @@ export type OperationResults = {
     readonly verificationState: 'Complete' | 'Incomplete' | 'Invalid'
     /** Each capability, in the order in which a customer needs them. */
     readonly capabilities: readonly ({
-      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. */
-      readonly name: 'OpenAccount' | 'Receive' | 'Pay'
+      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. `Convert`: its money is exchanged. Tokens need it besides the capability of the act. */
+      readonly name: 'OpenAccount' | 'Receive' | 'Pay' | 'Convert'
       /** Whether the customer may do it now. */
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
@@ -3859,8 +3859,8 @@ export type OperationResults = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
-    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
-    readonly conversionRefusal?: 'balance_limit_exceeded'
+    /** Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded' | 'customer_not_verified'
   }
   readonly getFxQuote: {
     /** Identifies the quote. */
@@ -3905,8 +3905,8 @@ export type OperationResults = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
-    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
-    readonly conversionRefusal?: 'balance_limit_exceeded'
+    /** Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded' | 'customer_not_verified'
   }
   readonly createFxConversion: {
     /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
@@ -6460,7 +6460,7 @@ export type Namespaces = {
      * `POST /v1/checkout/sessions/{sessionId}/refunds`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused,
      * checkout_session_not_paid, refund_exceeds_payment, payer_account_unknown, insufficient_funds, limit_exceeded,
-     * account_blocked, customer_not_verified, currency_not_supported.
+     * account_blocked, currency_not_supported.
      */
     readonly refund: ((sessionId: string, body: {
       /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part. */
@@ -6789,8 +6789,8 @@ export type Namespaces = {
     readonly verificationState: 'Complete' | 'Incomplete' | 'Invalid'
     /** Each capability, in the order in which a customer needs them. */
     readonly capabilities: readonly ({
-      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. */
-      readonly name: 'OpenAccount' | 'Receive' | 'Pay'
+      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. `Convert`: its money is exchanged. Tokens need it besides the capability of the act. */
+      readonly name: 'OpenAccount' | 'Receive' | 'Pay' | 'Convert'
       /** Whether the customer may do it now. */
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
@@ -7206,8 +7206,8 @@ export type Namespaces = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
-    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
-    readonly conversionRefusal?: 'balance_limit_exceeded'
+    /** Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded' | 'customer_not_verified'
   }>
     /**
      * Retrieve an exchange quote.
@@ -7260,8 +7260,8 @@ export type Namespaces = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
-    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
-    readonly conversionRefusal?: 'balance_limit_exceeded'
+    /** Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded' | 'customer_not_verified'
   }>
     /**
      * Create a conversion from a quote.
@@ -7274,7 +7274,7 @@ export type Namespaces = {
      *
      * `POST /v1/fx/conversions`, permission `fx:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, account_blocked,
-     * balance_limit_exceeded, request_in_progress, idempotency_key_reused.
+     * customer_not_verified, balance_limit_exceeded, request_in_progress, idempotency_key_reused.
      */
     readonly createConversion: ((body: {
       /** The quote to accept. A quote can be accepted once, before it expires. */

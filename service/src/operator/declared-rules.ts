@@ -1,4 +1,5 @@
 /** The declarations of commands for the rules of payouts and partners, screening, monitoring, directories, keys and backups. */
+import { capabilities as everyCapability } from '@partner-payments/wire'
 import {
   balances,
   capabilities,
@@ -117,10 +118,10 @@ export const ruleDeclarations = {
     {
       second: 'on',
       cuts: ({ allow = '', ...given }) =>
-        ['OpenAccount', 'Receive', 'Pay'].every((each) => allow.split(',').includes(each))
+        everyCapability.every((each) => allow.split(',').includes(each))
           ? undefined
           : `lets the ${given.state} customers of ${given.partner} do only this, from now on: ${allow}`,
-      examples: ['--partner ID --state Incomplete --allow OpenAccount,Receive,Pay --hold-up-to EUR=150.00'],
+      examples: ['--partner ID --state Incomplete --allow OpenAccount,Receive,Pay,Convert --hold-up-to EUR=150.00'],
     },
   ),
   'gate list': reads('List the gates of a partner.', { partner }),

@@ -1,39 +1,52 @@
 /** Pure: what a customer may do in each state of its verification, and why not. */
 import { Refusal } from '../../api/index.ts'
-import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
+import { amountText, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
 import { capabilities, type Capability, ownJson, type VerificationState } from '@partner-payments/wire'
 
 /** The largest balance of a customer in each currency, in minor units. A currency without one has no maximum. */
 export type BalancesMax = Readonly<Partial<Record<Currency, Minor>>>
 
-/** `opensAccounts`: gets IBANs and wallets. `receives`: its deposits are credited. `pays`: payouts are made for it. */
+/**
+ * `opensAccounts`: gets IBANs and wallets. `receives`: its deposits are credited. `pays`: payouts are made for it. `converts`: its money is
+ * exchanged; tokens need it besides, because they are money of another kind.
+ */
 export type Gate = {
   readonly opensAccounts: boolean
   readonly receives: boolean
   readonly pays: boolean
+  readonly converts: boolean
   readonly balancesMax: BalancesMax
 }
 
 /** `open`: everybody may do everything. `strict`: only a complete customer. */
 export type GateDefault = 'open' | 'strict'
 
-const openGate: Gate = { opensAccounts: true, receives: true, pays: true, balancesMax: {} }
-const closedGate: Gate = { opensAccounts: false, receives: false, pays: false, balancesMax: {} }
+const openGate: Gate = { opensAccounts: true, receives: true, pays: true, converts: true, balancesMax: {} }
+const closedGate: Gate = { opensAccounts: false, receives: false, pays: false, converts: false, balancesMax: {} }
 
 export const defaultGate = (kind: GateDefault, state: VerificationState): Gate =>
   kind === 'open' || state === 'Complete' ? openGate : closedGate
 
-const memberOf = { OpenAccount: 'opensAccounts', Receive: 'receives', Pay: 'pays' } as const satisfies Record<
-  Capability,
-  keyof Gate
->
+const memberOf = {
+  OpenAccount: 'opensAccounts',
+  Receive: 'receives',
+  Pay: 'pays',
+  Convert: 'converts',
+} as const satisfies Record<Capability, keyof Gate>
 
 export const isAllowed = (gate: Gate, capability: Capability): boolean => gate[memberOf[capability]]
+
+/** The capability that an act in a currency lacks: the one of the act, and `Convert` for a token. Undefined: none. */
+export const lackingFor = (gate: Gate, capability: Capability, currency?: Currency): Capability | undefined =>
+  [capability, ...(currency === undefined || isFiat(currency) ? [] : (['Convert'] as const))].find(
+    (each) => !isAllowed(gate, each),
+  )
 export const allowedBy = (gate: Gate): readonly Capability[] => capabilities.filter((each) => isAllowed(gate, each))
 export const gateOf = (allowed: readonly Capability[], balancesMax: BalancesMax): Gate => ({
   opensAccounts: allowed.includes('OpenAccount'),
   receives: allowed.includes('Receive'),
   pays: allowed.includes('Pay'),
+  converts: allowed.includes('Convert'),
   balancesMax,
 })
 
@@ -44,6 +57,7 @@ const doing: Readonly<Record<Capability, string>> = {
   OpenAccount: 'open an account',
   Receive: 'receive money',
   Pay: 'make payouts',
+  Convert: 'exchange money or have tokens',
 }
 
 /** The refusal of what the state of a customer's verification does not allow. `pointer`: the field that names the customer. */

@@ -18,6 +18,7 @@ import {
   type GateDefault,
   gateOf,
   isAllowed,
+  lackingFor,
   judgedState,
   notVerified,
   readBalancesMax,
@@ -102,6 +103,7 @@ export function capabilitiesOf({ gate, verificationState, accountState }: Standi
     OpenAccount: accountState === 'Closed',
     Receive: blocksInbound(accountState),
     Pay: blocksOutbound(accountState),
+    Convert: blocksInbound(accountState) || blocksOutbound(accountState),
   }
   return capabilities.map((name): CapabilityVerdict => {
     const reasons: CapabilityReason[] = []
@@ -132,6 +134,7 @@ export const createStandings =
     opensAccounts,
     receives,
     pays,
+    converts,
     balancesMax: maxima,
   }: Pick<PayerRow, 'verificationState' | keyof Gate>) => {
     const verificationState = judgedState(kept)
@@ -139,7 +142,7 @@ export const createStandings =
     return {
       verificationState,
       gate: hasGate
-        ? { opensAccounts, receives, pays, balancesMax: readBalancesMax(maxima) }
+        ? { opensAccounts, receives, pays, converts: converts ?? true, balancesMax: readBalancesMax(maxima) }
         : defaultGate(byDefault, verificationState),
     }
   }
@@ -148,7 +151,8 @@ export const createStandings =
 export function requireCapability(
   { gate, verificationState }: Pick<Standing, 'gate' | 'verificationState'>,
   capability: Capability,
-  pointer?: string,
+  { pointer, currency }: { readonly pointer?: string; readonly currency?: Currency },
 ): void {
-  if (!isAllowed(gate, capability)) throw notVerified(verificationState, capability, pointer)
+  const lacking = lackingFor(gate, capability, currency)
+  if (lacking !== undefined) throw notVerified(verificationState, lacking, pointer)
 }

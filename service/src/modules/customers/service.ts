@@ -75,13 +75,16 @@ export type Customers = Writes & {
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
   /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
-  /** The customer, unless the state of its verification does not allow it. Refuses: customer_not_verified, with `pointer` if it is given. */
+  /**
+   * The customer, unless the state of its verification does not allow it, in the currency if one is given. Refuses: customer_not_verified, with
+   * `pointer` if it is given.
+   */
   readonly requireCapability: (
     tx: Tx,
     partnerId: string,
     id: string,
     capability: Capability,
-    pointer?: string,
+    where?: { readonly pointer?: string; readonly currency?: Currency },
   ) => Promise<Payer>
   /**
    * The refusal of money that would raise what the customer holds above the largest balance of its state: balance_limit_exceeded.
@@ -209,10 +212,11 @@ function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
       opensAccounts,
       receives,
       pays,
+      converts,
       balancesMax,
       ...rest
     } = given
-    const standing = standingOf({ ...rest, opensAccounts, receives, pays, balancesMax })
+    const standing = standingOf({ ...rest, opensAccounts, receives, pays, converts, balancesMax })
     const row = { ...rest, ...standing, isErased: erasedAt !== null, accountState: state ?? 'Active' }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
@@ -288,9 +292,9 @@ function createCapabilities(
       const judged = { capabilities: capabilitiesOf(payer), holdUpTo: holdingsOf(balancesMax, sums) }
       return { customerId: id, verificationState: payer.verificationState, ...judged, fields }
     },
-    requireCapability: async (tx, partnerId, id, capability, pointer) => {
+    requireCapability: async (tx, partnerId, id, capability, where = {}) => {
       const payer = await payerOf(tx, partnerId, id)
-      requireCapability(payer, capability, pointer)
+      requireCapability(payer, capability, where)
       return payer
     },
     refusalAbove: async (tx, partnerId, payer, { currency, amount, pointer }) => {

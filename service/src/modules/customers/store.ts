@@ -26,7 +26,9 @@ export type PayerRow = GateColumns &
     readonly verificationState: VerificationState | null
   }
 /** Null: the partner has no gate for the state. */
-export type GateColumns = { readonly [K in 'opensAccounts' | 'receives' | 'pays']: Gate[K] | null } & {
+export type GateColumns = {
+  readonly [K in 'opensAccounts' | 'receives' | 'pays' | 'converts']: Gate[K] | null
+} & {
   /** JSON, see `readBalancesMax`. */
   readonly balancesMax: string | null
 }
@@ -96,7 +98,7 @@ export function payersByIds(
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
     select c.partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state, c.verification_state,
-      gate.opens_accounts, gate.receives, gate.pays, gate.balances_max
+      gate.opens_accounts, gate.receives, gate.pays, gate.converts, gate.balances_max
     from customers.customers c
       left join customers.gates gate on gate.partner_id = c.partner_id
         and gate.verification_state = coalesce(c.verification_state, 'Incomplete')

@@ -3,7 +3,7 @@ import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { exceedsBalance, hasLargestBalance, type Payer } from '../customers/index.ts'
+import { exceedsBalance, hasLargestBalance, lackingFor, type Payer } from '../customers/index.ts'
 import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
 import type { Deposit } from './store.ts'
 
@@ -53,7 +53,7 @@ export async function readInbound(
   const blockOf = (deposit: Deposit): Block | undefined => {
     const { partnerId, customerId, currency } = deposit
     if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
-    const block = blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')))
+    const block = blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')), currency)
     return block ?? (isAbove(deposit) ? 'customer_not_verified' : undefined)
   }
   return { accounts, owners, blockOf }
@@ -96,10 +96,10 @@ async function readAbove(
   return ({ partnerId, id }) => above.has(partnerKey(partnerId, id))
 }
 
-function blockOfOwner(owner: Payer | undefined): Block | undefined {
+function blockOfOwner(owner: Payer | undefined, currency: Currency): Block | undefined {
   if (owner === undefined) return undefined
   if (blocksInbound(owner.accountState)) return 'account_blocked'
-  return owner.gate.receives ? undefined : 'customer_not_verified'
+  return lackingFor(owner.gate, 'Receive', currency) === undefined ? undefined : 'customer_not_verified'
 }
 
 /** A request for money: the customer who is asked, and the currency. */
@@ -138,7 +138,8 @@ export async function cannotReceive(
   )
   return asked.map(({ partnerId, customerId, currency }, index) => {
     const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
-    const isBlocked = blocksInbound(balanceStateIn(accounts, partnerId, currency)) || blockOfOwner(owner) !== undefined
+    const isBlocked =
+      blocksInbound(balanceStateIn(accounts, partnerId, currency)) || blockOfOwner(owner, currency) !== undefined
     return isBlocked || owner?.isErased === true || holds[index] === 'confirmed'
   })
 }
