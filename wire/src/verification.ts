@@ -99,6 +99,17 @@ export const CustomerCapabilities = closed({
           'Largest balances in this state, for `Receive` only. Money that arrives above one stays with the operator until a person ' +
             'decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one.',
         ),
+        holdUpToInAll: described(
+          optional(
+            closed({
+              currency: described(Currency, 'The reference currency.'),
+              amount: described(Amount, 'The largest sum over all currencies, in major units of `currency`.'),
+              held: described(optional(Amount), 'What the customer holds now. Absent without rates of the last days.'),
+            }),
+          ),
+          'Largest sum over all currencies in this state, by the rates of the day, for `Receive` only. Conversions do not change what the customer ' +
+            'holds in all. Absent without one.',
+        ),
       }),
     ),
     'Each capability, in the order in which a customer needs them.',

@@ -407,7 +407,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['capabilities.*.holdUpTo.*.amount', 'capabilities.*.holdUpTo.*.held'],
+    responseAmounts: ['capabilities.*.holdUpTo.*.amount', 'capabilities.*.holdUpTo.*.held', 'capabilities.*.holdUpToInAll.amount', 'capabilities.*.holdUpToInAll.held'],
   },
   listCustomerChanges: {
     method: 'GET',

@@ -3632,6 +3632,15 @@ export type OperationResults = {
         /** Balance that the customer holds now, in major units of `currency`. */
         readonly held: Amount
       }[]
+      /** Largest sum over all currencies in this state, by the rates of the day, for `Receive` only. Conversions do not change what the customer holds in all. Absent without one. */
+      readonly holdUpToInAll?: {
+        /** The reference currency. */
+        readonly currency: string
+        /** The largest sum over all currencies, in major units of `currency`. */
+        readonly amount: Amount
+        /** What the customer holds now. Absent without rates of the last days. */
+        readonly held?: Amount
+      }
     })[]
     /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
     readonly fields: readonly ({
@@ -6804,6 +6813,15 @@ export type Namespaces = {
         /** Balance that the customer holds now, in major units of `currency`. */
         readonly held: Amount
       }[]
+      /** Largest sum over all currencies in this state, by the rates of the day, for `Receive` only. Conversions do not change what the customer holds in all. Absent without one. */
+      readonly holdUpToInAll?: {
+        /** The reference currency. */
+        readonly currency: string
+        /** The largest sum over all currencies, in major units of `currency`. */
+        readonly amount: Amount
+        /** What the customer holds now. Absent without rates of the last days. */
+        readonly held?: Amount
+      }
     })[]
     /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
     readonly fields: readonly ({

@@ -114,6 +114,7 @@ export const ruleDeclarations = {
     {
       ...{ partner, state, allow: capabilities('What they may do.') },
       'hold-up-to': maybe(balances('The largest balance of a customer, by currency.')),
+      'hold-up-to-in-all': maybe(balances('The largest sum over all currencies, in the reference currency.')),
     },
     {
       second: 'on',

@@ -448,3 +448,57 @@ for (const mode of ['pooled', 'segregated'] as const)
     await convert(service, partner, own.row.id)
     await checkLedger(service.db, partnerId)
   })
+
+test('a customer holds up to the largest sum over all currencies, which conversions do not change', async () => {
+  const partner = await addTrader(service, ['EUR', 'GBP'])
+  const { partnerId, customer, caller } = partner
+  const pounds = { base: 'EUR', quote: 'GBP', rate: { digits: 8n, scale: 1 } } as const
+  await service.rates.setByHand({ pair: pounds })
+  const iban = (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
+  const gate = { partnerId, state: 'Incomplete', allowed: all, totalMax: { EUR: 100_00n } } as const
+  await service.db.transaction((tx) => service.customers.gates.set(tx, gate))
+  const give = (currency: 'EUR' | 'GBP', amount: string, by = service) => {
+    const body = { toCustomerId: customer.id, currency, amount: rawNumber(amount) }
+    return by.accounts.transfer(partnerId, body, { caller, ip, requestId: 'test' })
+  }
+  const session = (amount: string) => {
+    const body = {
+      amount: rawNumber(amount),
+      currency: 'EUR',
+      customerId: customer.id,
+      idempotencyKey: newId(),
+    } as const
+    return service.checkout.create(caller, {
+      ...body,
+      returnUrl: 'https://shop.example/back',
+      paymentCountryCode: 'DE',
+    })
+  }
+  // Both at once: the second one waits for the customer, and sees what the first one gave.
+  const given = await Promise.allSettled([give('GBP', '48.00'), give('EUR', '50.00', strict)])
+  assert.equal(given.filter(({ status }) => status === 'rejected').length, 1)
+  const inAll = async () => (await service.customers.capabilities(partnerId, customer.id)).inAll
+  const isOfPounds = given[0]?.status === 'fulfilled'
+  assert.deepEqual(await inAll(), { currency: 'EUR', max: 100_00n, held: isOfPounds ? 60_00n : 50_00n })
+  await give(isOfPounds ? 'EUR' : 'GBP', '40.00')
+  if (!isOfPounds) await assert.rejects(give('GBP', '8.01'), { code: 'balance_limit_exceeded' })
+  const detail =
+    'A customer whose verification is Incomplete holds at most 100.00 EUR over all currencies. Move less, or have the customer verified.'
+  for (const refused of [() => give('EUR', '0.01'), () => give('GBP', '0.01'), () => session('0.01')])
+    await assert.rejects(refused(), { code: 'balance_limit_exceeded', detail })
+  await credited(iban)
+  assert.deepEqual(await casesOf(partner), ['customer_not_verified'])
+  const quoted = await quote(service, partner, { buy: 'GBP', sellAmount: '10.00', customerId: customer.id })
+  assert.equal(quoted.refusal, undefined)
+  await convert(service, partner, quoted.row.id)
+  await service.rates.setByHand({ pair: { ...pounds, rate: { digits: 16n, scale: 1 } } })
+  await give('EUR', '1.00')
+  // Without rates of the last days money cannot be counted, and waits.
+  const later = await createTestService({
+    ...{ url: service.url, now: new Date(service.clock.now().getTime() + 8 * 24 * 3_600_000) },
+  })
+  await assert.rejects(give('EUR', '0.01', later), { code: 'balance_limit_exceeded' })
+  assert.equal((await later.customers.capabilities(partnerId, customer.id)).inAll?.held, undefined)
+  await later.close()
+  await checkLedger(service.db, partnerId)
+})

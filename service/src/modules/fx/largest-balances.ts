@@ -20,7 +20,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
     if (payer === undefined) return undefined
     if (lackingFor(payer.gate, 'Convert') !== undefined)
       return notVerified(payer.verificationState, 'Convert', '/quoteId')
-    return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId' })
+    return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId', isBought: true })
   }
   return {
     /** Called before the quotes are locked: an erasure locks the customer first. Costs nothing for quotes without a customer. */
