@@ -232,7 +232,7 @@ const usedOf = async ({ partner: { partnerId } }: Asking, currency: Currency) =>
     )
   ).map(({ used }) => used)
 
-/** What a payout of the kind takes from its balance, by the rate of now. */
+/** The amount that a payout of the kind takes from its balance, by the rate of now. */
 async function inEuros(kind: Kind): Promise<bigint> {
   await service.rates.prepare()
   const convert = await service.rates.converter(service.db)
@@ -305,7 +305,7 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
       assert.deepEqual([status, dueAt === null], lower === undefined ? ['Pending', false] : ['PendingApproval', true])
     }
   },
-  /** What leaves the balance counts, once, in the currency of the rule. */
+  /** The amount that leaves the balance counts, once, in the currency of the rule. */
   'limit over all currencies': async ({ kind, asking }) => {
     const { partnerId } = asking.partner
     const amount = await inEuros(kind)

@@ -69,7 +69,7 @@ export function countsAs({ name, amount, currency, reference }: Omit<Side, 'poin
   return ` The payout counts as ${amountText(amount, currency)} ${currency}, by the rate ${reference.rate} of ${reference.rateOn}.`
 }
 
-/** As the row of a payout keeps it. */
+/** Writes the amount as the row of a payout keeps it. */
 export const writeReference = (reference: ReferenceAmount | null): string | null =>
   reference && JSON.stringify({ ...reference, amount: String(reference.amount) })
 export function readReference(text: string | null): ReferenceAmount | undefined {

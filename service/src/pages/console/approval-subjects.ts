@@ -66,7 +66,7 @@ export const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
     operate('rejectPayout', { ...call, params: { id }, body: { reason: form('reason').trim() } }),
 })
 
-/** What the rules over all currencies have counted, and by which rate. */
+/** The amount that the rules over all currencies have counted, and its rate. */
 const countedText = (
   { language }: ConsoleView,
   { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof readReference>>,

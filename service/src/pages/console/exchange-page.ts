@@ -163,7 +163,7 @@ type Quote = {
   /** Path of the form that exchanges. */
   readonly convertHref: string
   readonly mayWrite: boolean
-  /** Why a conversion would be refused now. */
+  /** The reason for which a conversion would be refused now. */
   readonly refusal: 'balance_limit_exceeded' | 'customer_not_verified' | undefined
   readonly idempotencyKey: string
   /** True if the form was just sent. */
