@@ -7,7 +7,7 @@ import { addPartner, type Service } from '../support/composition.ts'
 import * as oracle from './guarded.ts'
 
 const floatMinor = 20_000_00n
-export const all = ['OpenAccount', 'Receive', 'Pay'] as const
+export const all = ['OpenAccount', 'Receive', 'Pay', 'Convert'] as const
 const ibans = ['FR1420041010050500013M02606', 'NL91ABNA0417164300', 'FR1420041010050500013M02606'] as const
 
 export async function prepare(service: Service, isSegregated: boolean) {

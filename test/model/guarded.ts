@@ -3,7 +3,7 @@
  * accounts, payout controls, monitoring) and takes nothing from the service.
  */
 export type State = 'Complete' | 'Incomplete' | 'Invalid'
-export type Capability = 'OpenAccount' | 'Receive' | 'Pay'
+export type Capability = 'OpenAccount' | 'Receive' | 'Pay' | 'Convert'
 export type Result = 'Match' | 'CloseMatch' | 'NoMatch' | 'NotPossible'
 /** Null: the partner itself. */
 export type Owner = 0 | 1 | null
@@ -91,7 +91,7 @@ export const partyOf = ({ own, customers }: World, owner: Owner): Party =>
 export const partiesOf = ({ own, customers }: World): readonly Party[] => [own, ...customers]
 export function gateOf(world: World, customer: 0 | 1): Gate {
   const { state = 'Incomplete' } = world.customers[customer] ?? {}
-  return world.gates.get(state) ?? { allowed: ['OpenAccount', 'Receive', 'Pay'], max: undefined }
+  return world.gates.get(state) ?? { allowed: ['OpenAccount', 'Receive', 'Pay', 'Convert'], max: undefined }
 }
 const may = (world: World, owner: Owner, what: Capability) =>
   owner === null || gateOf(world, owner).allowed.includes(what)

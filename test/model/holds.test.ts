@@ -15,6 +15,7 @@ import { processBankNotifications, submitDuePayouts } from '../../service/src/se
 import { createTestService, ip, pay, type Service, stepMsDefault } from '../support/composition.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { findingsOf } from '../support/integrity.ts'
+import { createPaidSessions } from '../support/refunds.ts'
 import { decideAll, listedName, sampleList, screenAll, sendCredit } from '../support/screening/held.ts'
 import { checkLedger } from './ledger-audit.ts'
 
@@ -79,19 +80,18 @@ const rows: Readonly<Record<string, Row>> = {
   'a conversion': {
     operations: ['createFxConversion'],
     run: ({ converted }) => converted(),
-    // Gates are about paying and receiving. The money stays with its customer.
-    expected: { ...blocked, 'gate closed': 'booked' },
+    expected: blocked,
   },
   'a payout': {
-    operations: [
-      'createFiatPayout',
-      'createBulkPayout',
-      'createStandingOrder',
-      'createCheckoutRefund',
-      'simulateWithdrawal',
-    ],
+    operations: ['createFiatPayout', 'createBulkPayout', 'createStandingOrder', 'simulateWithdrawal'],
     run: ({ payout }) => payout(),
     expected: paid,
+  },
+  'a refund to the payer': {
+    operations: ['createCheckoutRefund'],
+    run: ({ refund }) => refund(),
+    // The money goes back to who paid it, whatever the customer may do.
+    expected: { ...paid, 'gate closed': 'sent' },
   },
   'a payout by quote': {
     operations: ['createFxPayout'],
@@ -161,6 +161,7 @@ async function sceneOf(state: State) {
   })
   const held = customer.id
   const { iban } = (await service.accounts.create(partnerId, held)).ibans[0]
+  const sessionId = await createPaidSessions(() => service)(partner, held)
   const maker = { caller, ip, requestId: newId() }
   const move = (amount: string, parties: { fromCustomerId?: string; toCustomerId?: string }, byPartner = true) => {
     const body = { amount: rawNumber(amount), currency: 'EUR' as const, ...parties }
@@ -210,6 +211,10 @@ async function sceneOf(state: State) {
       return 'booked' as const
     },
     payout: async () => ended((await pay(service, partner, '1.00', { beneficiaryId: beneficiary.id })).payout.id),
+    refund: async () => {
+      const body = { amount: rawNumber('1.00'), idempotencyKey: newId() }
+      return ended((await service.checkout.refund(caller, sessionId, body, ip)).payout.id)
+    },
     payoutByQuote: async () => {
       const body = { quoteId: await quoteOf(), beneficiaryId: inDollars.id, idempotencyKey: newId() }
       return ended((await service.payouts.createFx(caller, body, ip)).payout.id)

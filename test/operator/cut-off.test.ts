@@ -183,7 +183,7 @@ test('at a terminal the person is asked, and only yes does it', async () => {
   assert.deepEqual([yes.code, yes.stderr, yes.asked.length], [0, '', 1])
   assert.notDeepEqual((await standing()).credentials, before_.credentials)
   // A gate that is open for everything takes nothing away.
-  const all = ['--state', 'Complete', '--allow', 'OpenAccount,Receive,Pay']
+  const all = ['--state', 'Complete', '--allow', 'OpenAccount,Receive,Pay,Convert']
   const open = await runOperator(['gate', 'set', '--partner', partner.partnerId, ...all], env)
   assert.deepEqual([open.code, open.stderr], [0, ''])
 })

@@ -36,7 +36,7 @@ async function printed(...args: readonly string[]): Promise<unknown> {
 }
 
 test('a gate is set, listed with the defaults, holds in a running service, and is removed', async () => {
-  const all = ['OpenAccount', 'Receive', 'Pay']
+  const all = ['OpenAccount', 'Receive', 'Pay', 'Convert']
   const incomplete = { verificationState: 'Incomplete', allowed: ['Receive'], isDefault: false }
   assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'Receive'), incomplete)
   assert.deepEqual(await printed('list'), [
@@ -49,6 +49,12 @@ test('a gate is set, listed with the defaults, holds in a running service, and i
   const set = ['set', '--state', 'Incomplete', '--allow', 'Receive', '--hold-up-to', 'EUR=150,USDC=20.00']
   assert.deepEqual(await printed(...set), maxima)
   assert.deepEqual(((await printed('list')) as readonly unknown[])[1], maxima)
+  assert.deepEqual(
+    await printed('set', '--state', 'Incomplete', '--allow', 'Receive', '--hold-up-to-in-all', 'EUR=500'),
+    {
+      ...{ ...incomplete, holdUpToInAll: { EUR: '500.00' } },
+    },
+  )
   const none = { ...incomplete, allowed: [] }
   assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'none'), none)
   const removed = { ...incomplete, allowed: all, isDefault: true }
@@ -67,7 +73,11 @@ test('wrong arguments are named in one line, and set nothing', async () => {
     [['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to', 'EUR=1.234'], /--hold-up-to must be an amount/],
     [
       ['set', '--state', 'Invalid', '--allow', 'Pay,Fly'],
-      /--allow must be a list of OpenAccount,Receive,Pay, or none: Fly is none of them/,
+      /--allow must be a list of OpenAccount,Receive,Pay,Convert, or none: Fly is none of them/,
+    ],
+    [
+      ['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to-in-all', 'EUR=1,GBP=1'],
+      /--hold-up-to-in-all is in EUR, the reference currency/,
     ],
     [['remove', '--state', 'Invalid'], /No such gate/],
   ]

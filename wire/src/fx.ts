@@ -21,7 +21,7 @@ export const quoteKinds = ['firm', 'held'] as const
 export const quoteStatuses = ['Open', 'Accepted', 'Expired'] as const
 
 /** An exact JSON number: how much of one currency one unit of another buys. */
-const Rate = Type.Refine(
+export const Rate = Type.Refine(
   Type.Unsafe<Decimal>({ 'x-json-type': 'number' }),
   (value) => isDecimal(value),
   () => 'must be a JSON number, for example 1.0823',
@@ -104,9 +104,9 @@ export const FxQuote = closed({
     'Reference of the transaction that has accepted the quote. Absent before.',
   ),
   conversionRefusal: described(
-    optional(oneOf(['balance_limit_exceeded'])),
-    'Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout ' +
-      'can accept the quote nevertheless. Absent otherwise.',
+    optional(oneOf(['balance_limit_exceeded', 'customer_not_verified'])),
+    'Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its ' +
+      'largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise.',
   ),
 })
 

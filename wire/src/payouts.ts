@@ -1,5 +1,6 @@
 /** Fiat payouts. Create is documented; get and list are extensions. */
 import { paymentMethods } from './events.ts'
+import { Rate } from './fx.ts'
 import {
   Amount,
   CalendarDate,
@@ -92,12 +93,24 @@ export const FiatPayoutPreviewCreate = closed({
   ),
 })
 
+/** The amount by which rules over all currencies judge a payout. */
+const ReferenceAmount = closed({
+  amount: described(Amount, 'What leaves the balance, without the fee, in major units of `currency`, rounded up.'),
+  currency: described(Currency, 'The currency of the rules over all currencies.'),
+  rate: described(Rate, 'Units of `currency` for one unit of the currency of the balance.'),
+  rateOn: described(CalendarDate, 'The day of the rate.'),
+})
+const referenceAmount = described(
+  optional(ReferenceAmount),
+  'The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate.',
+)
+
 export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
 const RuleVerdict = closed({
   rule: described(
     Type.String(),
     'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. ' +
-      'With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency.',
+      'With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies.',
     { examples: ['funds'] },
   ),
   verdict: described(
@@ -139,6 +152,7 @@ export const FiatPayoutPreview = closed({
   submitsAt: described(optional(Timestamp), 'When the bank would get the payment.'),
   valueDate: described(optional(CalendarDate), 'Day on which the bank executes the payment.'),
   arrivesOn: described(optional(CalendarDate), 'Last day on which the money arrives. Absent if that is not known.'),
+  referenceAmount,
   rules: described(Type.Array(RuleVerdict), 'Every rule with its verdict, in the order in which a request is judged.'),
 })
 
@@ -274,6 +288,7 @@ export const PayoutRecord = closed({
     'Deadline for the approval by a second person; then the payout is cancelled. Absent if it needed no approval.',
   ),
   approval: described(optional(PayoutApproval), 'State of the required approval. Absent if it needs none.'),
+  referenceAmount,
   transactionHash: described(
     optional(Type.String()),
     'Hash of the blockchain transaction. Only for tokens that were sent.',
@@ -302,6 +317,7 @@ export const PayoutReject = closed({
 export const PayoutPage = page(PayoutRecord)
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export const limitPeriods = ['payment', 'day', 'month'] as const
+export const limitCounts = ['Currency', 'AllCurrencies'] as const
 
 /** A limit of payouts, and what is used of it now. */
 export const PayoutLimit = closed({
@@ -323,7 +339,11 @@ export const PayoutLimit = closed({
     'The limit is that of each customer in this state of its verification. Absent: of every state.',
   ),
   period: described(oneOf(limitPeriods), 'One payment, a day or a month, in UTC.'),
-  currency: described(Currency, 'Payouts in this currency count.'),
+  currency: described(Currency, 'The currency of the amounts.'),
+  counts: described(
+    oneOf(limitCounts),
+    '`Currency`: payouts in `currency` count. `AllCurrencies`: payouts in every currency count, by the rate of the day of their acceptance.',
+  ),
   amount: described(Amount, 'The most that may be paid in a period.'),
   used: described(
     optional(Amount),

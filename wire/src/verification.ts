@@ -33,7 +33,7 @@ export const verificationStates = ['Complete', 'Incomplete', 'Invalid'] as const
 export type VerificationState = (typeof verificationStates)[number]
 
 /** Acts that the verification of a customer allows or refuses. */
-export const capabilities = ['OpenAccount', 'Receive', 'Pay'] as const
+export const capabilities = ['OpenAccount', 'Receive', 'Pay', 'Convert'] as const
 export type Capability = (typeof capabilities)[number]
 
 /** Reasons why a customer lacks a capability. A hit of screening is never a reason: a listed person must not be warned. */
@@ -78,7 +78,8 @@ export const CustomerCapabilities = closed({
       closed({
         name: described(
           oneOf(capabilities),
-          '`OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it.',
+          '`OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. ' +
+            '`Convert`: its money is exchanged. Tokens need it besides the capability of the act.',
         ),
         allowed: described(Type.Boolean(), 'Whether the customer may do it now.'),
         reasons: described(
@@ -97,6 +98,17 @@ export const CustomerCapabilities = closed({
           ),
           'Largest balances in this state, for `Receive` only. Money that arrives above one stays with the operator until a person ' +
             'decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one.',
+        ),
+        holdUpToInAll: described(
+          optional(
+            closed({
+              currency: described(Currency, 'The reference currency.'),
+              amount: described(Amount, 'The largest sum over all currencies, in major units of `currency`.'),
+              held: described(optional(Amount), 'What the customer holds now. Absent without rates of the last days.'),
+            }),
+          ),
+          'Largest sum over all currencies in this state, by the rates of the day, for `Receive` only. Conversions do not change what the customer ' +
+            'holds in all. Absent without one.',
         ),
       }),
     ),

@@ -30,7 +30,7 @@ export const gates: Chapter = {
         mobilePhone: '+447400123456',
       },
     })
-    show('what it may do when its data is complete', await allowed(stage, guid), 'OpenAccount, Receive, Pay')
+    show('what it may do when its data is complete', await allowed(stage, guid), 'OpenAccount, Receive, Pay, Convert')
     const paid = await client.payouts.create(orderOf(payee, '10.00'))
     show('the payout', (await ended(stage, paid.reference)).status, 'Completed')
   },

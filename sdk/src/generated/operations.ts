@@ -407,7 +407,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['capabilities.*.holdUpTo.*.amount', 'capabilities.*.holdUpTo.*.held'],
+    responseAmounts: ['capabilities.*.holdUpTo.*.amount', 'capabilities.*.holdUpTo.*.held', 'capabilities.*.holdUpToInAll.amount', 'capabilities.*.holdUpToInAll.held'],
   },
   listCustomerChanges: {
     method: 'GET',
@@ -551,7 +551,7 @@ export const operations = {
     idempotencyKey: 'body',
     cursor: undefined,
     requestAmounts: ['amount'],
-    responseAmounts: ['amount', 'fee', 'total'],
+    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate'],
   },
   createTokenPayout: {
     method: 'POST',
@@ -573,7 +573,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'cursor',
     requestAmounts: [],
-    responseAmounts: ['data.*.amount', 'data.*.sellAmount', 'data.*.fee'],
+    responseAmounts: ['data.*.amount', 'data.*.sellAmount', 'data.*.fee', 'data.*.referenceAmount.amount', 'data.*.referenceAmount.rate'],
   },
   listPayoutLimits: {
     method: 'GET',
@@ -606,7 +606,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'sellAmount', 'fee'],
+    responseAmounts: ['amount', 'sellAmount', 'fee', 'referenceAmount.amount', 'referenceAmount.rate'],
   },
   getPayoutVerification: {
     method: 'GET',
@@ -639,7 +639,7 @@ export const operations = {
     idempotencyKey: 'body',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'fee', 'total', 'sellAmount'],
+    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'sellAmount'],
   },
   cancelPayout: {
     method: 'POST',
@@ -650,7 +650,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'sellAmount', 'fee'],
+    responseAmounts: ['amount', 'sellAmount', 'fee', 'referenceAmount.amount', 'referenceAmount.rate'],
   },
   approvePayout: {
     method: 'POST',
@@ -661,7 +661,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'sellAmount', 'fee'],
+    responseAmounts: ['amount', 'sellAmount', 'fee', 'referenceAmount.amount', 'referenceAmount.rate'],
   },
   rejectPayout: {
     method: 'POST',
@@ -672,7 +672,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'sellAmount', 'fee'],
+    responseAmounts: ['amount', 'sellAmount', 'fee', 'referenceAmount.amount', 'referenceAmount.rate'],
   },
   createBulkPayout: {
     method: 'POST',

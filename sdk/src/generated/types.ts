@@ -547,9 +547,20 @@ export type FiatPayoutPreview = {
   readonly valueDate?: string
   /** Last day on which the money arrives. Absent if that is not known. */
   readonly arrivesOn?: string
+  /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
+  readonly referenceAmount?: {
+    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    readonly amount: Amount
+    /** The currency of the rules over all currencies. */
+    readonly currency: string
+    /** Units of `currency` for one unit of the currency of the balance. */
+    readonly rate: Amount
+    /** The day of the rate. */
+    readonly rateOn: string
+  }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -632,9 +643,20 @@ export type FxPayoutPreview = {
   readonly valueDate?: string
   /** Last day on which the money arrives. Absent if that is not known. */
   readonly arrivesOn?: string
+  /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
+  readonly referenceAmount?: {
+    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    readonly amount: Amount
+    /** The currency of the rules over all currencies. */
+    readonly currency: string
+    /** Units of `currency` for one unit of the currency of the balance. */
+    readonly rate: Amount
+    /** The day of the rate. */
+    readonly rateOn: string
+  }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -931,8 +953,10 @@ export type PayoutLimit = {
   readonly verificationState?: 'Complete' | 'Incomplete' | 'Invalid'
   /** One payment, a day or a month, in UTC. */
   readonly period: 'payment' | 'day' | 'month'
-  /** Payouts in this currency count. */
+  /** The currency of the amounts. */
   readonly currency: string
+  /** `Currency`: payouts in `currency` count. `AllCurrencies`: payouts in every currency count, by the rate of the day of their acceptance. */
+  readonly counts: 'Currency' | 'AllCurrencies'
   /** The most that may be paid in a period. */
   readonly amount: Amount
   /** Amount paid in the current period. Absent: the limit applies to single payments, or to each customer or beneficiary. */
@@ -1009,6 +1033,17 @@ export type PayoutRecord = {
     readonly reason?: string
     /** Opens the digest of the payee in the signed approval: the SHA-256 of the JSON list of this salt, `beneficiaryName` and `beneficiaryAccount`. Absent if the payout was never shown for an approval. */
     readonly payeeSalt?: string
+  }
+  /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
+  readonly referenceAmount?: {
+    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    readonly amount: Amount
+    /** The currency of the rules over all currencies. */
+    readonly currency: string
+    /** Units of `currency` for one unit of the currency of the balance. */
+    readonly rate: Amount
+    /** The day of the rate. */
+    readonly rateOn: string
   }
   /** Hash of the blockchain transaction. Only for tokens that were sent. */
   readonly transactionHash?: string
@@ -3582,8 +3617,8 @@ export type OperationResults = {
     readonly verificationState: 'Complete' | 'Incomplete' | 'Invalid'
     /** Each capability, in the order in which a customer needs them. */
     readonly capabilities: readonly ({
-      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. */
-      readonly name: 'OpenAccount' | 'Receive' | 'Pay'
+      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. `Convert`: its money is exchanged. Tokens need it besides the capability of the act. */
+      readonly name: 'OpenAccount' | 'Receive' | 'Pay' | 'Convert'
       /** Whether the customer may do it now. */
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
@@ -3597,6 +3632,15 @@ export type OperationResults = {
         /** Balance that the customer holds now, in major units of `currency`. */
         readonly held: Amount
       }[]
+      /** Largest sum over all currencies in this state, by the rates of the day, for `Receive` only. Conversions do not change what the customer holds in all. Absent without one. */
+      readonly holdUpToInAll?: {
+        /** The reference currency. */
+        readonly currency: string
+        /** The largest sum over all currencies, in major units of `currency`. */
+        readonly amount: Amount
+        /** What the customer holds now. Absent without rates of the last days. */
+        readonly held?: Amount
+      }
     })[]
     /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
     readonly fields: readonly ({
@@ -3824,8 +3868,8 @@ export type OperationResults = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
-    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
-    readonly conversionRefusal?: 'balance_limit_exceeded'
+    /** Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded' | 'customer_not_verified'
   }
   readonly getFxQuote: {
     /** Identifies the quote. */
@@ -3870,8 +3914,8 @@ export type OperationResults = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
-    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
-    readonly conversionRefusal?: 'balance_limit_exceeded'
+    /** Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded' | 'customer_not_verified'
   }
   readonly createFxConversion: {
     /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
@@ -6425,7 +6469,7 @@ export type Namespaces = {
      * `POST /v1/checkout/sessions/{sessionId}/refunds`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused,
      * checkout_session_not_paid, refund_exceeds_payment, payer_account_unknown, insufficient_funds, limit_exceeded,
-     * account_blocked, customer_not_verified, currency_not_supported.
+     * account_blocked, currency_not_supported.
      */
     readonly refund: ((sessionId: string, body: {
       /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part. */
@@ -6754,8 +6798,8 @@ export type Namespaces = {
     readonly verificationState: 'Complete' | 'Incomplete' | 'Invalid'
     /** Each capability, in the order in which a customer needs them. */
     readonly capabilities: readonly ({
-      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. */
-      readonly name: 'OpenAccount' | 'Receive' | 'Pay'
+      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. `Convert`: its money is exchanged. Tokens need it besides the capability of the act. */
+      readonly name: 'OpenAccount' | 'Receive' | 'Pay' | 'Convert'
       /** Whether the customer may do it now. */
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
@@ -6769,6 +6813,15 @@ export type Namespaces = {
         /** Balance that the customer holds now, in major units of `currency`. */
         readonly held: Amount
       }[]
+      /** Largest sum over all currencies in this state, by the rates of the day, for `Receive` only. Conversions do not change what the customer holds in all. Absent without one. */
+      readonly holdUpToInAll?: {
+        /** The reference currency. */
+        readonly currency: string
+        /** The largest sum over all currencies, in major units of `currency`. */
+        readonly amount: Amount
+        /** What the customer holds now. Absent without rates of the last days. */
+        readonly held?: Amount
+      }
     })[]
     /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
     readonly fields: readonly ({
@@ -7171,8 +7224,8 @@ export type Namespaces = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
-    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
-    readonly conversionRefusal?: 'balance_limit_exceeded'
+    /** Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded' | 'customer_not_verified'
   }>
     /**
      * Retrieve an exchange quote.
@@ -7225,8 +7278,8 @@ export type Namespaces = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
-    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
-    readonly conversionRefusal?: 'balance_limit_exceeded'
+    /** Code of the problem with which a conversion would be refused now. `balance_limit_exceeded`: the customer would hold more than its largest balance; a payout can accept the quote nevertheless. `customer_not_verified`: the customer may not exchange. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded' | 'customer_not_verified'
   }>
     /**
      * Create a conversion from a quote.
@@ -7239,7 +7292,7 @@ export type Namespaces = {
      *
      * `POST /v1/fx/conversions`, permission `fx:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, account_blocked,
-     * balance_limit_exceeded, request_in_progress, idempotency_key_reused.
+     * customer_not_verified, balance_limit_exceeded, request_in_progress, idempotency_key_reused.
      */
     readonly createConversion: ((body: {
       /** The quote to accept. A quote can be accepted once, before it expires. */

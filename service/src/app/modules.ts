@@ -133,11 +133,13 @@ function composeCore(deps: ModulesDeps) {
       onConfirmed: (tx, { customerId: id, ...rest }) => customers.reviews.raise(tx, { ...rest, id }),
     },
   })
+  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const customerRules = {
     gatesByDefault: config.KYC_GATES,
     identifiers: config.CUSTOMER_IDENTIFIERS,
     ...composeProofs(config, sealer),
     ledger,
+    rates,
   }
   const customers: Customers = createCustomers({ db, clock, sealer, cursors, log, screening, ...customerRules })
   const audit = createAudit({ db, clock, cursors, sealer })
@@ -147,6 +149,7 @@ function composeCore(deps: ModulesDeps) {
     access,
     ledger,
     eventOutbox,
+    rates,
     customers,
     ...composeIdentity(deps, { sealer, cursors, customers, eventOutbox, audit }),
     screening,
@@ -237,8 +240,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const beneficiaries = createBeneficiaries({ ...shared, refusedAddress, verification })
   const verificationDaysMax = config.PAYEE_VERIFICATION_DAYS_MAX
   const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
-  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
-  const fx = createFx({ ...shared, rates, terms: config })
+  const fx = createFx({ ...shared, terms: config })
   const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)
   const canRecall = (connector: string) => connectors.find(({ id }) => id === connector)?.recall !== undefined
@@ -275,7 +277,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits })
   const { membersByAddress } = users
   const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })
-  const opening = { ...shared, accounts, deposits, payouts, rates, wallets }
+  const opening = { ...shared, accounts, deposits, payouts, wallets }
   const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
   const simulated = { bank, simulatedChain: chains.simulated, checkout }
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
@@ -283,7 +285,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const books = { bankAccounts, banks: config.ISO20022_BANKS }
   const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, ownersOf, ...books })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
-  const movements = { monitoring, safeguarding, renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
+  const movements = { monitoring, safeguarding, renewals, ...outgoing, deposits, fx, checkout, ...decided }
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
   const personalData = composePersonalData({ ...shared, ...holders, retentionYears: config.CUSTOMER_RETENTION_YEARS })
   const customerParts = { accounts, beneficiaries, cancellations, screener, personalData }
@@ -342,7 +344,10 @@ const blockedAccount = {
 
 type OutgoingDeps = Omit<PayoutsDeps, 'life'> &
   Core &
-  Pick<ModulesDeps, 'log'> & { readonly monitoring: Monitoring; readonly canRecall: (connector: string) => boolean }
+  Pick<ModulesDeps, 'log'> & {
+    readonly monitoring: Monitoring
+    readonly canRecall: (connector: string) => boolean
+  }
 
 /** Composes payouts, their controls, and the modules that create or recall payouts. */
 function composePayouts(

@@ -6,7 +6,10 @@ import { type RawNumber, rawNumber } from '@partner-payments/wire'
 
 export type Minor = bigint
 
-/** Minor digits: by ISO 4217 for currencies, by the token contract for tokens. */
+/**
+ * Minor digits: by ISO 4217 for currencies, by the token contract for tokens. A currency that is added later needs the mark of rules on the
+ * balances of partners with rules over all currencies (decision 0140).
+ */
 export const currencies = {
   EUR: { digits: 2, method: 'Fiat' },
   GBP: { digits: 2, method: 'Fiat' },

@@ -11,6 +11,7 @@ export const approvalCommands: CommandsOf<`approval ${string}`> = {
     const rule = {
       partnerId: options.partner,
       currency: options.currency,
+      allCurrencies: options['all-currencies'],
       aboveAmount: options.above ?? null,
       aboveDayAmount: options['above-day'] ?? null,
       aboveBulkAmount: options['above-bulk'] ?? null,

@@ -1,4 +1,5 @@
 /** The declarations of commands for the rules of payouts and partners, screening, monitoring, directories, keys and backups. */
+import { capabilities as everyCapability } from '@partner-payments/wire'
 import {
   balances,
   capabilities,
@@ -29,6 +30,7 @@ import {
 const ruleOf = { partner, id: id('The rule, as the list shows it.') }
 const state = choice('The state of the verification of a customer.', 'Complete', 'Incomplete', 'Invalid')
 const balanceOf = { partner, currency }
+const overAll = { 'all-currencies': flag('Payouts in every currency count, in --currency, by the rate of the day.') }
 const countryRules = {
   countries: countries('The countries, by their codes of two letters.'),
   for: choices('What the rule is for.', 'payouts', 'deposits', 'customers'),
@@ -50,11 +52,13 @@ export const ruleDeclarations = {
       customer: maybe({ ...customer, text: 'Only this customer, with --scope customer.' }),
       state: maybe({ ...state, text: 'Only customers in this state of verification, with --scope customer.' }),
       beneficiary: maybe(text('Only this beneficiary, with --scope beneficiary.', 'ID')),
+      ...overAll,
     },
     {
       second: 'on',
       examples: [
         '--partner ID --scope partner --period month --currency EUR --amount 250000.00',
+        '--partner ID --scope partner --period day --currency EUR --amount 50000.00 --all-currencies',
         '--partner ID --scope customer --customer ID --period payment --currency EUR --amount 500.00',
       ],
     },
@@ -90,6 +94,7 @@ export const ruleDeclarations = {
       'expires-hours': or(integer('Hours until a payout without an approval is cancelled.', 1, 24 * 30), 72),
       passkey: flag('A person approves with a passkey.'),
       'payee-mismatch': flag('Payouts to a payee whose name does not match.'),
+      ...overAll,
     },
     { second: 'on' },
   ),
@@ -109,14 +114,15 @@ export const ruleDeclarations = {
     {
       ...{ partner, state, allow: capabilities('What they may do.') },
       'hold-up-to': maybe(balances('The largest balance of a customer, by currency.')),
+      'hold-up-to-in-all': maybe(balances('The largest sum over all currencies, in the reference currency.')),
     },
     {
       second: 'on',
       cuts: ({ allow = '', ...given }) =>
-        ['OpenAccount', 'Receive', 'Pay'].every((each) => allow.split(',').includes(each))
+        everyCapability.every((each) => allow.split(',').includes(each))
           ? undefined
           : `lets the ${given.state} customers of ${given.partner} do only this, from now on: ${allow}`,
-      examples: ['--partner ID --state Incomplete --allow OpenAccount,Receive,Pay --hold-up-to EUR=150.00'],
+      examples: ['--partner ID --state Incomplete --allow OpenAccount,Receive,Pay,Convert --hold-up-to EUR=150.00'],
     },
   ),
   'gate list': reads('List the gates of a partner.', { partner }),

@@ -11,9 +11,9 @@ import type { OptionsOf } from './declarations.ts'
 export const limitCommands: CommandsOf<`limit ${string}`> = {
   /** Sets a limit, or the amount of the one with the same partner, scope, period and currency. */
   'limit set': (context, options, call) => {
-    const { partner: partnerId, scope, period, currency, amount } = options
+    const { partner: partnerId, scope, period, currency, amount, 'all-currencies': allCurrencies } = options
     const [scopeRef, verificationState] = [scopeRefOf(options), verificationStateOf(options)]
-    const limit = { partnerId, scope, verificationState, period, currency, amount, scopeRef }
+    const limit = { partnerId, scope, verificationState, period, currency, amount, scopeRef, allCurrencies }
     return decided(context, call, async (tx) => viewOf(await context.service.payoutControls.limits.set(tx, limit)))
   },
 

@@ -91,6 +91,7 @@ const shared = {
   transactions,
   monitoring,
   mayPay: createMayPay(access),
+  rates: { converter: () => Promise.reject(new Error('no rule counts over all currencies')) },
 }
 const life = createPayoutLife({
   ...shared,

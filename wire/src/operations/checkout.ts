@@ -127,7 +127,6 @@ export const checkoutOperations = {
       'insufficient_funds',
       'limit_exceeded',
       'account_blocked',
-      'customer_not_verified',
       'currency_not_supported',
     ],
     example: {

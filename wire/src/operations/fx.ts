@@ -87,6 +87,7 @@ export const fxOperations = {
       'fx_quote_accepted',
       'insufficient_funds',
       'account_blocked',
+      'customer_not_verified',
       'balance_limit_exceeded',
     ],
     example: { body: { quoteId: resource('quote'), idempotencyKey: unique(), reference: unique() } },

@@ -150,7 +150,7 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   },
   customer_not_verified: {
     cause:
-      'The operator decides what a customer may do in each state of its verification: open an account, receive, pay.',
+      'The operator decides what a customer may do in each state of its verification: open an account, receive, pay, exchange.',
     cure: 'Read `GET /v1/customers/{id}/capabilities`: it has the reasons, and the fields that are wrong or missing. Update the customer, and send the request again.',
   },
   balance_limit_exceeded: {

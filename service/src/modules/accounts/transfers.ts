@@ -104,8 +104,10 @@ async function requireOpen(
   partnerId: string,
   { from, to, amount, currency }: Pick<Completing, 'from' | 'to' | 'amount' | 'currency'>,
 ): Promise<void> {
-  if (from !== null) await customers.requireCapability(tx, partnerId, from, 'Pay', '/fromCustomerId')
-  if (to !== null) await customers.requireCapability(tx, partnerId, to, 'Receive', '/toCustomerId')
+  if (from !== null)
+    await customers.requireCapability(tx, partnerId, from, 'Pay', { pointer: '/fromCustomerId', currency })
+  if (to !== null)
+    await customers.requireCapability(tx, partnerId, to, 'Receive', { pointer: '/toCustomerId', currency })
   const keys = [from, to].flatMap((id) => (id === null ? [] : [{ partnerId, id }]))
   const payers = await customers.payersByIds(tx, keys)
   const stateOf = (id: string | null) => (id === null ? 'Active' : payers.get(partnerKey(partnerId, id))?.accountState)

@@ -159,7 +159,7 @@ function toCall(
     reference,
     endToEndId: endToEndId ?? undefined,
     ip: ipAddress,
-    bulk: { id, sum },
+    bulk: { id, sum, sums },
     payee: { beneficiaryId },
   }
 }

@@ -126,7 +126,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl, lineItems } = request
   const customer = await customerOf(deps, tx, caller, body)
   const pointer = body.customerId === undefined ? '/customer' : '/customerId'
-  const payer = await customers.requireCapability(tx, partnerId, customer.id, 'Receive', pointer)
+  const payer = await customers.requireCapability(tx, partnerId, customer.id, 'Receive', { pointer, currency })
   const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId: customer.id, currency }])
   // The same text for a block and for a hit: a listed person must not be warned.
   if (isStopped)

@@ -1,7 +1,7 @@
 /** Gates on a real database: what the verification of a customer refuses, holds back and lets through. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { rawNumber } from '@partner-payments/wire'
+import { type Capability, rawNumber } from '@partner-payments/wire'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import {
   addPartner,
@@ -14,7 +14,7 @@ import {
   type TestPartner,
 } from '../../../../test/support/composition.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import type { Refusal } from '../../api/index.ts'
+import { Refusal } from '../../api/index.ts'
 import { amountText, newId, present } from '../../kernel/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
@@ -44,7 +44,7 @@ const complete = {
 }
 const verified = ({ partnerId, customer }: TestPartner) =>
   service.customers.update(partnerId, customer.id, { kyc: complete })
-const close = ({ partnerId }: TestPartner, allowed: readonly ('OpenAccount' | 'Receive' | 'Pay')[] = []) =>
+const close = ({ partnerId }: TestPartner, allowed: readonly Capability[] = []) =>
   service.db.transaction((tx) => service.customers.gates.set(tx, { partnerId, state: 'Incomplete', allowed }))
 const verdicts = async ({ partnerId, customer }: TestPartner, by = service) => {
   const { capabilities, fields, verificationState } = await by.customers.capabilities(partnerId, customer.serviceId)
@@ -55,7 +55,7 @@ const verdicts = async ({ partnerId, customer }: TestPartner, by = service) => {
     fields: fields.map(({ field, code }) => `${field} ${code}`),
   }
 }
-const all = ['OpenAccount', 'Receive', 'Pay']
+const all: readonly Capability[] = ['OpenAccount', 'Receive', 'Pay', 'Convert']
 const missing = ['addressLine1 field_required', 'city field_required', 'dateOfBirth field_required']
 
 test('by default a sandbox lets every customer do everything, and a strict installation only a complete one', async () => {
@@ -207,20 +207,112 @@ test('a capability names each reason: the verification and the state of the acco
   await change('BlockedOutbound')
   const reasons = async () =>
     (await service.customers.capabilities(partnerId, customer.id)).capabilities.map(({ reasons: own }) => own)
-  assert.deepEqual(await reasons(), [[], [], ['verification_incomplete', 'account_blocked']])
+  const both = ['verification_incomplete', 'account_blocked']
+  assert.deepEqual(await reasons(), [[], [], both, both])
   await change('BlockedInbound')
-  assert.deepEqual(await reasons(), [[], ['account_blocked'], ['verification_incomplete']])
+  assert.deepEqual(await reasons(), [[], ['account_blocked'], ['verification_incomplete'], both])
   await change('Closed')
   assert.deepEqual(await reasons(), [
     ['account_closed'],
     ['account_closed'],
     ['verification_incomplete', 'account_closed'],
+    ['verification_incomplete', 'account_closed'],
   ])
+})
+
+/** The capabilities that each act needs in each currency: a token needs `Convert` besides that of the act. */
+const acts = {
+  'opens a wallet': ['OpenAccount', 'Convert'],
+  'gets euros': ['Receive'],
+  'gets tokens': ['Receive', 'Convert'],
+  'pays euros': ['Pay'],
+  'pays tokens': ['Pay', 'Convert'],
+  'gives euros to another customer': ['Pay'],
+  'gives tokens to another customer': ['Pay', 'Convert'],
+  converts: ['Convert'],
+  'pays by quote': ['Pay', 'Convert'],
+} as const satisfies Record<string, readonly Capability[]>
+
+/** A customer with money in euros and tokens, and each act of it: true if its gate lets it. */
+async function actor() {
+  const partner = await addTrader(service, ['EUR', 'USDC'])
+  const { partnerId, customer, caller } = partner
+  const customerId = customer.id
+  const other = await service.customers.create(partnerId, { email: 'joan@example.com', kyc: complete })
+  const gives = (currency: 'EUR' | 'USDC', amount: string, from?: string, to?: string) => {
+    const body = { amount: rawNumber(amount), currency, ...(from && { fromCustomerId: from }) }
+    return service.accounts.transfer(
+      partnerId,
+      { ...body, ...(to && { toCustomerId: to }) },
+      { caller, ip, requestId: newId() },
+    )
+  }
+  const payeeIn = async (fields: {
+    readonly currency: 'USD' | 'USDC'
+    readonly iban?: string
+    readonly walletAddress?: string
+  }) => (await service.beneficiaries.create(partnerId, { name: 'Grace Hopper', customerId, ...fields })).id
+  const dollars = await payeeIn({ currency: 'USD', iban: 'DE89370400440532013000' })
+  const wallet = await payeeIn({ currency: 'USDC', walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7' })
+  const [quoteOf, key] = [
+    () => quote(service, partner, { sellAmount: '0.50', customerId }),
+    () => ({ idempotencyKey: newId() }),
+  ]
+  const receives = async (currency: 'EUR' | 'USDC') => {
+    const [isStopped] = await service.deposits.cannotReceive(service.db, [{ partnerId, customerId, currency }])
+    if (isStopped) throw new Refusal('customer_not_verified', 'The deposit waits with the operator.')
+  }
+  for (const currency of ['EUR', 'USDC'] as const) await gives(currency, '0.09', undefined, customerId)
+  const run: Readonly<Record<keyof typeof acts, () => Promise<unknown>>> = {
+    'opens a wallet': () => service.wallets.create(partnerId, { customerId, currency: 'EURC' }),
+    'gets euros': () => receives('EUR'),
+    'gets tokens': () => receives('USDC'),
+    'pays euros': () => pay(service, partner, '0.01'),
+    'pays tokens': () =>
+      service.payouts.createToken(
+        caller,
+        { amount: rawNumber('0.01'), currency: 'USDC', beneficiaryId: wallet, ...key() },
+        ip,
+      ),
+    'gives euros to another customer': () => gives('EUR', '0.01', customerId, other.id),
+    'gives tokens to another customer': () => gives('USDC', '0.01', customerId, other.id),
+    converts: async () => convert(service, partner, (await quoteOf()).row.id),
+    'pays by quote': async () =>
+      service.payouts.createFx(caller, { quoteId: (await quoteOf()).row.id, beneficiaryId: dollars, ...key() }, ip),
+  }
+  return { partner, quoteOf, run }
+}
+
+test('conversions and tokens have a gate of their own, and a gate that is older than it lets them go on', async () => {
+  const without = all.map((lost) => all.filter((each) => each !== lost))
+  const gates: readonly (readonly Capability[])[] = [...without, ['Convert'], [], all]
+  for (const allowed of gates) {
+    const { partner, quoteOf, run } = await actor()
+    await close(partner, allowed)
+    for (const [act, needed] of Object.entries<readonly Capability[]>(acts)) {
+      const isAllowed = needed.every((each) => allowed.includes(each))
+      const outcome = await run[act as keyof typeof acts]().then(
+        () => true,
+        (error: unknown) => (error as Refusal).code,
+      )
+      assert.equal(outcome, isAllowed || 'customer_not_verified', `${act}: ${allowed.join()}`)
+    }
+    const { refusal } = await quoteOf()
+    assert.equal(refusal?.code, allowed.includes('Convert') ? undefined : 'customer_not_verified')
+    if (allowed.length > 0) continue
+    await service.db.run(sql`
+      update customers.gates set converts = null, pays = true, receives = true, opens_accounts = true where partner_id = ${partner.partnerId}`)
+    assert.deepEqual((await verdicts(partner)).can, all)
+    assert.deepEqual((await service.customers.gates.list(service.db, partner.partnerId))[1]?.allowed, all)
+    for (const act of Object.keys(acts)) await run[act as keyof typeof acts]()
+  }
+  const { run } = await actor()
+  assert.ok(await run.converts())
 })
 
 /** Limits what a customer holds in a state, and returns its IBAN. */
 async function limited({ partnerId, customer }: TestPartner, state: 'Complete' | 'Incomplete', max: bigint) {
-  const gate = { partnerId, state, allowed: ['OpenAccount', 'Receive', 'Pay'], balancesMax: { EUR: max } } as const
+  const gate = { partnerId, state, allowed: all, balancesMax: { EUR: max } } as const
   await service.db.transaction((tx) => service.customers.gates.set(tx, gate))
   return (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
 }
@@ -356,3 +448,57 @@ for (const mode of ['pooled', 'segregated'] as const)
     await convert(service, partner, own.row.id)
     await checkLedger(service.db, partnerId)
   })
+
+test('a customer holds up to the largest sum over all currencies, which conversions do not change', async () => {
+  const partner = await addTrader(service, ['EUR', 'GBP'])
+  const { partnerId, customer, caller } = partner
+  const pounds = { base: 'EUR', quote: 'GBP', rate: { digits: 8n, scale: 1 } } as const
+  await service.rates.setByHand({ pair: pounds })
+  const iban = (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
+  const gate = { partnerId, state: 'Incomplete', allowed: all, totalMax: { EUR: 100_00n } } as const
+  await service.db.transaction((tx) => service.customers.gates.set(tx, gate))
+  const give = (currency: 'EUR' | 'GBP', amount: string, by = service) => {
+    const body = { toCustomerId: customer.id, currency, amount: rawNumber(amount) }
+    return by.accounts.transfer(partnerId, body, { caller, ip, requestId: 'test' })
+  }
+  const session = (amount: string) => {
+    const body = {
+      amount: rawNumber(amount),
+      currency: 'EUR',
+      customerId: customer.id,
+      idempotencyKey: newId(),
+    } as const
+    return service.checkout.create(caller, {
+      ...body,
+      returnUrl: 'https://shop.example/back',
+      paymentCountryCode: 'DE',
+    })
+  }
+  // Both at once: the second one waits for the customer, and sees what the first one gave.
+  const given = await Promise.allSettled([give('GBP', '48.00'), give('EUR', '50.00', strict)])
+  assert.equal(given.filter(({ status }) => status === 'rejected').length, 1)
+  const inAll = async () => (await service.customers.capabilities(partnerId, customer.id)).inAll
+  const isOfPounds = given[0]?.status === 'fulfilled'
+  assert.deepEqual(await inAll(), { currency: 'EUR', max: 100_00n, held: isOfPounds ? 60_00n : 50_00n })
+  await give(isOfPounds ? 'EUR' : 'GBP', '40.00')
+  if (!isOfPounds) await assert.rejects(give('GBP', '8.01'), { code: 'balance_limit_exceeded' })
+  const detail =
+    'A customer whose verification is Incomplete holds at most 100.00 EUR over all currencies. Move less, or have the customer verified.'
+  for (const refused of [() => give('EUR', '0.01'), () => give('GBP', '0.01'), () => session('0.01')])
+    await assert.rejects(refused(), { code: 'balance_limit_exceeded', detail })
+  await credited(iban)
+  assert.deepEqual(await casesOf(partner), ['customer_not_verified'])
+  const quoted = await quote(service, partner, { buy: 'GBP', sellAmount: '10.00', customerId: customer.id })
+  assert.equal(quoted.refusal, undefined)
+  await convert(service, partner, quoted.row.id)
+  await service.rates.setByHand({ pair: { ...pounds, rate: { digits: 16n, scale: 1 } } })
+  await give('EUR', '1.00')
+  // Without rates of the last days money cannot be counted, and waits.
+  const later = await createTestService({
+    ...{ url: service.url, now: new Date(service.clock.now().getTime() + 8 * 24 * 3_600_000) },
+  })
+  await assert.rejects(give('EUR', '0.01', later), { code: 'balance_limit_exceeded' })
+  assert.equal((await later.customers.capabilities(partnerId, customer.id)).inAll?.held, undefined)
+  await later.close()
+  await checkLedger(service.db, partnerId)
+})

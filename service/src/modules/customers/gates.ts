@@ -14,10 +14,12 @@ import {
   allowedBy,
   type BalancesMax,
   defaultGate,
+  entriesOf,
   type Gate,
   type GateDefault,
   gateOf,
   isAllowed,
+  lackingFor,
   judgedState,
   notVerified,
   readBalancesMax,
@@ -32,6 +34,8 @@ export type GateView = {
   readonly isDefault: boolean
   /** Absent: the state has no largest balance. In major units, by the currency. */
   readonly holdUpTo?: Readonly<Record<string, string>>
+  /** Absent: the state has no largest sum over all currencies. */
+  readonly holdUpToInAll?: Readonly<Record<string, string>>
 }
 
 /** The gates of partners. They hold from the next payment on; what was accepted before goes its way. */
@@ -44,6 +48,8 @@ export type Gates = {
       readonly allowed: readonly Capability[]
       /** The largest balance of a customer. Absent: none. */
       readonly balancesMax?: BalancesMax
+      /** The largest sum over all currencies, in one of them. Absent: none. */
+      readonly totalMax?: BalancesMax
     },
   ) => Promise<GateView>
   /** Every state, with what it allows. */
@@ -57,11 +63,12 @@ export function createGates({ clock, byDefault }: { readonly clock: Clock; reado
     verificationState,
     allowed: allowedBy(gate ?? defaultGate(byDefault, verificationState)),
     isDefault: gate === undefined,
-    ...maximaOf(gate?.balancesMax ?? {}),
+    ...maximaOf('holdUpTo', gate?.balancesMax ?? {}),
+    ...maximaOf('holdUpToInAll', gate?.totalMax ?? {}),
   })
   return {
-    set: async (tx, { partnerId, state, allowed, balancesMax = {} }) => {
-      const row = { verificationState: state, ...gateOf(allowed, balancesMax) }
+    set: async (tx, { partnerId, state, allowed, balancesMax = {}, totalMax = {} }) => {
+      const row = { verificationState: state, ...gateOf(allowed, balancesMax, totalMax) }
       await store.setGate(tx, partnerId, row, clock.now())
       return view(state, row)
     },
@@ -81,10 +88,10 @@ export function createGates({ clock, byDefault }: { readonly clock: Clock; reado
   }
 }
 
-const maximaOf = (balancesMax: BalancesMax): Pick<GateView, 'holdUpTo'> => {
-  const maxima = Object.entries(balancesMax) as [Currency, Minor][]
+const maximaOf = (name: 'holdUpTo' | 'holdUpToInAll', balancesMax: BalancesMax): Partial<GateView> => {
+  const maxima = entriesOf(balancesMax)
   if (maxima.length === 0) return {}
-  return { holdUpTo: Object.fromEntries(maxima.map(([currency, max]) => [currency, amountText(max, currency)])) }
+  return { [name]: Object.fromEntries(maxima.map(([currency, max]) => [currency, amountText(max, currency)])) }
 }
 
 /** The facts by which a customer's capabilities are judged. */
@@ -102,6 +109,7 @@ export function capabilitiesOf({ gate, verificationState, accountState }: Standi
     OpenAccount: accountState === 'Closed',
     Receive: blocksInbound(accountState),
     Pay: blocksOutbound(accountState),
+    Convert: blocksInbound(accountState) || blocksOutbound(accountState),
   }
   return capabilities.map((name): CapabilityVerdict => {
     const reasons: CapabilityReason[] = []
@@ -119,7 +127,7 @@ export const holdingsOf = (
   balancesMax: BalancesMax,
   sums: readonly { readonly currency: Currency; readonly posted: Minor }[],
 ): readonly Holding[] =>
-  (Object.entries(balancesMax) as [Currency, Minor][]).map(([currency, max]) => ({
+  entriesOf(balancesMax).map(([currency, max]) => ({
     ...{ currency, max },
     held: sums.find((sum) => sum.currency === currency)?.posted ?? 0n,
   }))
@@ -132,14 +140,19 @@ export const createStandings =
     opensAccounts,
     receives,
     pays,
+    converts,
     balancesMax: maxima,
+    totalMax,
   }: Pick<PayerRow, 'verificationState' | keyof Gate>) => {
     const verificationState = judgedState(kept)
     const hasGate = opensAccounts !== null && receives !== null && pays !== null
     return {
       verificationState,
       gate: hasGate
-        ? { opensAccounts, receives, pays, balancesMax: readBalancesMax(maxima) }
+        ? {
+            ...{ opensAccounts, receives, pays, converts: converts ?? true },
+            ...{ balancesMax: readBalancesMax(maxima), totalMax: readBalancesMax(totalMax) },
+          }
         : defaultGate(byDefault, verificationState),
     }
   }
@@ -148,7 +161,8 @@ export const createStandings =
 export function requireCapability(
   { gate, verificationState }: Pick<Standing, 'gate' | 'verificationState'>,
   capability: Capability,
-  pointer?: string,
+  { pointer, currency }: { readonly pointer?: string; readonly currency?: Currency },
 ): void {
-  if (!isAllowed(gate, capability)) throw notVerified(verificationState, capability, pointer)
+  const lacking = lackingFor(gate, capability, currency)
+  if (lacking !== undefined) throw notVerified(verificationState, lacking, pointer)
 }

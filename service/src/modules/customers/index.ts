@@ -19,7 +19,14 @@ export {
   pagesBehind,
   pagesOfList,
 } from './export.ts'
-export { type BalancesMax, exceedsBalance, hasLargestBalance, notVerified } from './gate-rules.ts'
+export {
+  type BalancesMax,
+  exceedsBalance,
+  exceedsSum,
+  hasLargestBalance,
+  lackingFor,
+  notVerified,
+} from './gate-rules.ts'
 export { type IdentityRecord, mainKind, subjectFor } from './identity.ts'
 export type { IdentitiesOf } from './verification-states.ts'
 export type { Review } from './store-reviews.ts'

@@ -9,7 +9,7 @@ import type { CustomerExport, CustomerExports } from './export.ts'
 import type { Change } from './history.ts'
 import type { Customer } from './customer.ts'
 import type { Holding } from './gates.ts'
-import type { Customers } from './service.ts'
+import type { CustomerCapabilities, Customers } from './service.ts'
 
 /** Removes the identification number, which the response schema drops as well. */
 export function toCustomer(customer: Customer): ResponseOf<'getCustomer'> {
@@ -65,6 +65,7 @@ export function customersRoutes(
         allowed: reasons.length === 0,
         reasons: [...reasons],
         ...(name === 'Receive' && found.holdUpTo.length > 0 ? { holdUpTo: found.holdUpTo.map(toHolding) } : {}),
+        ...(name === 'Receive' && found.inAll ? { holdUpToInAll: toHoldingInAll(found.inAll) } : {}),
       }))
       return { body: { guid, verificationState, capabilities: judged, fields: [...fields] } }
     },
@@ -83,6 +84,12 @@ const toHolding = ({ currency, max, held }: Holding) => ({
   currency,
   amount: writeAmount(max, currency),
   held: writeAmount(held, currency),
+})
+
+const toHoldingInAll = ({ currency, max, held }: NonNullable<CustomerCapabilities['inAll']>) => ({
+  currency,
+  amount: writeAmount(max, currency),
+  ...(held === undefined ? {} : { held: writeAmount(held, currency) }),
 })
 
 const writeErasure = writerOf(wire.CustomerErasure)

@@ -146,7 +146,7 @@ test('a payer has no KYC except the current citizenship, and another partner doe
   const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
   const payerOf = async (owner: string) =>
     (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
-  const gate = { opensAccounts: true, receives: true, pays: true, balancesMax: {} }
+  const gate = { opensAccounts: true, receives: true, pays: true, converts: true, balancesMax: {}, totalMax: {} }
   const marks = { isErased: false, accountState: 'Active', verificationState: 'Incomplete', gate }
   const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB', ...marks }
   for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)

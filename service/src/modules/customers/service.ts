@@ -4,10 +4,20 @@ import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { Rates } from '../../rates/index.ts'
 import type { Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
 import { type Customer, type CustomerUser, toCustomer, userOf } from './customer.ts'
-import { type Gate, type GateDefault, hasLargestBalance, refuseAbove } from './gate-rules.ts'
+import {
+  entriesOf,
+  type Gate,
+  type GateDefault,
+  hasLargestBalance,
+  hasLargestSum,
+  refuseAbove,
+  refuseAboveSum,
+  sumOf,
+} from './gate-rules.ts'
 import {
   type CapabilityVerdict,
   capabilitiesOf,
@@ -53,6 +63,8 @@ export type CustomerCapabilities = {
   readonly capabilities: readonly CapabilityVerdict[]
   /** The largest balances of its state, with what it holds. */
   readonly holdUpTo: readonly Holding[]
+  /** The largest sum over all currencies. `held`: undefined without a recent rate. Undefined: there is none. */
+  readonly inAll: { readonly currency: Currency; readonly max: Minor; readonly held: Minor | undefined } | undefined
   /** Fields that are missing or invalid. */
   readonly fields: Verification['fields']
 }
@@ -75,13 +87,16 @@ export type Customers = Writes & {
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
   /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
-  /** The customer, unless the state of its verification does not allow it. Refuses: customer_not_verified, with `pointer` if it is given. */
+  /**
+   * The customer, unless the state of its verification does not allow it, in the currency if one is given. Refuses: customer_not_verified, with
+   * `pointer` if it is given.
+   */
   readonly requireCapability: (
     tx: Tx,
     partnerId: string,
     id: string,
     capability: Capability,
-    pointer?: string,
+    where?: { readonly pointer?: string; readonly currency?: Currency },
   ) => Promise<Payer>
   /**
    * The refusal of money that would raise what the customer holds above the largest balance of its state: balance_limit_exceeded.
@@ -91,7 +106,13 @@ export type Customers = Writes & {
     tx: Tx,
     partnerId: string,
     payer: Payer,
-    incoming: { readonly currency: Currency; readonly amount: Minor; readonly pointer: string },
+    incoming: {
+      readonly currency: Currency
+      readonly amount: Minor
+      readonly pointer: string
+      /** True if the money is bought with other money of the customer, so that what it holds in all does not grow. */
+      readonly isBought?: boolean
+    },
   ) => Promise<Refusal | undefined>
   readonly gates: Gates
   readonly reviews: Reviews
@@ -172,6 +193,7 @@ type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
   /** IDENTITY_REQUIRED. */
   readonly identityRequired: boolean
   readonly ledger: Pick<Ledger, 'partySumsAt'>
+  readonly rates: Pick<Rates, 'converter'>
   readonly sealer: Sealer
   readonly cursors: Cursors
   readonly log: Log
@@ -209,10 +231,12 @@ function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
       opensAccounts,
       receives,
       pays,
+      converts,
       balancesMax,
+      totalMax,
       ...rest
     } = given
-    const standing = standingOf({ ...rest, opensAccounts, receives, pays, balancesMax })
+    const standing = standingOf({ ...rest, opensAccounts, receives, pays, converts, balancesMax, totalMax })
     const row = { ...rest, ...standing, isErased: erasedAt !== null, accountState: state ?? 'Active' }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
@@ -266,8 +290,13 @@ function createPayersBy(kycSealer: KycSealer, byDefault: GateDefault) {
     }
 }
 
+const moneyOf = ({ currency, posted: amount }: { readonly currency: Currency; readonly posted: Minor }) => ({
+  currency,
+  amount,
+})
+
 function createCapabilities(
-  { db, clock, gatesByDefault: byDefault, ledger, proofsOf }: Parts,
+  { db, clock, gatesByDefault: byDefault, ledger, proofsOf, rates }: Parts,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
 ): Pick<Customers, 'capabilities' | 'requireCapability' | 'refusalAbove' | 'gates' | 'reviews'> {
@@ -282,22 +311,30 @@ function createCapabilities(
       const payer = await payerOf(db, partnerId, id)
       const proofs = (await proofsOf(db, partnerId, [id]))(id)
       const fields = verify(kyc, customerType, clock.now(), proofs).fields.filter(({ code }) => code !== undefined)
-      const { balancesMax } = payer.gate
-      const hasMaximum = Object.keys(balancesMax).length > 0
+      const { balancesMax, totalMax } = payer.gate
+      const [overall] = entriesOf(totalMax)
+      const hasMaximum = Object.keys(balancesMax).length > 0 || overall !== undefined
       const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
       const judged = { capabilities: capabilitiesOf(payer), holdUpTo: holdingsOf(balancesMax, sums) }
-      return { customerId: id, verificationState: payer.verificationState, ...judged, fields }
+      const inAll = overall && {
+        ...{ currency: overall[0], max: overall[1] },
+        held: sumOf(sums.map(moneyOf), overall[0], await rates.converter(db)),
+      }
+      return { customerId: id, verificationState: payer.verificationState, ...judged, inAll, fields }
     },
-    requireCapability: async (tx, partnerId, id, capability, pointer) => {
+    requireCapability: async (tx, partnerId, id, capability, where = {}) => {
       const payer = await payerOf(tx, partnerId, id)
-      requireCapability(payer, capability, pointer)
+      requireCapability(payer, capability, where)
       return payer
     },
-    refusalAbove: async (tx, partnerId, payer, { currency, amount, pointer }) => {
+    refusalAbove: async (tx, partnerId, payer, { currency, amount, pointer, isBought = false }) => {
       if (!hasLargestBalance(payer, currency)) return undefined
       const sums = await ledger.partySumsAt(tx, partnerId, payer.id, undefined)
       const held = sums.find((sum) => sum.currency === currency)?.posted ?? 0n
-      return refuseAbove(payer, { currency, held, amount }, pointer)
+      const refusal = refuseAbove(payer, { currency, held, amount }, pointer)
+      if (refusal !== undefined || isBought || !hasLargestSum(payer)) return refusal
+      const money = [...sums.map(moneyOf), { currency, amount }]
+      return refuseAboveSum(payer, money, await rates.converter(tx), pointer)
     },
     gates: createGates({ clock, byDefault }),
     reviews: createReviews({ clock }),

@@ -26,9 +26,12 @@ export type PayerRow = GateColumns &
     readonly verificationState: VerificationState | null
   }
 /** Null: the partner has no gate for the state. */
-export type GateColumns = { readonly [K in 'opensAccounts' | 'receives' | 'pays']: Gate[K] | null } & {
+export type GateColumns = {
+  readonly [K in 'opensAccounts' | 'receives' | 'pays' | 'converts']: Gate[K] | null
+} & {
   /** JSON, see `readBalancesMax`. */
   readonly balancesMax: string | null
+  readonly totalMax: string | null
 }
 export type CustomerFilter = {
   readonly id?: string | undefined
@@ -96,7 +99,7 @@ export function payersByIds(
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
     select c.partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state, c.verification_state,
-      gate.opens_accounts, gate.receives, gate.pays, gate.balances_max
+      gate.opens_accounts, gate.receives, gate.pays, gate.converts, gate.balances_max, gate.total_max
     from customers.customers c
       left join customers.gates gate on gate.partner_id = c.partner_id
         and gate.verification_state = coalesce(c.verification_state, 'Incomplete')

@@ -5,6 +5,7 @@ import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
+import type { Rates } from '../../rates/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
@@ -21,6 +22,7 @@ export type DepositsDeps = {
   readonly customers: Customers
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request'>
+  readonly rates: Pick<Rates, 'converter'>
   readonly refunds: PaymentRefunds
   /** Finds the owners of accounts: IBANs of customers, addresses of wallets. An unknown account is absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>

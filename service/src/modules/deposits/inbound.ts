@@ -3,7 +3,7 @@ import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { exceedsBalance, hasLargestBalance, type Payer } from '../customers/index.ts'
+import { exceedsBalance, exceedsSum, hasLargestBalance, lackingFor, type Payer } from '../customers/index.ts'
 import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
 import type { Deposit } from './store.ts'
 
@@ -26,7 +26,7 @@ export const openToAll: Inbound = { accounts: new Map(), owners: new Map(), bloc
 
 /** Reads the accounts of accepted deposits, and of those whose money has waited in suspense: no others are credited. */
 export async function readInbound(
-  { ledger, customers }: DepositsDeps,
+  { ledger, customers, rates }: DepositsDeps,
   tx: Tx,
   deposits: readonly Deposit[],
   connectorOf: (deposit: Deposit) => string | undefined,
@@ -49,11 +49,11 @@ export async function readInbound(
     deposit.status === 'Accepted' ||
     deposit.status === 'Screening' ||
     (deposit.inParts && connectorOf(deposit) !== undefined)
-  const isAbove = await readAbove({ ledger, customers }, tx, deposits.filter(isPaid), owners)
+  const isAbove = await readAbove({ ledger, customers, rates }, tx, deposits.filter(isPaid), owners)
   const blockOf = (deposit: Deposit): Block | undefined => {
     const { partnerId, customerId, currency } = deposit
     if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
-    const block = blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')))
+    const block = blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')), currency)
     return block ?? (isAbove(deposit) ? 'customer_not_verified' : undefined)
   }
   return { accounts, owners, blockOf }
@@ -61,10 +61,10 @@ export async function readInbound(
 
 /**
  * Finds the deposits that would raise what their customer holds above the largest balance of its gate, in the order of the batch.
- * Costs a statement for each customer with such a gate, and none for others.
+ * Costs a statement for each customer with such a gate, one for rates, and none for others.
  */
 async function readAbove(
-  { ledger, customers }: Pick<DepositsDeps, 'ledger' | 'customers'>,
+  { ledger, customers, rates }: Pick<DepositsDeps, 'ledger' | 'customers' | 'rates'>,
   tx: Tx,
   deposits: readonly Deposit[],
   owners: ReadonlyMap<string, Payer>,
@@ -80,26 +80,31 @@ async function readAbove(
     ),
   )
   await customers.lockHolders(tx, [...keys.values()])
-  const held = new Map<string, Minor>()
-  for (const [name, { partnerId, id }] of keys)
-    for (const { currency, posted } of await ledger.partySumsAt(tx, partnerId, id, undefined))
-      held.set(`${name}:${currency}`, posted)
+  const convert = await rates.converter(tx)
+  const held = new Map<string, ReadonlyMap<Currency, Minor>>()
+  for (const [name, { partnerId, id }] of keys) {
+    const sums = await ledger.partySumsAt(tx, partnerId, id, undefined)
+    held.set(name, new Map(sums.map(({ currency, posted }) => [currency, posted])))
+  }
   const above = new Set<string>()
   for (const { partnerId, customerId, id, currency, amount } of limited) {
     const name = partnerKey(partnerId, customerId ?? '')
     const gate = owners.get(name)?.gate
-    const key = `${name}:${currency}`
-    const before = held.get(key) ?? 0n
-    if (gate && exceedsBalance(gate, { currency, held: before, amount })) above.add(partnerKey(partnerId, id))
-    else held.set(key, before + amount)
+    const sums = held.get(name) ?? new Map<Currency, Minor>()
+    const before = sums.get(currency) ?? 0n
+    const afterwards = new Map([...sums, [currency, before + amount]])
+    const money = [...afterwards].map(([of, sum]) => ({ currency: of, amount: sum }))
+    if (gate && (exceedsBalance(gate, { currency, held: before, amount }) || exceedsSum(gate, money, convert)))
+      above.add(partnerKey(partnerId, id))
+    else held.set(name, afterwards)
   }
   return ({ partnerId, id }) => above.has(partnerKey(partnerId, id))
 }
 
-function blockOfOwner(owner: Payer | undefined): Block | undefined {
+function blockOfOwner(owner: Payer | undefined, currency: Currency): Block | undefined {
   if (owner === undefined) return undefined
   if (blocksInbound(owner.accountState)) return 'account_blocked'
-  return owner.gate.receives ? undefined : 'customer_not_verified'
+  return lackingFor(owner.gate, 'Receive', currency) === undefined ? undefined : 'customer_not_verified'
 }
 
 /** A request for money: the customer who is asked, and the currency. */
@@ -138,7 +143,8 @@ export async function cannotReceive(
   )
   return asked.map(({ partnerId, customerId, currency }, index) => {
     const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
-    const isBlocked = blocksInbound(balanceStateIn(accounts, partnerId, currency)) || blockOfOwner(owner) !== undefined
+    const isBlocked =
+      blocksInbound(balanceStateIn(accounts, partnerId, currency)) || blockOfOwner(owner, currency) !== undefined
     return isBlocked || owner?.isErased === true || holds[index] === 'confirmed'
   })
 }

@@ -1,8 +1,8 @@
-/** Largest balances of customers: a conversion must not raise what a customer holds above that of its state. */
+/** Gates of customers: a conversion needs their verification, and must not raise what a customer holds above the largest balance of its state. */
 import type { Refusal } from '../../api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { hasLargestBalance, type Payer } from '../customers/index.ts'
+import { hasLargestBalance, lackingFor, notVerified, type Payer } from '../customers/index.ts'
 import type { FxDeps } from './deps.ts'
 import type { BuyerRow, QuoteRow } from './store.ts'
 
@@ -17,7 +17,10 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
     buyers: Buyers,
   ): Promise<Refusal | undefined> => {
     const payer = buyers.get(partnerKey(partnerId, customerId ?? ''))
-    return payer && customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId' })
+    if (payer === undefined) return undefined
+    if (lackingFor(payer.gate, 'Convert') !== undefined)
+      return notVerified(payer.verificationState, 'Convert', '/quoteId')
+    return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId', isBought: true })
   }
   return {
     /** Called before the quotes are locked: an erasure locks the customer first. Costs nothing for quotes without a customer. */
@@ -50,7 +53,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       }
       return answers
     },
-    /** The refusal of a conversion by the quote, if it were made now: balance_limit_exceeded. */
+    /** The refusal of a conversion by the quote, if it were made now: customer_not_verified, balance_limit_exceeded. */
     look: async (quote: Bought): Promise<Refusal | undefined> => {
       const { partnerId, customerId } = quote
       if (customerId === null) return undefined

@@ -63,7 +63,12 @@ export function toQuote({ row, status, refusal }: QuoteView): ResponseOf<'getFxQ
     expiresAt: row.expiresAt.toISOString(),
     ...(customerId === null ? {} : { customerId }),
     ...(acceptedBy === null ? {} : { acceptedBy }),
-    ...(refusal === undefined ? {} : { conversionRefusal: 'balance_limit_exceeded' }),
+    ...(refusal === undefined
+      ? {}
+      : {
+          conversionRefusal:
+            refusal.code === 'customer_not_verified' ? refusal.code : ('balance_limit_exceeded' as const),
+        }),
   }
 }
 

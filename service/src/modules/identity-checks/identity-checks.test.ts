@@ -67,7 +67,7 @@ const eventsOf = async ({ partnerId }: TestPartner) => {
     .map(({ data }) => JSON.parse(data) as { status: string; verificationState: string })
     .map(({ status, verificationState }) => `${status} ${verificationState}`)
 }
-const all = ['OpenAccount', 'Receive', 'Pay']
+const all = ['OpenAccount', 'Receive', 'Pay', 'Convert']
 
 test('an approved verification opens the gate at once, and a change of the name closes it', async () => {
   const partner = await addCustomer()

@@ -1,6 +1,7 @@
 /** Pure: which payouts wait for a second person, why, and for how long. */
 import { after, amountText, type Currency, hourMs, type Minor } from '../../kernel/index.ts'
 import type { PayeeCheck } from '../beneficiaries/index.ts'
+import { countsAs, type Side } from './sides.ts'
 
 /**
  * Criteria by which a payout waits: it is above an amount; its beneficiary is too new; it would take what leaves on a day (UTC) without an
@@ -11,6 +12,8 @@ export type ApprovalRule = {
   readonly partnerId: string
   readonly id: string
   readonly currency: Currency
+  /** True: payouts in every currency are judged by their amount in `currency`. */
+  readonly allCurrencies: boolean
   readonly aboveAmount: Minor | null
   readonly aboveDayAmount: Minor | null
   readonly aboveBulkAmount: Minor | null
@@ -31,15 +34,13 @@ export type NeededApproval = {
   readonly needsPasskey: boolean
 }
 
-type Held = {
+type Held = Omit<Side, 'pointer'> & {
   readonly partnerId: string
-  readonly currency: Currency
-  readonly amount: Minor
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
   /** The last result for the name and the account of the beneficiary. Null: there is none. */
   readonly payeeCheck: PayeeCheck | null
-  /** The sum of its bulk in this currency. Null: it is in none. */
+  /** The sum of its bulk, in this currency or over all. Null: it is in none. */
   readonly bulkSum: Minor | null
 }
 
@@ -50,9 +51,18 @@ export const payeeMismatches: Readonly<Record<PayeeCheck, string | null>> = {
   no_match: 'The name of the beneficiary does not match the account.',
 }
 
+/** The rule of a currency, or the one over all currencies. */
+const ruleFor = (
+  rules: readonly ApprovalRule[],
+  { partnerId, currency, name }: Pick<Held, 'partnerId' | 'currency' | 'name'>,
+) =>
+  rules.find(
+    (each) => each.partnerId === partnerId && each.currency === currency && each.allCurrencies === (name === 'all'),
+  )
+
 export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Date): NeededApproval | null {
-  const { partnerId, currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
-  const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
+  const { currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
+  const rule = ruleFor(rules, payout)
   if (rule === undefined) return null
   const { aboveAmount, aboveBulkAmount, beneficiaryHours, payeeMismatch, expiresHours, needsPasskey } = rule
   const expiresAt = after(now, expiresHours * hourMs)
@@ -60,7 +70,7 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
   const mismatch = payeeMismatch && payeeCheck !== null ? payeeMismatches[payeeCheck] : null
   if (mismatch !== null) return { cause: 'payee', because: mismatch, expiresAt, needsPasskey }
   if (aboveAmount !== null && amount > aboveAmount) {
-    const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.`
+    const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.${countsAs(payout)}`
     return { cause: 'amount', because, expiresAt, needsPasskey }
   }
   if (aboveBulkAmount !== null && bulkSum !== null && bulkSum > aboveBulkAmount) {
@@ -76,12 +86,13 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
 /** Reads what may leave on a day without an approval, and the approval that a payout beyond it needs. Undefined: any sum. */
 export function dayApprovalOf(
   rules: readonly ApprovalRule[],
-  { partnerId, currency }: Pick<Held, 'partnerId' | 'currency'>,
+  payout: Omit<Side, 'pointer'> & { readonly partnerId: string },
   now: Date,
 ): { readonly amount: Minor; readonly needed: NeededApproval } | undefined {
-  const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
+  const { currency } = payout
+  const rule = ruleFor(rules, payout)
   if (rule === undefined || rule.aboveDayAmount === null) return undefined
   const { aboveDayAmount: amount, expiresHours, needsPasskey } = rule
-  const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.`
+  const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.${countsAs(payout)}`
   return { amount, needed: { cause: 'day', because, expiresAt: after(now, expiresHours * hourMs), needsPasskey } }
 }

@@ -8,6 +8,7 @@ import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, areRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { Converter, Rates, ReferenceAmount } from '../../rates/index.ts'
 import type { PayeeCheck } from '../beneficiaries/index.ts'
 import { type ApprovalRule, approvalOf, dayApprovalOf, type NeededApproval } from './approval-rules.ts'
 import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
@@ -24,7 +25,16 @@ import {
   type PeriodStarts,
   periodStarts,
 } from './limit-rules.ts'
-import { type Balance, balancesOf, type ControlledCall, debitedCurrency, type Side, sidesOfCall } from './sides.ts'
+import {
+  type Balance,
+  balancesOf,
+  type ControlledCall,
+  debitedCurrency,
+  type Side,
+  sideOfAll,
+  sidesOfCall,
+  unknownAmount,
+} from './sides.ts'
 import { feesFor, holdingRulesFor } from './store.ts'
 import { limitsFor, ownLimits } from './store-limits.ts'
 
@@ -33,6 +43,8 @@ export type Rules = {
   /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
   readonly limits: LimitTable
   readonly hasManyLimits: boolean
+  /** The currency of the rules over all currencies, which every balance has, and their limits. Undefined: there is none. */
+  readonly all: { readonly currency: Currency; readonly limits: LimitTable } | undefined
   /** True if payouts are counted in a day or a month. */
   readonly isCounted: boolean
   readonly fees: readonly FeeRule[]
@@ -102,10 +114,16 @@ async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise
     holdingRulesFor(tx, partnerIds, currencies),
   ])
   const hasManyLimits = own.length > ownLimitsMax
-  const limits = limitTable(hasManyLimits ? ofEach : [...ofEach, ...own])
+  const kept = hasManyLimits ? ofEach : [...ofEach, ...own]
+  const limits = limitTable(kept.filter((limit) => !limit.allCurrencies))
+  const overAll = [...ofEach, ...own, ...holding.approvals].find((rule) => rule.allCurrencies)
+  const all = overAll && { currency: overAll.currency, limits: limitTable(kept.filter((each) => each.allCurrencies)) }
   const isCounted =
-    hasManyLimits || areCounted(limits) || holding.approvals.some((rule) => rule.aboveDayAmount !== null)
-  return { limits, hasManyLimits, isCounted, fees, ...holding }
+    hasManyLimits ||
+    areCounted(limits) ||
+    (all !== undefined && areCounted(all.limits)) ||
+    holding.approvals.some((rule) => rule.aboveDayAmount !== null)
+  return { limits, hasManyLimits, all, isCounted, fees, ...holding }
 }
 
 /** The rules for the calls of a batch, and what was counted. `accounts`: the fee accounts that were not read early. */
@@ -113,8 +131,10 @@ export type Controls = {
   readonly rules: ReadonlyMap<string, Rules>
   readonly used: Used
   readonly accounts: AccountSnapshots
-  /** Limits that concern these calls, by `rulesKey`, of the balances that have too many to keep. */
+  /** Limits that concern these calls, by `limitsKey`, of the balances that have too many to keep. */
   readonly manyLimits: ReadonlyMap<string, LimitTable>
+  /** Undefined: no call has a rule over all currencies. */
+  readonly convert: Converter | undefined
 }
 /** A valid payout, as far as the operator's rules concern it. */
 type ValidPayout = {
@@ -131,6 +151,8 @@ type ValidPayout = {
 /** The demands of the operator's rules on a payout. */
 export type Controlled = {
   readonly limits: readonly HoldingLimit[]
+  /** The amount for rules over all currencies. Null: there is no such rule, or no recent rate. */
+  readonly reference: ReferenceAmount | null
   readonly fee: Minor
   /** Null: the payout needs none. */
   readonly approval: NeededApproval | null
@@ -151,8 +173,14 @@ export async function readEarly<Call extends ControlledCall>(
 ): Promise<EarlyControls> {
   const isCounted = (call: Call) => balancesOf(call).some((balance) => lastRead(balance)?.isCounted === true)
   const counted = calls.filter((call) => isCounted(call) && cachedCustomerIdOf(call) !== undefined)
-  return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, now) }
+  const references = referencesOf(counted, lastRead)
+  return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, references, now) }
 }
+
+/** The currencies of the rules over all currencies of some calls. */
+const referencesOf = (calls: readonly ControlledCall[], rulesOf: RuleReader['lastRead']): readonly Currency[] => [
+  ...new Set(calls.flatMap((call) => rulesOf(debitedBalance(call))?.all?.currency ?? [])),
+]
 
 const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedCurrency(call) })
 
@@ -165,7 +193,15 @@ export const isCharged = (call: ControlledCall, rulesOf: RuleReader['lastRead'])
 /** Reads the rules for these calls, and the data to judge them by. Sends no statement if no balance is controlled. */
 export async function readControls<Call extends ControlledCall>(
   tx: Tx,
-  { ledger, rules: reader }: { readonly ledger: Pick<Ledger, 'accountsOf'>; readonly rules: RuleReader },
+  {
+    ledger,
+    rates,
+    rules: reader,
+  }: {
+    readonly ledger: Pick<Ledger, 'accountsOf'>
+    readonly rates: Pick<Rates, 'converter'>
+    readonly rules: RuleReader
+  },
   calls: readonly Call[],
   accounts: AccountSnapshots,
   early: EarlyControls,
@@ -173,32 +209,38 @@ export async function readControls<Call extends ControlledCall>(
   now: Date,
 ): Promise<Controls> {
   const rules = await reader.read(tx, calls.flatMap(balancesOf), accounts)
+  const rulesOf = (balance: Balance) => rules.get(rulesKey(balance))
   const has = (call: Call, what: (found: Rules) => boolean) =>
     balancesOf(call).some((balance) => {
-      const found = rules.get(rulesKey(balance))
+      const found = rulesOf(balance)
       return found !== undefined && what(found)
     })
   const read = new Set<ControlledCall>(early.counted)
   const counted = calls.filter((call) => !read.has(call) && has(call, ({ isCounted }) => isCounted))
-  const charged = calls.filter((call) => isCharged(call, (balance) => rules.get(rulesKey(balance)))).map(feeMovement)
+  const charged = calls.filter((call) => isCharged(call, rulesOf)).map(feeMovement)
   const withoutAccount = charged.filter((movement) => !areRead(accounts, movement))
   const ofMany = calls.filter((call) => has(call, ({ hasManyLimits }) => hasManyLimits))
-  const [used, feeAccounts, limits] = await Promise.all([
-    readUsed(tx, counted, customerIdOf, now),
+  const [used, feeAccounts, limits, convert] = await Promise.all([
+    readUsed(tx, counted, customerIdOf, referencesOf(counted, rulesOf), now),
     ledger.accountsOf(tx, withoutAccount),
     readLimits(tx, ofMany, customerIdOf),
+    referencesOf(calls, rulesOf).length === 0 ? undefined : rates.converter(tx),
   ])
   return {
     rules,
     used: new Map([...early.used, ...used]),
     accounts: feeAccounts,
     manyLimits: tablesOf(limits),
+    convert,
   }
 }
 
+const limitsKey = ({ partnerId, currency }: Balance, allCurrencies: boolean): string =>
+  partnerKey(partnerId, currency, allCurrencies ? 'all' : 'one')
+
 const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
   new Map(
-    [...Map.groupBy(limits, ({ partnerId, currency }) => partnerKey(partnerId, currency))].map(([key, found]) => [
+    [...Map.groupBy(limits, (limit) => limitsKey(limit, limit.allCurrencies))].map(([key, found]) => [
       key,
       limitTable(found),
     ]),
@@ -206,7 +248,7 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
 
 /**
  * Adds to each payout the demands of the operator's rules. Limits, approvals and cooling-offs apply to the paid and to
- * the sold amount. The fee is that of the debited balance; a payout by quote also has the fee of its quote.
+ * the sold amount; those over all currencies to the amount that leaves the balance, in their currency. The fee is that of the debited balance; a payout by quote also has the fee of its quote.
  */
 export function withControls<Payout extends ValidPayout>(
   payouts: readonly Payout[],
@@ -215,7 +257,11 @@ export function withControls<Payout extends ValidPayout>(
 ): readonly (Payout & Controlled)[] {
   const starts = periodStarts(now)
   return payouts.map((payout) => {
-    const judged = sidesOfCall(payout.call).map((side) => judgeSide(payout, side, controls, starts, now))
+    const sides = sidesOfCall(payout.call)
+    const ofAll = sideOverAll(payout.call, sides[0], controls)
+    const judged = [...sides, ...(ofAll === undefined ? [] : [ofAll])].map((side) =>
+      judgeSide(payout, side, controls, starts, now),
+    )
     const approval = soonest(judged.flatMap(({ approval: needed }) => needed ?? []))
     const limits = judged.flatMap(({ limits: holding }) => holding)
     return {
@@ -223,6 +269,7 @@ export function withControls<Payout extends ValidPayout>(
       // What needs an approval is not counted as leaving without one.
       limits: approval === null ? limits : limits.filter(({ otherwise }) => otherwise === undefined),
       approval,
+      reference: ofAll?.reference ?? null,
       coolingOff: worst(judged.map(({ coolingOff }) => coolingOff)),
       // The side that leaves the balance comes first.
       fee: judged[0]?.fee ?? 0n,
@@ -230,18 +277,28 @@ export function withControls<Payout extends ValidPayout>(
   })
 }
 
-const withoutRules: Controlled = { limits: [], approval: null, coolingOff: null, fee: 0n }
+/** Undefined: the call has no rule over all currencies. */
+function sideOverAll(call: ControlledCall, leaving: Side, { rules, convert }: Controls): Side | undefined {
+  const currency = rules.get(rulesKey(debitedBalance(call)))?.all?.currency
+  return currency && sideOfAll(leaving, currency, convert?.(leaving, currency))
+}
 
-function judgeSide(
-  payout: ValidPayout,
-  side: Side,
-  { rules: all, manyLimits }: Controls,
-  starts: PeriodStarts,
-  now: Date,
-): Controlled {
+/** The sum of the bulk of a payout, in the currency of the amount. */
+function bulkSumOf({ bulk }: ControlledCall, { name, currency }: Side, { convert }: Controls): Minor | null {
+  if (bulk === undefined) return null
+  if (name !== 'all') return bulk.sum
+  return bulk.sums.reduce((sum, each) => sum + (convert?.(each, currency)?.amount ?? unknownAmount), 0n)
+}
+
+type JudgedSide = Omit<Controlled, 'reference'>
+const withoutRules: JudgedSide = { limits: [], approval: null, coolingOff: null, fee: 0n }
+
+function judgeSide(payout: ValidPayout, side: Side, controls: Controls, starts: PeriodStarts, now: Date): JudgedSide {
   const { partnerId } = payout.call.caller
-  const key = rulesKey({ partnerId, currency: side.currency })
-  const rules = all.get(key)
+  const isOfAll = side.name === 'all'
+  const rules = controls.rules.get(
+    rulesKey(isOfAll ? debitedBalance(payout.call) : { partnerId, currency: side.currency }),
+  )
   if (rules === undefined) return withoutRules
   const {
     customerId,
@@ -254,18 +311,20 @@ function judgeSide(
   const payee = { partnerId, customerId, verificationState, beneficiaryId: beneficiary?.id ?? null }
   const charged = { partnerId, rail: payout.rail, ...side }
   const day = dayApprovalOf(rules.approvals, charged, now)
+  const kept = isOfAll ? (rules.all?.limits ?? new Map()) : rules.limits
+  const limits = controls.manyLimits.get(limitsKey({ partnerId, currency: side.currency }, isOfAll)) ?? kept
   return {
     limits: [
-      ...limitsOf(manyLimits.get(key) ?? rules.limits, payee, side, starts),
+      ...limitsOf(limits, payee, side, starts),
       ...(day === undefined ? [] : [dayOfApproval(day, payee, side, starts)]),
     ],
     approval: approvalOf(
       rules.approvals,
-      { ...charged, beneficiarySince, payeeCheck, bulkSum: payout.call.bulk?.sum ?? null },
+      { ...charged, beneficiarySince, payeeCheck, bulkSum: bulkSumOf(payout.call, side, controls) },
       now,
     ),
-    coolingOff: coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
-    fee: feeOf(rules.fees, charged, now),
+    coolingOff: isOfAll ? null : coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
+    fee: isOfAll ? 0n : feeOf(rules.fees, charged, now),
   }
 }
 

@@ -10,6 +10,8 @@ import type { NeededApproval } from './approval-rules.ts'
 import {
   type Counter,
   counterMapKey,
+  counterScopes,
+  counterScopesOfAll,
   exceeds,
   type HoldingLimit,
   type Limit,
@@ -46,11 +48,18 @@ export const readLimits = async <Call extends ControlledCall>(
   customerIdOf: CustomerIdOf<Call>,
 ): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, scopesOf(calls, customerIdOf)))
 
-function scopesOf<Call extends ControlledCall>(calls: readonly Call[], customerIdOf: CustomerIdOf<Call>) {
+/** `references`: the currencies of rules over all currencies. */
+function scopesOf<Call extends ControlledCall>(
+  calls: readonly Call[],
+  customerIdOf: CustomerIdOf<Call>,
+  references: readonly Currency[] = [],
+) {
   const scopeIds = calls.flatMap((call) => [beneficiaryIdOf(call), customerIdOf(call)]).filter((id) => id !== null)
   return {
     partnerIds: calls.map(({ caller }) => caller.partnerId),
-    currencies: [...new Set(calls.flatMap((call) => sidesOfCall(call).map(({ currency }) => currency)))],
+    currencies: [
+      ...new Set([...references, ...calls.flatMap((call) => sidesOfCall(call).map(({ currency }) => currency))]),
+    ],
     scopeIds: [...new Set([nilId, ...scopeIds])],
   }
 }
@@ -119,10 +128,12 @@ export async function readUsed<Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
+  references: readonly Currency[],
   now: Date,
 ): Promise<Used> {
   if (calls.length === 0) return new Map()
-  const counters = { ...scopesOf(calls, customerIdOf), starts: periodStarts(now) }
+  const scopes = references.length === 0 ? counterScopes : [...counterScopes, ...counterScopesOfAll]
+  const counters = { ...scopesOf(calls, customerIdOf, references), scopes, starts: periodStarts(now) }
   return new Map(mapEntries(await store.readCounters(tx, counters)))
 }
 
@@ -133,6 +144,7 @@ export async function usedOf(tx: Tx, counters: readonly Counter[], starts: Perio
     partnerIds: counters.map(({ partnerId }) => partnerId),
     currencies: [...new Set(counters.map(({ currency }) => currency))],
     scopeIds: [...new Set(counters.map(({ scopeId }) => scopeId))],
+    scopes: [...new Set(counters.map(({ scope }) => scope))],
   }
   return new Map(mapEntries(await store.readCounters(tx, { ...wanted, starts })))
 }

@@ -33,4 +33,4 @@ export { type BeyondMaximum, countApprovals, lookBeyondMaximum } from './maxima.
 export { payoutControlsRoutes } from './routes.ts'
 export { createPayoutControls, type PayoutControls } from './service.ts'
 export { listApprovalRules } from './store.ts'
-export { debitedCurrency, sidesOfCall } from './sides.ts'
+export { debitedCurrency, readReference, sidesOfCall, writeReference } from './sides.ts'

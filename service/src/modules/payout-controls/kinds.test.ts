@@ -232,6 +232,13 @@ const usedOf = async ({ partner: { partnerId } }: Asking, currency: Currency) =>
     )
   ).map(({ used }) => used)
 
+/** The amount that a payout of the kind takes from its balance, by the rate of now. */
+async function inEuros(kind: Kind): Promise<bigint> {
+  await service.rates.prepare()
+  const convert = await service.rates.converter(service.db)
+  return convert({ currency: kind.debited, amount: asked(kind) }, 'EUR')?.amount ?? assert.fail('there is no rate')
+}
+
 async function limitOfPayment(cell: Cell, scope: Scope): Promise<void> {
   const { kind, side, asking } = cell
   await setLimit(cell, scope, 'payment', side.amount - 1n)
@@ -296,6 +303,40 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
       await service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, given))
       const { status, dueAt } = await accepts(kind, asking)
       assert.deepEqual([status, dueAt === null], lower === undefined ? ['Pending', false] : ['PendingApproval', true])
+    }
+  },
+  /** The amount that leaves the balance counts, once, in the currency of the rule. */
+  'limit over all currencies': async ({ kind, asking }) => {
+    const { partnerId } = asking.partner
+    const amount = await inEuros(kind)
+    const set = (period: 'payment' | 'day', most: bigint) =>
+      service.db.transaction((tx) =>
+        service.payoutControls.limits.set(tx, {
+          ...{ partnerId, scope: 'customer', period, currency: 'EUR', amount: most, allCurrencies: true },
+        }),
+      )
+    await set('payment', amount - 1n)
+    await refuses(kind, asking, 'limit_exceeded')
+    await set('payment', amount)
+    await set('day', 2n * amount - 1n)
+    const { id } = await accepts(kind, asking)
+    assert.deepEqual(await usedOf(asking, 'EUR'), [amount])
+    await refuses(kind, asking, 'limit_exceeded')
+    await service.payouts.cancel(partnerId, id)
+    assert.deepEqual(await usedOf(asking, 'EUR'), [0n])
+  },
+  'approval over all currencies': async ({ kind, asking }) => {
+    const { partnerId } = asking.partner
+    const unused = { aboveBulkAmount: null, beneficiaryHours: null, payeeMismatch: false, perPersonAmount: null }
+    const rule = { partnerId, currency: 'EUR', allCurrencies: true, ...unused, expiresHours: 24 } as const
+    const amount = await inEuros(kind)
+    for (const [aboveAmount, status] of [
+      [amount - 1n, 'PendingApproval'],
+      [amount, 'Pending'],
+    ] as const) {
+      const given = { ...rule, aboveAmount, aboveDayAmount: null, needsPasskey: false }
+      await service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, given))
+      assert.equal((await accepts(kind, asking)).status, status)
     }
   },
   coolingOff: async ({ kind, side, asking }) => {

@@ -3,15 +3,18 @@ import { Refusal } from '../../api/index.ts'
 import { ownJson, type VerificationState } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import type { NeededApproval } from './approval-rules.ts'
-import type { Side } from './sides.ts'
+import { countsAs, type Side } from './sides.ts'
 
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
 /** Counters that belong to limits, and the one of what leaves without an approval. */
 export const counterScopes = [...limitScopes, 'unapproved'] as const
 type HeldScope = (typeof counterScopes)[number]
+type OfAll<Scope extends string> = `all.${Scope}`
+/** Counters over all currencies. */
+export const counterScopesOfAll = counterScopes.map((scope): OfAll<HeldScope> => `all.${scope}`)
 /** `approver`: what a person has approved. Only approvals read and write these counters. */
-export type CounterScope = HeldScope | 'approver'
+export type CounterScope = HeldScope | 'approver' | OfAll<HeldScope | 'approver'>
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
 export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
@@ -26,6 +29,8 @@ export type Limit = {
   /** Limits customers in this state of their verification only. Null: in every state. */
   readonly verificationState: VerificationState | null
   readonly currency: Currency
+  /** True: payouts in every currency count, by their amount in `currency`. */
+  readonly allCurrencies: boolean
   readonly period: LimitPeriod
   readonly amount: Minor
 }
@@ -69,9 +74,15 @@ export type Counter = CounterKey & { readonly mapKey: string }
 type Named = { readonly scope: CounterScope; readonly period: LimitPeriod }
 export const nameOf = ({ scope, period }: Named): string => `${scope}.${period}`
 
-/** `sold.customer.day` for a sold amount, which may be counted in addition to the paid one. */
+/** `sold.customer.day` for a sold amount, which may be counted in addition to the paid one; `all.customer.day` over all currencies. */
 export const nameFor = ({ name }: Pick<Side, 'name'>, limit: Named): string =>
   name === 'paid' ? nameOf(limit) : `${name}.${nameOf(limit)}`
+
+/** The scope of the counter of an amount. */
+export const scopeFor = <Scope extends HeldScope | 'approver'>(
+  { name }: Pick<Side, 'name'>,
+  scope: Scope,
+): Scope | OfAll<Scope> => (name === 'all' ? `all.${scope}` : scope)
 
 const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: HeldScope): string | null => {
   if (scope === 'partner' || scope === 'unapproved') return nilId
@@ -111,7 +122,8 @@ export const limitsOf = (
       const ofState = scope === 'customer' ? named?.get(payee.verificationState ?? '') : undefined
       const limit = named?.get(scopeId) ?? ofState ?? named?.get(nilId)
       if (limit === undefined) return []
-      const counter = period === 'payment' ? undefined : counterOf(limit, { scope, scopeId, period }, starts)
+      const counted = scopeFor(side, scope)
+      const counter = period === 'payment' ? undefined : counterOf(limit, { scope: counted, scopeId, period }, starts)
       return [{ limit, name: nameFor(side, { scope, period }), side, counter }]
     }),
   )
@@ -125,17 +137,24 @@ export function dayOfApproval(
 ): HoldingLimit {
   const { currency } = side
   const named = { scope: 'unapproved', scopeId: nilId, period: 'day' } as const
-  const counter = counterOf({ partnerId, currency }, named, starts)
+  const counter = counterOf({ partnerId, currency }, { ...named, scope: scopeFor(side, named.scope) }, starts)
   return { limit: { amount, currency }, otherwise: needed, name: nameFor(side, named), side, counter }
 }
 
-/** All counters of a payment, including those that no limit uses. */
-const countersFor = (payee: LimitedPayee, currency: Currency, starts: PeriodStarts): readonly Counter[] =>
+/** All counters of an amount, including those that no limit uses. */
+const countersFor = (
+  payee: LimitedPayee,
+  { currency, ...side }: Pick<Side, 'currency' | 'name'>,
+  starts: PeriodStarts,
+): readonly (Counter & { readonly name: string })[] =>
   counterScopes.flatMap((scope) => {
     const scopeId = scopeIdOf(payee, scope)
     if (scopeId === null) return []
     const { partnerId } = payee
-    return counterPeriods.map((period) => counterOf({ partnerId, currency }, { scope, scopeId, period }, starts))
+    return counterPeriods.map((period) => ({
+      ...counterOf({ partnerId, currency }, { scope: scopeFor(side, scope), scopeId, period }, starts),
+      name: nameFor(side, { scope, period }),
+    }))
   })
 
 export function counterOf(
@@ -181,14 +200,41 @@ export function exceeds(
     counter === undefined
       ? `The limit ${name} is ${money(limit.amount)} for one payout.`
       : `The limit ${name} is ${money(limit.amount)}. ${money(left)} is left until ${resetsAt(counter).toISOString()}.`
-  const message = `must be at most ${amountText(left, limit.currency)} by the limit ${name}`
-  return new Refusal('limit_exceeded', detail, { errors: [{ pointer: side.pointer, code: 'out_of_range', message }] })
+  const most =
+    side.name === 'all' ? `count as at most ${money(left)}` : `be at most ${amountText(left, limit.currency)}`
+  const message = `must ${most} by the limit ${name}.${countsAs(side)}`.replace(/\.$/, '')
+  return new Refusal('limit_exceeded', `${detail}${countsAs(side)}`, {
+    errors: [{ pointer: side.pointer, code: 'out_of_range', message }],
+  })
+}
+
+/** A counter that includes an amount of a payout, by name. One over all currencies has the amount besides: no other column has it. */
+export type CountedIn = string | { readonly name: string; readonly currency: Currency; readonly amount: string }
+
+export const countedIn = (name: string, { name: side, currency, amount }: Side): CountedIn =>
+  side === 'all' ? { name, currency, amount: String(amount) } : name
+
+/** The amounts that are counted by these names: those of the columns of a payout, and those that are kept with the names. */
+export function sidesCounted(
+  kept: string,
+  sides: readonly Side[],
+): readonly { readonly side: Omit<Side, 'pointer'>; readonly names: ReadonlySet<string> }[] {
+  const counted = ownJson<readonly CountedIn[]>(kept)
+  const names = new Set(counted.filter((each) => typeof each === 'string'))
+  const ofAll = counted.filter((each) => typeof each !== 'string')
+  return [
+    ...sides.map((side) => ({ side, names })),
+    ...ofAll.map(({ name, currency, amount }) => ({
+      side: { name: 'all' as const, currency, amount: BigInt(amount) },
+      names: new Set([name]),
+    })),
+  ]
 }
 
 /** Writes the counters that include a payout, as its row keeps them. */
 export function writeCounted(limits: readonly HoldingLimit[]): string | null {
   const counted = limits.filter(({ counter }) => counter !== undefined)
-  return counted.length === 0 ? null : JSON.stringify(counted.map(({ name }) => name))
+  return counted.length === 0 ? null : JSON.stringify(counted.map(({ name, side }) => countedIn(name, side)))
 }
 
 /** Reads the counters that include an amount of a payout: those of the period in which it was accepted. */
@@ -196,12 +242,11 @@ export function readCounted(
   payout: LimitedPayee & { readonly countedIn: string | null; readonly createdAt: Date },
   sides: readonly Side[],
 ): readonly (Counter & Pick<Side, 'amount'>)[] {
-  const { countedIn, createdAt } = payout
-  if (countedIn === null) return []
-  const names = new Set(ownJson<readonly string[]>(countedIn))
-  return sides.flatMap((side) =>
-    countersFor(payout, side.currency, periodStarts(createdAt))
-      .filter((counter) => names.has(nameFor(side, counter)))
-      .map((counter) => ({ ...counter, amount: side.amount })),
+  if (payout.countedIn === null) return []
+  const starts = periodStarts(payout.createdAt)
+  return sidesCounted(payout.countedIn, sides).flatMap(({ side, names }) =>
+    countersFor(payout, side, starts)
+      .filter(({ name }) => names.has(name))
+      .map(({ name: _name, ...counter }) => ({ ...counter, amount: side.amount })),
   )
 }

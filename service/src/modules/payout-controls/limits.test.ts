@@ -34,7 +34,7 @@ const setLimit = (
   scope: LimitScope,
   period: LimitPeriod,
   amount: bigint,
-  more: { readonly scopeRef?: string; readonly currency?: 'EUR' | 'USD' } = {},
+  more: { readonly scopeRef?: string; readonly currency?: 'EUR' | 'USD'; readonly allCurrencies?: boolean } = {},
 ) =>
   service.db.transaction((tx) =>
     service.payoutControls.limits.set(tx, { partnerId, scope, period, amount, currency: 'EUR', ...more }),
@@ -321,7 +321,7 @@ test('a partner without rules needs no statement for them, and one with limits a
       },
     }),
   })
-  const ofControls = () => texts.splice(0).filter((name) => /limit|counter|fee|control/i.test(name))
+  const ofControls = () => texts.splice(0).filter((name) => /limit|counter|fee|control|rates/i.test(name))
   const partner = await addPartner(watched, 100_000n)
   const { payout } = await pay(watched, partner, '1.00')
   await watched.payouts.cancel(partner.partnerId, payout.id)
@@ -343,6 +343,15 @@ test('a partner without rules needs no statement for them, and one with limits a
     ['payout-controls.readCounters', 'payout-controls.addToCounters'],
     'it keeps the rules that it has read',
   )
+  await setLimit(partner, 'partner', 'payment', 10_00n, { allCurrencies: true })
+  texts.splice(0)
+  await pay(watched, partner, '1.00')
+  await pay(watched, partner, '1.00')
+  assert.deepEqual(ofControls().slice(-3), [
+    'payout-controls.readCounters',
+    'rates.newestSheet',
+    'payout-controls.addToCounters',
+  ])
   await watched.close()
 })
 

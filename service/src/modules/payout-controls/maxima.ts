@@ -6,14 +6,25 @@
  * are locked before all other counters, by approvals and by give-backs alike, so that two batches cannot deadlock.
  */
 import { hash } from 'node:crypto'
-import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
-import { amountText, type Currency, type Minor, partnerKey, personKey } from '../../kernel/index.ts'
+import { amountText, type Currency, type Minor, personKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { Converter, Rates } from '../../rates/index.ts'
 import { mapEntries, soldOf, summed } from './counting.ts'
-import { type Counter, counterMapKey, counterOf, leftOf, nameFor, periodStarts, resetsAt } from './limit-rules.ts'
-import { type Side, sidesOf } from './sides.ts'
-import { maximaFor } from './store.ts'
+import {
+  type Counter,
+  counterMapKey,
+  counterOf,
+  countedIn,
+  leftOf,
+  nameFor,
+  periodStarts,
+  resetsAt,
+  scopeFor,
+  sidesCounted,
+} from './limit-rules.ts'
+import { countsAs, readReference, type Side, sideOfAll, sidesOf } from './sides.ts'
+import { type Maximum, maximaFor } from './store.ts'
 import * as store from './store-limits.ts'
 
 type Approver = { readonly id: string; readonly name: string }
@@ -23,6 +34,8 @@ type Approved = {
   readonly currency: Currency
   readonly soldAmount: Minor | null
   readonly soldCurrency: Currency | null
+  /** JSON, as its row keeps it: the amount by which rules over all currencies have judged it. Null: none has. */
+  readonly referenceAmount: string | null
 }
 /** A payout that a person approves. */
 type Approving = { readonly payout: Approved; readonly by: Approver }
@@ -35,6 +48,8 @@ export type BeyondMaximum = {
   readonly most: Minor
   readonly left: Minor
   readonly resetsAt: Date
+  /** A sentence about how a maximum over all currencies counts. Empty: it is one of a currency. */
+  readonly counted: string
 }
 /** `countedIn`: as the row of the approval keeps it; undefined: no maximum holds. */
 export type JudgedApproval = { readonly refusal: Refusal } | { readonly countedIn: string | undefined }
@@ -49,57 +64,75 @@ function nameId(name: string): string {
 }
 
 /** The counters of a person that have an amount which is approved at a time. */
-const countersOf = ({ payout: { partnerId }, by }: Approving, { currency }: Side, at: Date): readonly Counter[] =>
+const countersOf = (
+  { payout: { partnerId }, by }: Approving,
+  { currency, name }: Pick<Side, 'currency' | 'name'>,
+  at: Date,
+): readonly Counter[] =>
   [by.id, nameId(by.name)].map((scopeId) =>
-    counterOf({ partnerId, currency }, { scope, scopeId, period }, periodStarts(at)),
+    counterOf({ partnerId, currency }, { scope: scopeFor({ name }, scope), scopeId, period }, periodStarts(at)),
   )
 
-type Maxima = ReadonlyMap<string, Minor>
+/** The maxima of partners, and how amounts are counted over all currencies. */
+type Maxima = { readonly rows: readonly Maximum[]; readonly convert: Converter | undefined }
 /** An amount of a payout for which a maximum holds. */
 type Held = { readonly side: Side; readonly most: Minor; readonly counters: readonly Counter[] }
 
 const sidesOfPayout = (payout: Approved) => sidesOf(payout, soldOf(payout))
 
-async function readMaxima(tx: Tx, payouts: readonly Approved[]): Promise<Maxima> {
-  if (payouts.length === 0) return new Map()
+type MaximaDeps = { readonly rates: Pick<Rates, 'converter'> }
+
+async function readMaxima({ rates }: MaximaDeps, tx: Tx, payouts: readonly Approved[]): Promise<Maxima> {
+  if (payouts.length === 0) return { rows: [], convert: undefined }
   const currencies = payouts.flatMap((payout) => sidesOfPayout(payout).map(({ currency }) => currency))
   const partnerIds = payouts.map(({ partnerId }) => partnerId)
   const rows = await maximaFor(tx, partnerIds, [...new Set(currencies)])
-  return new Map(rows.map((row) => [partnerKey(row.partnerId, row.currency), row.perPersonAmount]))
+  const isOverAll = rows.some(({ allCurrencies }) => allCurrencies)
+  return { rows, convert: isOverAll ? await rates.converter(tx) : undefined }
 }
 
-const heldOf = (approving: Approving, maxima: Maxima, now: Date): readonly Held[] =>
-  sidesOfPayout(approving.payout).flatMap((side) => {
-    const most = maxima.get(partnerKey(approving.payout.partnerId, side.currency))
-    return most === undefined ? [] : [{ side, most, counters: countersOf(approving, side, now) }]
+/** The amount by which the payout was judged when it was accepted; without one, its amount by the rate of now. */
+function overAll(payout: Approved, currency: Currency, convert: Maxima['convert']): Side {
+  const [leaving] = sidesOfPayout(payout)
+  const kept = readReference(payout.referenceAmount)
+  return sideOfAll(leaving, currency, kept?.currency === currency ? kept : convert?.(leaving, currency))
+}
+
+const heldOf = (approving: Approving, { rows, convert }: Maxima, now: Date): readonly Held[] =>
+  rows.flatMap(({ partnerId, currency, allCurrencies, perPersonAmount: most }) => {
+    const { payout } = approving
+    if (partnerId !== payout.partnerId) return []
+    const sides = allCurrencies
+      ? [overAll(payout, currency, convert)]
+      : sidesOfPayout(payout).filter((side) => side.currency === currency)
+    return sides.map((side) => ({ side, most, counters: countersOf(approving, side, now) }))
   })
 
 function beyond(held: readonly Held[], used: ReadonlyMap<string, Minor>): BeyondMaximum | undefined {
   for (const { side, most, counters } of held)
     for (const counter of counters) {
       const left = leftOf({ amount: most }, used.get(counter.mapKey) ?? 0n)
-      if (side.amount > left) return { currency: side.currency, most, left, resetsAt: resetsAt(counter) }
+      if (side.amount > left)
+        return { currency: side.currency, most, left, resetsAt: resetsAt(counter), counted: countsAs(side) }
     }
   return undefined
 }
 
-function refusalOf({ currency, most, left, resetsAt: until }: BeyondMaximum): Refusal {
+function refusalOf({ currency, most, left, resetsAt: until, counted }: BeyondMaximum): Refusal {
   const money = (amount: Minor) => `${amountText(amount, currency)} ${currency}`
   return new Refusal(
     'approver_limit_exceeded',
-    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${until.toISOString()}. Another person must approve the payout.`,
+    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${until.toISOString()}. Another person must approve the payout.${counted}`,
   )
 }
 
 /** The changes that give a counted approval back to the day on which it was made. */
-const returnsOf = (returned: Returned) => {
-  const names = new Set(ownJson<readonly string[]>(returned.countedIn))
-  return sidesOfPayout(returned.payout)
-    .filter((side) => names.has(nameFor(side, { scope, period })))
-    .flatMap((side) =>
+const returnsOf = (returned: Returned) =>
+  sidesCounted(returned.countedIn, sidesOfPayout(returned.payout))
+    .filter(({ side, names }) => names.has(nameFor(side, { scope, period })))
+    .flatMap(({ side }) =>
       countersOf(returned, side, returned.decidedAt).map((counter) => ({ ...counter, by: -side.amount })),
     )
-}
 
 /**
  * Judges approvals in their order, and counts those within the maxima of their persons. First gives back what earlier approvals have counted
@@ -107,12 +140,14 @@ const returnsOf = (returned: Returned) => {
  * its refusal is approver_limit_exceeded.
  */
 export async function countApprovals(
+  deps: MaximaDeps,
   tx: Tx,
   approvals: readonly Approving[],
   returned: readonly Returned[],
   now: Date,
 ): Promise<readonly JudgedApproval[]> {
   const maxima = await readMaxima(
+    deps,
     tx,
     approvals.map(({ payout }) => payout),
   )
@@ -133,7 +168,7 @@ export async function countApprovals(
         used.set(counter.mapKey, (used.get(counter.mapKey) ?? 0n) + side.amount)
         changes.push({ ...counter, by: side.amount })
       }
-    return { countedIn: JSON.stringify(held.map(({ side }) => nameFor(side, { scope, period }))) }
+    return { countedIn: JSON.stringify(held.map(({ side }) => countedIn(nameFor(side, { scope, period }), side))) }
   })
   if (changes.length > 0) store.changeCounters(tx, summed(changes))
   return judged
@@ -151,16 +186,29 @@ async function lockUsed(
   return all.length === 0 ? new Map() : new Map(mapEntries(await store.lockCounters(tx, all)))
 }
 
-/** Reports whether an approval now would exceed a maximum. Takes no lock: another approval may come first. Undefined: it would not. */
-export async function lookBeyondMaximum(tx: Tx, approving: Approving, now: Date): Promise<BeyondMaximum | undefined> {
-  const held = heldOf(approving, await readMaxima(tx, [approving.payout]), now)
+/**
+ * Reports whether an approval of some payouts of a partner now would exceed a maximum. Takes no lock: another approval may come first.
+ * Undefined: it would not.
+ */
+export async function lookBeyondMaximum(
+  deps: MaximaDeps,
+  tx: Tx,
+  { payouts, by }: { readonly payouts: readonly Approved[]; readonly by: Approver },
+  now: Date,
+): Promise<BeyondMaximum | undefined> {
+  const maxima = await readMaxima(deps, tx, payouts)
+  const each = payouts.flatMap((payout) => heldOf({ payout, by }, maxima, now))
+  const held = [...Map.groupBy(each, ({ side }) => `${side.name === 'all'} ${side.currency}`).values()].map((group) => {
+    const first = present(group[0], 'a group has a member')
+    return { ...first, side: { ...first.side, amount: group.reduce((sum, { side }) => sum + side.amount, 0n) } }
+  })
   if (held.length === 0) return undefined
-  const counters = held.flatMap((each) => each.counters)
+  const counters = held.flatMap((one) => one.counters)
   const wanted = {
-    partnerIds: [approving.payout.partnerId],
+    partnerIds: payouts.map(({ partnerId }) => partnerId),
     currencies: held.map(({ side }) => side.currency),
     scopeIds: counters.map(({ scopeId }) => scopeId),
-    scopes: [scope] as const,
+    scopes: [scope, scopeFor({ name: 'all' }, scope)] as const,
   }
   const rows = await store.readCounters(tx, { ...wanted, starts: periodStarts(now) })
   return beyond(held, new Map(rows.map((row) => [counterMapKey(row), row.used])))

@@ -15,10 +15,11 @@ export const payoutControlsRoutes = (controls: PayoutControls) =>
   }) satisfies Partial<Handlers<'payouts'>>
 
 const writeLimit = writerOf(wire.PayoutLimit)
-const toLimit = ({ now, holder, ...limit }: LimitNow) =>
+const toLimit = ({ now, holder, allCurrencies, ...limit }: LimitNow) =>
   writeLimit({
     ...limit,
     ...now,
+    counts: allCurrencies ? 'AllCurrencies' : 'Currency',
     customerId: limit.scope === 'customer' ? holder : null,
     beneficiaryId: limit.scope === 'beneficiary' ? holder : null,
     amount: writeAmount(limit.amount, limit.currency),

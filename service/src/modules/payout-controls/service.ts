@@ -1,16 +1,17 @@
 /** The operator's rules for what leaves a balance: how they are set, and what a partner reads of them. */
 import type { QueryOf } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page } from '../../api/index.ts'
-import { assert, type Clock, type Minor, newId, nilId } from '../../kernel/index.ts'
+import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
+import { assert, type Clock, type Currency, currencies, type Minor, newId, nilId } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
+import type { Rates } from '../../rates/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { ApprovalRule } from './approval-rules.ts'
 import type { CoolingOff } from './cooling-off-rules.ts'
 import { usedOf } from './counting.ts'
 import { type FeeInForce, feesInForce, type FeeRule } from './fee-rules.ts'
-import { type Counter, counterOf, leftOf, type Limit, periodStarts, resetsAt } from './limit-rules.ts'
+import { type Counter, counterOf, leftOf, type Limit, periodStarts, resetsAt, scopeFor } from './limit-rules.ts'
 import type { Balance } from './sides.ts'
 import * as store from './store.ts'
 import * as limitStore from './store-limits.ts'
@@ -18,13 +19,14 @@ import * as limitStore from './store-limits.ts'
 export type PayoutControls = {
   /**
    * A new limit counts the payouts that are accepted after it was set. What was counted stays when a limit is removed: the limit that is
-   * set next counts on from there. `set` refuses: not_found (the customer, the beneficiary).
+   * set next counts on from there. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all currencies
+   * that is not in the reference currency).
    */
   readonly limits: RuleSet<Limit, NewLimit>
   /** Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted payouts keep their fees. */
   readonly fees: RuleSet<FeeRule, NewFeeRule>
-  /** One rule per currency. Waiting payouts keep their deadline, and still wait after the rule is removed. */
-  readonly approvalRules: RuleSet<ApprovalRule, Omit<ApprovalRule, 'id'>>
+  /** One rule per currency, and one over all; refuses as limits do. Waiting payouts keep their deadline, and still wait after the rule is removed. */
+  readonly approvalRules: RuleSet<ApprovalRule, NewRule<ApprovalRule>>
   /** One rule per currency. The hours apply at once, also to existing beneficiaries. */
   readonly coolingOffs: RuleSet<CoolingOff, Omit<CoolingOff, 'id'>>
   /** Newest first, without a lock. Refuses: not_found (customerId, beneficiaryId), validation_failed (cursor). */
@@ -51,11 +53,14 @@ type RuleSet<Rule, NewRule> = {
   readonly remove: (tx: Tx, partnerId: string, id: string) => Promise<Rule>
 }
 
+/** `allCurrencies`: absent for a rule of one currency. */
+type NewRule<Rule extends Ruled> = Omit<Rule, 'id' | 'allCurrencies'> & { readonly allCurrencies?: boolean }
+
 /**
  * `scopeRef`: the guid or service id of a customer, the id of a beneficiary. Absent: each one, or the partner. A limit of customers in
  * a state has no `scopeRef`.
  */
-export type NewLimit = Omit<Limit, 'id' | 'scopeId' | 'verificationState'> & {
+export type NewLimit = NewRule<Omit<Limit, 'scopeId' | 'verificationState'>> & {
   readonly scopeRef?: string | undefined
   readonly verificationState?: Limit['verificationState']
 }
@@ -69,6 +74,7 @@ export type PayoutControlsDeps = {
   readonly ledger: Pick<Ledger, 'setControlled'>
   readonly customers: Pick<Customers, 'find' | 'payersByIds'>
   readonly beneficiaries: Pick<Beneficiaries, 'payeesByIds'>
+  readonly rates: Pick<Rates, 'referenceCurrency'>
 }
 
 export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
@@ -76,10 +82,13 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
   const change = createChange(deps)
   return {
     limits: {
-      set: async (tx, { scopeRef, verificationState = null, ...limit }) => {
+      set: async (tx, { scopeRef, verificationState = null, allCurrencies = false, ...limit }) => {
         const scopeId = await scopeIdOf(deps, tx, { ...limit, scopeRef })
-        const row = { ...limit, id: newId(), scopeId, verificationState }
-        return change(tx, limit, () => limitStore.setLimit(tx, row, clock.now()))
+        const row = { ...limit, id: newId(), scopeId, verificationState, allCurrencies }
+        return change(tx, row, async () => {
+          await requireReference(deps, tx, row)
+          return limitStore.setLimit(tx, row, clock.now())
+        })
       },
       list: limitStore.listLimits,
       remove: createRemove(change, 'limit', limitStore.limitById, limitStore.removeLimit),
@@ -95,7 +104,13 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
       remove: createRemove(change, 'fee rule', inList(store.listFees), store.removeFee),
     },
     approvalRules: {
-      set: (tx, rule) => change(tx, rule, () => store.setApprovalRule(tx, { ...rule, id: newId() }, clock.now())),
+      set: (tx, { allCurrencies = false, ...rule }) => {
+        const row = { ...rule, id: newId(), allCurrencies }
+        return change(tx, row, async () => {
+          await requireReference(deps, tx, row)
+          return store.setApprovalRule(tx, row, clock.now())
+        })
+      },
       list: store.listApprovalRules,
       remove: createRemove(change, 'approval rule', inList(store.listApprovalRules), store.removeApprovalRule),
     },
@@ -120,23 +135,46 @@ async function scopeIdOf(
   return found.id
 }
 
+/** A rule, by the balances that it concerns: those of its currency, or of all. */
+type Ruled = Balance & { readonly allCurrencies?: boolean }
+
+const everyCurrency = (Object.keys(currencies) as Currency[]).toSorted()
+
 /**
- * Changes the rules of a balance under its lock, and marks whether any are left. Concurrent commands lose neither a
- * rule nor the mark.
+ * Changes the rules of balances under their locks, and marks whether any are left. Concurrent commands lose neither a
+ * rule nor the mark. A rule over all currencies marks the balance of each, so that a payout without rules reads nothing for it.
  */
 const createChange =
   ({ ledger }: PayoutControlsDeps) =>
-  async <T>(tx: Tx, { partnerId, currency }: Balance, change: () => Promise<T>): Promise<T> => {
-    await ledger.setControlled(tx, partnerId, currency, true)
+  async <T>(tx: Tx, { partnerId, currency, allCurrencies = false }: Ruled, change: () => Promise<T>): Promise<T> => {
+    const ruled = allCurrencies ? everyCurrency : [currency]
+    for (const each of ruled) await ledger.setControlled(tx, partnerId, each, true)
     const changed = await change()
-    if (!(await store.hasControls(tx, partnerId, currency))) await ledger.setControlled(tx, partnerId, currency, false)
+    for (const each of ruled)
+      if (!(await store.hasControls(tx, partnerId, each))) await ledger.setControlled(tx, partnerId, each, false)
     return changed
   }
+
+/** Runs under the locks of all balances, so that the rules over all currencies of a partner have one currency. */
+async function requireReference(
+  { rates }: PayoutControlsDeps,
+  tx: Tx,
+  { partnerId, currency, allCurrencies = false }: Ruled,
+): Promise<void> {
+  if (!allCurrencies) return
+  const { referenceCurrency } = rates
+  const set = await store.currencyOverAll(tx, partnerId)
+  const refuse = (detail: string) => new Refusal('validation_failed', detail)
+  if (currency !== referenceCurrency)
+    throw refuse(`A rule over all currencies is in ${referenceCurrency}, the reference currency.`)
+  if (set !== undefined && set !== currency)
+    throw refuse(`The partner has rules over all currencies in ${set}. Remove them first.`)
+}
 
 type Find<Rule> = (tx: Tx, partnerId: string, id: string) => Promise<Rule | undefined>
 
 const createRemove =
-  <Rule extends Balance>(
+  <Rule extends Ruled>(
     change: ReturnType<typeof createChange>,
     name: string,
     find: Find<Rule>,
@@ -208,7 +246,9 @@ async function withUse(
   const counterFor = (limit: Limit): Counter | undefined => {
     const { scope, period } = limit
     const scopeId = scope === 'partner' ? nilId : holderOf(limit)
-    return period === 'payment' || scopeId === null ? undefined : counterOf(limit, { scope, scopeId, period }, starts)
+    if (period === 'payment' || scopeId === null) return undefined
+    const counted = scopeFor({ name: limit.allCurrencies ? 'all' : 'paid' }, scope)
+    return counterOf(limit, { scope: counted, scopeId, period }, starts)
   }
   const counted = limits.map((limit) => ({ limit, counter: counterFor(limit) }))
   const used = await usedOf(

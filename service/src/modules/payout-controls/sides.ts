@@ -1,5 +1,7 @@
 /** The amounts of a payout that the operator's rules judge, and the balances that they concern. */
-import { type Currency, type Minor } from '../../kernel/index.ts'
+import { ownJson } from '@partner-payments/wire'
+import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
+import type { ReferenceAmount } from '../../rates/index.ts'
 
 type Amount = { readonly currency: Currency; readonly amount: Minor }
 
@@ -9,12 +11,17 @@ export type ControlledCall = Amount & {
   readonly quote?: { readonly sellAmount: Minor; readonly sellCurrency: Currency }
   readonly payee: { readonly beneficiaryId: string } | { readonly customerId: string }
   /** Undefined: the payout is in no bulk. */
-  readonly bulk?: { readonly sum: Minor }
+  readonly bulk?: { readonly sum: Minor; readonly sums: readonly Amount[] }
 }
 
-/** Every payout has an amount that is paid. A payout by quote also has one that is sold. */
+/**
+ * Every payout has an amount that is paid. A payout by quote also has one that is sold. Rules over all currencies judge a third one: what leaves
+ * the balance, in their currency.
+ */
 export type Side = Amount & {
-  readonly name: 'paid' | 'sold'
+  readonly name: 'paid' | 'sold' | 'all'
+  /** How the third amount was computed. Undefined: there is no recent rate, and the amount is `unknownAmount`. */
+  readonly reference?: ReferenceAmount
   /** The field of the request that states the amount. */
   readonly pointer: '/amount' | '/quoteId'
 }
@@ -40,3 +47,33 @@ export type Balance = { readonly partnerId: string; readonly currency: Currency 
 /** The balances whose rules hold for a call. */
 export const balancesOf = (call: ControlledCall): readonly Balance[] =>
   sidesOfCall(call).map(({ currency }) => ({ partnerId: call.caller.partnerId, currency }))
+
+/** More than any rule allows, and than any counter can hold: an amount without a rate passes no limit, and needs an approval. */
+export const unknownAmount: Minor = 2n ** 63n
+
+/** The amount for rules over all currencies, which are in `currency`. */
+export const sideOfAll = (
+  { pointer }: Pick<Side, 'pointer'>,
+  currency: Currency,
+  reference: ReferenceAmount | undefined,
+): Side => ({
+  ...{ name: 'all', currency, pointer, amount: reference?.amount ?? unknownAmount },
+  ...(reference === undefined ? {} : { reference }),
+})
+
+/** A sentence about how an amount was counted over all currencies. Empty: in its own currency. */
+export function countsAs({ name, amount, currency, reference }: Omit<Side, 'pointer'>): string {
+  if (name !== 'all') return ''
+  if (reference === undefined) return ` There is no recent rate to ${currency}, so that the payout cannot be counted.`
+  if (reference.rate === '1') return ''
+  return ` The payout counts as ${amountText(amount, currency)} ${currency}, by the rate ${reference.rate} of ${reference.rateOn}.`
+}
+
+/** Writes the amount as the row of a payout keeps it. */
+export const writeReference = (reference: ReferenceAmount | null): string | null =>
+  reference && JSON.stringify({ ...reference, amount: String(reference.amount) })
+export function readReference(text: string | null): ReferenceAmount | undefined {
+  if (text === null) return undefined
+  const kept = ownJson<Omit<ReferenceAmount, 'amount'> & { readonly amount: string }>(text)
+  return { ...kept, amount: BigInt(kept.amount) }
+}

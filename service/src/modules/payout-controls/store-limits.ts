@@ -23,7 +23,7 @@ import {
   type PeriodStarts,
 } from './limit-rules.ts'
 
-const columns = sql`partner_id, id, scope, scope_id, nullif(verification_state, 'Any') as verification_state, currency, period, amount`
+const columns = sql`partner_id, id, scope, scope_id, nullif(verification_state, 'Any') as verification_state, currency, all_currencies, period, amount`
 
 /**
  * The limits of these partners, currencies, customers and beneficiaries, and possibly others of the same partners: a combination
@@ -39,7 +39,7 @@ export function limitsFor(
 ): Promise<readonly Limit[]> {
   return tx.rows<Limit>(sql`/* payout-controls.limitsFor */
     select ${columns} from payouts.limits
-    where ${ofPartners(wanted.partnerIds)} and currency = any(${wanted.currencies}::text[])
+    where ${ofPartners(wanted.partnerIds)} and (currency = any(${wanted.currencies}::text[]) or all_currencies)
       and scope_id = any(${wanted.scopeIds}::uuid[])`)
 }
 
@@ -47,7 +47,7 @@ export function limitsFor(
 export function ownLimits(tx: Tx, partnerId: string, currency: Currency, limitsMax: number): Promise<readonly Limit[]> {
   return tx.rows<Limit>(sql`/* payout-controls.ownLimits */
     select ${columns} from payouts.limits
-    where partner_id = ${partnerId} and currency = ${currency} and scope in ('customer', 'beneficiary') and scope_id <> ${nilId}
+    where partner_id = ${partnerId} and (currency = ${currency} or all_currencies) and scope in ('customer', 'beneficiary') and scope_id <> ${nilId}
     limit ${limitsMax}`)
 }
 
@@ -87,7 +87,7 @@ export function readableLimits(
       and held.verification_state = any(${['Any', ...(verificationState === null ? [] : [verificationState])]}::text[])
       and not (held.scope <> 'partner' and held.scope_id = ${nilId} and exists (
         select 1 from payouts.limits as own
-        where own.partner_id = ${partnerId} and own.currency = held.currency and own.scope = held.scope
+        where own.partner_id = ${partnerId} and own.currency = held.currency and own.all_currencies = held.all_currencies and own.scope = held.scope
           and own.period = held.period and (own.scope_id = any(${holders}::uuid[])
             or (held.verification_state = 'Any' and own.verification_state = ${verificationState}))))`
   return tx.rows<Limit>(sql`/* payout-controls.readableLimits */
@@ -102,10 +102,10 @@ export function readableLimits(
 /** Sets the amount of the limit, if there is one, and keeps its id. */
 export async function setLimit(tx: Tx, limit: Limit, now: Date): Promise<Limit> {
   const [row] = await tx.rows<Limit>(sql`/* payout-controls.setLimit */
-    insert into payouts.limits (partner_id, id, scope, scope_id, verification_state, currency, period, amount, created_at, updated_at)
+    insert into payouts.limits (partner_id, id, scope, scope_id, verification_state, currency, all_currencies, period, amount, created_at, updated_at)
     values (${limit.partnerId}, ${limit.id}, ${limit.scope}, ${limit.scopeId}, ${limit.verificationState ?? 'Any'}, ${limit.currency},
-      ${limit.period}, ${limit.amount}, ${now}, ${now})
-    on conflict (partner_id, currency, scope, scope_id, period, verification_state)
+      ${limit.allCurrencies}, ${limit.period}, ${limit.amount}, ${now}, ${now})
+    on conflict (partner_id, currency, scope, scope_id, period, verification_state, all_currencies)
       do update set amount = excluded.amount, updated_at = excluded.updated_at
     returning ${columns}`)
   return row ?? limit

@@ -7,15 +7,25 @@ import type { FeeRule } from './fee-rules.ts'
 
 export async function hasControls(tx: Tx, partnerId: string, currency: Currency): Promise<boolean> {
   const row = await tx.row(sql`/* payout-controls.hasControls */
-    select id from payouts.limits where partner_id = ${partnerId} and currency = ${currency}
+    select id from payouts.limits where partner_id = ${partnerId} and (currency = ${currency} or all_currencies)
     union all
     select id from payouts.fee_rules where partner_id = ${partnerId} and currency = ${currency}
     union all
-    select id from payouts.approval_rules where partner_id = ${partnerId} and currency = ${currency}
+    select id from payouts.approval_rules where partner_id = ${partnerId} and (currency = ${currency} or all_currencies)
     union all
     select id from payouts.cooling_offs where partner_id = ${partnerId} and currency = ${currency}
     limit 1`)
   return row !== undefined
+}
+
+/** The currency of the partner's rules over all currencies. Undefined: it has none. */
+export async function currencyOverAll(tx: Tx, partnerId: string): Promise<Currency | undefined> {
+  const row = await tx.row<{ readonly currency: Currency }>(sql`/* payout-controls.currencyOverAll */
+    select currency from payouts.limits where partner_id = ${partnerId} and all_currencies
+    union all
+    select currency from payouts.approval_rules where partner_id = ${partnerId} and all_currencies
+    limit 1`)
+  return row?.currency
 }
 
 type HoldingRule = Pick<CoolingOff, 'partnerId' | 'id' | 'currency'> &
@@ -30,11 +40,11 @@ export async function holdingRulesFor(
   const approvals: ApprovalRule[] = []
   const coolingOffs: CoolingOff[] = []
   const rows = await tx.rows<HoldingRule>(sql`/* payout-controls.holdingRulesFor */
-    select partner_id, id, currency, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount, expires_hours, needs_passkey,
+    select partner_id, id, currency, all_currencies, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount, expires_hours, needs_passkey,
       payee_mismatch, null::integer as hours
-    from payouts.approval_rules where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])
+    from payouts.approval_rules where ${ofPartners(partnerIds)} and (currency = any(${currencies}::text[]) or all_currencies)
     union all
-    select partner_id, id, currency, null, null, null, null, null, null, null, null, hours
+    select partner_id, id, currency, null, null, null, null, null, null, null, null, null, hours
     from payouts.cooling_offs where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
   for (const { hours, ...rule } of rows)
     if (hours === null) approvals.push(rule as ApprovalRule)
@@ -80,23 +90,23 @@ export function removeFee(tx: Tx, partnerId: string, id: string): Promise<number
     delete from payouts.fee_rules where partner_id = ${partnerId} and id = ${id}`)
 }
 
-const approvalRuleColumns = sql`partner_id, id, currency, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount,
+const approvalRuleColumns = sql`partner_id, id, currency, all_currencies, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount,
   expires_hours, needs_passkey, payee_mismatch`
 
 export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly ApprovalRule[]> {
   return tx.rows<ApprovalRule>(sql`/* payout-controls.listApprovalRules */
-    select ${approvalRuleColumns} from payouts.approval_rules where partner_id = ${partnerId} order by currency`)
+    select ${approvalRuleColumns} from payouts.approval_rules where partner_id = ${partnerId} order by currency, all_currencies`)
 }
 
-/** Replaces the rule of the currency, and keeps its id. */
+/** Replaces the rule of the currency, or that over all currencies, and keeps its id. */
 export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
   const [row] = await tx.rows<ApprovalRule>(sql`/* payout-controls.setApprovalRule */
-    insert into payouts.approval_rules (partner_id, id, currency, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours,
+    insert into payouts.approval_rules (partner_id, id, currency, all_currencies, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours,
       per_person_amount, expires_hours, needs_passkey, payee_mismatch, created_at, updated_at)
-    values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.aboveAmount}, ${rule.aboveDayAmount},
+    values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.allCurrencies}, ${rule.aboveAmount}, ${rule.aboveDayAmount},
       ${rule.aboveBulkAmount}, ${rule.beneficiaryHours}, ${rule.perPersonAmount}, ${rule.expiresHours}, ${rule.needsPasskey}, ${rule.payeeMismatch},
       ${now}, ${now})
-    on conflict (partner_id, currency) do update set above_amount = excluded.above_amount, above_day_amount = excluded.above_day_amount,
+    on conflict (partner_id, currency, all_currencies) do update set above_amount = excluded.above_amount, above_day_amount = excluded.above_day_amount,
       above_bulk_amount = excluded.above_bulk_amount,
       beneficiary_hours = excluded.beneficiary_hours, per_person_amount = excluded.per_person_amount, expires_hours = excluded.expires_hours, needs_passkey = excluded.needs_passkey,
       payee_mismatch = excluded.payee_mismatch,
@@ -106,7 +116,9 @@ export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Pr
 }
 
 /** A daily maximum per person of a partner in a currency. */
-export type Maximum = Pick<ApprovalRule, 'partnerId' | 'currency'> & { readonly perPersonAmount: Minor }
+export type Maximum = Pick<ApprovalRule, 'partnerId' | 'currency' | 'allCurrencies'> & {
+  readonly perPersonAmount: Minor
+}
 
 /** Maxima of these partners and currencies, and possibly others of the same partners. */
 export function maximaFor(
@@ -115,8 +127,8 @@ export function maximaFor(
   currencies: readonly Currency[],
 ): Promise<readonly Maximum[]> {
   return tx.rows<Maximum>(sql`/* payout-controls.maximaFor */
-    select partner_id, currency, per_person_amount from payouts.approval_rules
-    where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[]) and per_person_amount is not null`)
+    select partner_id, currency, all_currencies, per_person_amount from payouts.approval_rules
+    where ${ofPartners(partnerIds)} and (currency = any(${currencies}::text[]) or all_currencies) and per_person_amount is not null`)
 }
 
 /** Returns the number of removed rows: 1 or 0. */

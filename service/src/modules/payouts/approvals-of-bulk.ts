@@ -68,7 +68,7 @@ type BulkSnapshot = BulkAwaitingApproval & {
 
 const bulksShownMax = 100
 
-type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'life' | 'mayPay'>
+type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'life' | 'mayPay' | 'rates'>
 
 export function createBulkApprovals(deps: Deps): BulkApprovals {
   const { db, access, life } = deps
@@ -213,24 +213,18 @@ async function evidence(
 }
 
 /** The maximum of the person that all of them would pass together. */
-async function beyondOf(
-  { db, clock }: Deps,
-  { partnerId, serviceAccountId: id, name }: Caller,
-  { totals }: BulkAwaitingApproval,
-): Promise<BeyondMaximum | undefined> {
-  for (const { amount, currency } of totals) {
-    const payout = { partnerId, amount, currency, soldAmount: null, soldCurrency: null }
-    const beyond = await lookBeyondMaximum(db, { payout, by: { id, name } }, clock.now())
-    if (beyond !== undefined) return beyond
-  }
-  return undefined
-}
+const beyondOf = (
+  deps: Deps,
+  { serviceAccountId: id, name }: Caller,
+  { payouts }: BulkAwaitingApproval,
+): Promise<BeyondMaximum | undefined> =>
+  lookBeyondMaximum(deps, deps.db, { payouts, by: { id, name } }, deps.clock.now())
 
-function tooMuch({ currency, most, left, resetsAt }: BeyondMaximum): Refusal {
+function tooMuch({ currency, most, left, resetsAt, counted }: BeyondMaximum): Refusal {
   const money = (amount: Minor) => `${amountText(amount, currency)} ${currency}`
   return new Refusal(
     'approver_limit_exceeded',
-    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${resetsAt.toISOString()}. Another person must approve the bulk.`,
+    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${resetsAt.toISOString()}. Another person must approve the bulk.${counted}`,
   )
 }
 

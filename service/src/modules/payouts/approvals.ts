@@ -53,7 +53,7 @@ export const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base
 
 type Get = (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
 
-export function createApprovals({ db, clock, access, mayPay, life }: PayoutsDeps, get: Get): Approvals {
+export function createApprovals({ db, clock, access, mayPay, rates, life }: PayoutsDeps, get: Get): Approvals {
   const requireOtherMaker = createMakerCheck(access, db)
   const decide = async (
     caller: Caller,
@@ -76,7 +76,7 @@ export function createApprovals({ db, clock, access, mayPay, life }: PayoutsDeps
   }
   const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
   return {
-    snapshot: createSnapshot({ db, clock, access, mayPay }, get),
+    snapshot: createSnapshot({ db, clock, access, mayPay, rates }, get),
     approve: (caller, idOrReference) =>
       decide(caller, idOrReference, 'approved', (id) => life.approve(caller.partnerId, id, byOf(caller))),
     reject: (caller, idOrReference, reason) =>
@@ -91,7 +91,7 @@ export function createApprovals({ db, clock, access, mayPay, life }: PayoutsDeps
 
 const createSnapshot =
   (
-    { db, clock, access, mayPay }: Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'mayPay'>,
+    { db, clock, access, mayPay, rates }: Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'mayPay' | 'rates'>,
     get: Get,
   ): Approvals['snapshot'] =>
   async (caller, idOrReference, { nonce, expiresAt }) => {
@@ -118,7 +118,12 @@ const createSnapshot =
       nonce,
     } satisfies ApprovalSnapshot)
     const { needsPasskey, requestedName, cause } = approval
-    const beyond = await lookBeyondMaximum(db, { payout, by: { id: approverId, name: caller.name } }, clock.now())
+    const beyond = await lookBeyondMaximum(
+      { rates },
+      db,
+      { payouts: [payout], by: { id: approverId, name: caller.name } },
+      clock.now(),
+    )
     const hasMakerLeft = !(await mayPay(db, partnerId, approval.requestedBy))
     return { text, payout, needsPasskey, requestedName, hasMakerLeft, cause, beyond }
   }

@@ -21,7 +21,7 @@ const isReturned = ({ row, transition }: PayoutMove) =>
  * Counts the others. A batch without approvals, and without the end of a payout that was approved, sends no statement.
  */
 export async function refusedApprovals(
-  deps: Pick<PayoutLifeDeps, 'mayPay'>,
+  deps: Pick<PayoutLifeDeps, 'mayPay' | 'rates'>,
   tx: Tx,
   moves: readonly PayoutMove[],
   now: Date,
@@ -45,7 +45,7 @@ export async function refusedApprovals(
     const { decidedBy: id, decidedName: name, decidedAt, countedIn } = row
     return [{ payout, by: { id, name }, decidedAt, countedIn }]
   })
-  const judged = await countApprovals(tx, approvals, returned, now)
+  const judged = await countApprovals(deps, tx, approvals, returned, now)
   const kept = judged.flatMap((answer, index) => {
     const approval = approvals[index]
     if (approval === undefined) return []

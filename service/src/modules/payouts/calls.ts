@@ -31,8 +31,12 @@ export type PayoutCall = {
   /** The end-to-end id that the partner gave in a pain.001. Undefined: it gave none, and ours is sent. */
   readonly endToEndId?: string | undefined
   readonly ip: string
-  /** The bulk that the payout is in, and its sum in the currency. Undefined: it is in none. */
-  readonly bulk?: { readonly id: string; readonly sum: Minor }
+  /** The bulk that the payout is in, its sum in the currency, and its sums in all. Undefined: it is in none. */
+  readonly bulk?: {
+    readonly id: string
+    readonly sum: Minor
+    readonly sums: readonly { readonly currency: Currency; readonly amount: Minor }[]
+  }
   /** The exchange that buys the amount. Undefined: the amount leaves the balance in its own currency. */
   readonly quote?: OpenQuote
   /** Reference of the transaction whose money the payout sends back. Undefined: of none. */

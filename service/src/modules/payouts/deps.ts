@@ -10,6 +10,7 @@ import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Acceptances } from '../fx/index.ts'
 import type { Screening } from '../../screening/index.ts'
+import type { Rates } from '../../rates/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 import type { PayoutLife } from './life.ts'
 import type { MayPay } from './life-deps.ts'
@@ -27,6 +28,7 @@ export type PayoutsDeps = {
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOf' | 'countries'>
+  readonly rates: Pick<Rates, 'converter'>
   readonly quotes: Pick<Acceptances, 'lockOpen' | 'look' | 'markAccepted'>
   readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */

@@ -4,6 +4,7 @@ import type { EventOutbox } from '../../events/index.ts'
 import type { Clock, Minor } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
+import type { Rates } from '../../rates/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
@@ -24,6 +25,7 @@ export type PayoutLifeDeps = {
   readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
   /** Reports whether a person or a key of the partner may make and approve payouts now. */
   readonly mayPay: MayPay
+  readonly rates: Pick<Rates, 'converter'>
   readonly recalls: ReturnedByRecall
   readonly checkoutRefunds: EndedRefunds
   /** PAYOUT_ATTEMPTS_MAX. */

@@ -43,7 +43,7 @@ type CustomerKey = { readonly partnerId: string; readonly id: string }
 const cachedOwnersMax = 100_000
 
 export function createLookUp(
-  { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, screening, transactions }: PayoutsDeps,
+  { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, rates, screening, transactions }: PayoutsDeps,
   funds: FundsCheck,
 ) {
   /**
@@ -97,7 +97,7 @@ export function createLookUp(
         calls.map((call) => payerOf(call, customerIdOf(call))),
       ),
       findOwnIbans(ownIbans, tx, calls, payees),
-      readControls(tx, { ledger, rules }, calls, accounts, early, customerIdOf, now),
+      readControls(tx, { ledger, rates, rules }, calls, accounts, early, customerIdOf, now),
     ])
     return {
       payouts,

@@ -1,10 +1,11 @@
 /** Operation id -> verb -> shape. */
-import type { ResponseOf } from '@partner-payments/wire'
+import { rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { Answer, Caller, Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import { toVerification } from '../beneficiaries/index.ts'
-import { sidesOfCall } from '../payout-controls/index.ts'
+import type { ReferenceAmount } from '../../rates/index.ts'
+import { readReference, sidesOfCall } from '../payout-controls/index.ts'
 import type { Preview } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
@@ -79,6 +80,12 @@ const soldFor = ({ soldAmount, soldCurrency, quoteId }: PayoutRow) =>
     ? {}
     : { sellAmount: writeAmount(soldAmount, soldCurrency), sellCurrency: soldCurrency, quoteId }
 
+const referenceFor = (reference: ReferenceAmount | null | undefined) => {
+  if (!reference) return {}
+  const { amount, currency, rate, rateOn } = reference
+  return { referenceAmount: { amount: writeAmount(amount, currency), currency, rate: rawNumber(rate), rateOn } }
+}
+
 function documented(payout: PayoutRow) {
   return {
     amount: writeAmount(payout.amount, payout.currency),
@@ -100,6 +107,7 @@ export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undef
     ...(payout.feeAmount === null
       ? {}
       : { fee: writeAmount(payout.feeAmount, payout.soldCurrency ?? payout.currency) }),
+    ...referenceFor(readReference(payout.referenceAmount)),
     endToEndId: endToEndIdSent(payout),
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),
@@ -138,7 +146,7 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     currency,
     fee: writeAmount(fee, leaving.currency),
     total: writeAmount(leaving.amount + fee, leaving.currency),
-    ...(payout === undefined ? {} : { rail: payout.rail }),
+    ...(payout === undefined ? {} : { rail: payout.rail, ...referenceFor(payout.reference) }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
     rules: [...verdicts],
   }

@@ -103,12 +103,13 @@ test('each refusal names its field and writes nothing', async () => {
 
 test('without a bank connector every payout is refused', async () => {
   const { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions } = service
-  const { screening, payoutLife: life } = service
+  const { screening, payoutLife: life, rates } = service
   const deps = {
     db,
     clock,
     screening,
     life,
+    rates,
     cursors,
     ledger,
     eventOutbox,

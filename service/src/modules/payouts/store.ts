@@ -64,6 +64,8 @@ const types = {
   approvalExpiresAt: 'timestamptz?',
   /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
   countedIn: 'json?',
+  /** JSON: the amount by which rules over all currencies have judged it (`readReference`). Null: none has. */
+  referenceAmount: 'json?',
   /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none has. */
   settledBy: 'text?',
   endedBy: 'text?',
@@ -94,7 +96,16 @@ const newPayouts = insertBy<PayoutRow>(
     ['partnerId', 'ipAddress'],
     ['operation', 'currency', 'rail', 'connector', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
-    ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash', 'countedIn', 'settledBy', 'endedBy'],
+    [
+      'soldAmount',
+      'soldCurrency',
+      'quoteId',
+      'transactionHash',
+      'countedIn',
+      'referenceAmount',
+      'settledBy',
+      'endedBy',
+    ],
     ['feeAmount', 'approvalExpiresAt'],
     ['partnerEndToEndId'],
   ],

@@ -6,7 +6,7 @@ import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutboun
 import { type ChooseConnector, internalConnectorId, isIban, readDomestic } from '../../rails/index.ts'
 import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
 import type { Payee, PayeeCheck } from '../beneficiaries/index.ts'
-import { notVerified, type Payer } from '../customers/index.ts'
+import { lackingFor, notVerified, type Payer } from '../customers/index.ts'
 import { type Controlled, debitedCurrency } from '../payout-controls/index.ts'
 import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
@@ -134,11 +134,16 @@ function judgeCountry({ call, account, countryRules }: Judged): Judgement {
   )
 }
 
-/** A payout for a customer needs its verification. Refuses: customer_not_verified. */
+/**
+ * A payout for a customer needs its verification, by quote also that for an exchange. A refund goes back to who paid, whatever the customer
+ * may do. Refuses: customer_not_verified.
+ */
 function judgeCustomer({ call, customer }: Judged): Judgement {
-  if (customer === undefined) return 'notApplicable'
-  if (customer.gate.pays) return 'passed'
-  return notVerified(customer.verificationState, 'Pay', payeePointerOf(call))
+  if (customer === undefined || call.operation === 'createCheckoutRefund') return 'notApplicable'
+  const { gate, verificationState } = customer
+  const lacking =
+    lackingFor(gate, 'Pay', call.currency) ?? (call.quote === undefined ? undefined : lackingFor(gate, 'Convert'))
+  return lacking === undefined ? 'passed' : notVerified(verificationState, lacking, payeePointerOf(call))
 }
 
 /** The field that names the payee. A refund names none: its payee is the payer of the session. */

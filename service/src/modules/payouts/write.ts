@@ -2,7 +2,7 @@
 import { after, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Entry } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { writeCounted } from '../payout-controls/index.ts'
+import { writeCounted, writeReference } from '../payout-controls/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type PayoutCall, reservesOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -183,6 +183,7 @@ function toPayout(
     feeAmount: payout.fee === 0n ? null : payout.fee,
     approvalExpiresAt: payout.approval?.expiresAt ?? null,
     countedIn: writeCounted(payout.limits),
+    referenceAmount: writeReference(payout.reference),
     settledBy: null,
     endedBy: null,
     createdAt: now,

@@ -74,7 +74,10 @@ export function createWallets(deps: WalletsDeps): Wallets {
         const existing = await store.byOwner(tx, partnerId, ownerId, currency)
         if (existing !== undefined) return existing
         if (customerId !== null)
-          await customers.requireCapability(tx, partnerId, customerId, 'OpenAccount', '/customerId')
+          await customers.requireCapability(tx, partnerId, customerId, 'OpenAccount', {
+            pointer: '/customerId',
+            currency,
+          })
         return make(tx, partnerId, { ownerId, customerId, currency, network })
       })
       const [made] = await withReceived(deps, partnerId, [wallet])

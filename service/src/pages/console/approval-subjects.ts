@@ -1,7 +1,7 @@
 /** Things to approve: a payout, and the payouts of a bulk. */
 import { amountText, isUuid } from '../../kernel/index.ts'
 import { type Caller, notFound } from '../../api/index.ts'
-import type { BeyondMaximum } from '../../modules/payout-controls/index.ts'
+import { type BeyondMaximum, readReference } from '../../modules/payout-controls/index.ts'
 import type { Approval } from './approval-page.ts'
 import { message, table, time } from './components.ts'
 import { inFours, money, referenceText, serviceReference } from './lists.ts'
@@ -41,6 +41,7 @@ export const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
     const { payout, cause, ...seen } = await approvals.snapshot(caller, id, asked)
     const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } =
       payout
+    const counted = readReference(payout.referenceAmount)
     const named = { reference, userReference: remittance ?? undefined }
     const signed = serviceReference(named)
     const sum = `${grouped(view.language, amountText(amount, currency))} ${currency}`
@@ -49,6 +50,7 @@ export const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
       label: fill(t.approve, { amount: sum }),
       facts: [
         [t.amount, sum, 'sum'],
+        ...(counted === undefined || counted.rate === '1' ? [] : [[t.counted, countedText(view, counted)] as const]),
         [t.payee, creditorName],
         [t.account, inFours(creditorAccount), 'code'],
         [t.reference, referenceText(named), 'code'],
@@ -63,6 +65,15 @@ export const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
   reject: (call, id, form) =>
     operate('rejectPayout', { ...call, params: { id }, body: { reason: form('reason').trim() } }),
 })
+
+/** The amount that the rules over all currencies have counted, and its rate. */
+const countedText = (
+  { language }: ConsoleView,
+  { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof readReference>>,
+) => {
+  const sum = `${grouped(language, amountText(amount, currency))} ${currency}`
+  return fill(approvalTexts[language].countedText, { amount: sum, rate, day: rateOn })
+}
 
 type Waiting = Awaited<ReturnType<Frame['approvals']['snapshotOfBulk']>>
 /** Payouts that the page lists, the largest first. */

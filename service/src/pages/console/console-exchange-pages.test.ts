@@ -39,7 +39,7 @@ function exchangePages(language: ConsoleLanguage, text: string): Named {
     margin: { amount: '6.75', currency: 'USD', basisPoints: 50 },
     fee: { amount: '0.00', currency: 'EUR' },
     ...{ againHref: '../x', convertHref: '../exchange/q1/conversion', mayWrite: true, idempotencyKey: text },
-    ...{ isNew: false, isTooMuch: false, problems: {} },
+    ...{ isNew: false, refusal: undefined, problems: {} },
   }
   const parts = {
     customer: { name: text, href: '../x' },
@@ -57,7 +57,7 @@ function exchangePages(language: ConsoleLanguage, text: string): Named {
     ],
     ['quote', quotePage(view, { ...quote, ...parts })],
     ['quote read only', quotePage(view, { ...quote, customer: { name: text }, mayWrite: false })],
-    ['quote above a largest balance', quotePage(view, { ...quote, ...parts, isTooMuch: true })],
+    ['quote above a largest balance', quotePage(view, { ...quote, ...parts, refusal: 'balance_limit_exceeded' })],
     ['refused conversion', quotePage(view, { ...quote, problems: { form: text } })],
     ['expired quote', quotePage(view, { ...quote, status: 'Expired', secondsLeft: 0 })],
     ['conversion', quotePage(view, { ...quote, ...parts, status: 'Accepted', transaction, isNew: true })],

@@ -147,7 +147,7 @@ function capabilityTable({ language }: ConsoleView, { capabilities }: Customer):
   return table({
     caption: c.capabilities,
     columns: [[c.capabilities, 'head'], c.allowedNow, c.why],
-    rows: capabilities.map(({ name, allowed, reasons, holdUpTo = [] }) => [
+    rows: capabilities.map(({ name, allowed, reasons, holdUpTo = [], holdUpToInAll: inAll }) => [
       c.capability[name],
       badge(allowed ? 'good' : 'warning', allowed ? c.allowed : c.notAllowed),
       freeText(
@@ -157,6 +157,9 @@ function capabilityTable({ language }: ConsoleView, { capabilities }: Customer):
             const text = (value: typeof amount) => `${decimalText(value)} ${currency}`
             return fill(identityTexts[language].holdUpTo, { max: text(amount), held: text(held) })
           }),
+          ...(inAll === undefined
+            ? []
+            : [fill(identityTexts[language].holdUpToInAll, { max: `${decimalText(inAll.amount)} ${inAll.currency}` })]),
         ].join(' '),
       ),
     ]),

@@ -163,8 +163,8 @@ type Quote = {
   /** Path of the form that exchanges. */
   readonly convertHref: string
   readonly mayWrite: boolean
-  /** True: the customer would hold more than it may. */
-  readonly isTooMuch: boolean
+  /** The reason for which a conversion would be refused now. */
+  readonly refusal: 'balance_limit_exceeded' | 'customer_not_verified' | undefined
   readonly idempotencyKey: string
   /** True if the form was just sent. */
   readonly isNew: boolean
@@ -182,8 +182,8 @@ export function quotePage(view: ConsoleView, quote: Quote): string {
       <h1>${title}</h1>
       ${status === 'Open' && html`<p class="lead">${x.checkText}</p>`}
       ${status === 'Expired' && html`<p class="lead">${x.expiredText}</p>`}
-      ${quote.isTooMuch && message('warning', x.refusal.balance_limit_exceeded)} ${amounts(view, quote)}
-      ${details(view, quote)} ${status === 'Open' ? holds(view, quote) : afterwards(view, quote)}`,
+      ${quote.refusal && message('warning', x.refusal[quote.refusal])} ${amounts(view, quote)} ${details(view, quote)}
+      ${status === 'Open' ? holds(view, quote) : afterwards(view, quote)}`,
   })
 }
 
@@ -225,7 +225,7 @@ function details(view: ConsoleView, quote: Quote): Html {
 /** Says until when the quote holds and what comes then, beside the button that exchanges. */
 function holds(view: ConsoleView, quote: Quote): Html {
   const x = exchangeTexts[view.language]
-  const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, isTooMuch, idempotencyKey } = quote
+  const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, refusal, idempotencyKey } = quote
   const label = fill(x.exchange, { amount: moneyText(view, sold.amount, sold.currency) })
   return html`<p class="more">
       <strong>${x.holdsUntil} ${time(view, expiresAt, 'seconds')}</strong>
@@ -238,7 +238,7 @@ function holds(view: ConsoleView, quote: Quote): Html {
       mayWrite &&
       html`<form method="post" action="${convertHref}" class="buttons">
         ${hiddenField('idempotencyKey', idempotencyKey)}
-        ${!isTooMuch && html`<button type="submit" class="primary">${label}</button>`}
+        ${refusal === undefined && html`<button type="submit" class="primary">${label}</button>`}
         <a class="button" href="${againHref}">${paymentTexts[view.language].change}</a>
       </form>`
     }`

@@ -169,7 +169,7 @@ async function showQuote(
     againHref: againHrefOf(person, side, quote),
     convertHref: linkOf(`${view.root}exchange/${id}/conversion`, { side }),
     mayWrite: caller.permissions.includes('fx:write'),
-    isTooMuch: quote.conversionRefusal !== undefined,
+    refusal: quote.conversionRefusal,
     idempotencyKey: newId(),
     isNew: done === 'exchanged',
   }

@@ -57,7 +57,7 @@ export const sections: readonly Section[] = [
   },
   {
     ...{ id: 'limits', list: 'limit list' },
-    columns: ['scope', 'scopeId', 'verificationState', 'period', 'currency', 'amount'],
+    columns: ['scope', 'scopeId', 'verificationState', 'period', 'currency', 'amount', 'allCurrencies'],
     changes: [
       {
         command: 'limit set',
@@ -70,6 +70,7 @@ export const sections: readonly Section[] = [
             optional('customer'),
             optional('beneficiary'),
             { option: 'state', choices: states, optional: true as const },
+            switchOf('all-currencies'),
           ],
         ],
       },
@@ -97,6 +98,7 @@ export const sections: readonly Section[] = [
     ...{ id: 'approvals', list: 'approval list' },
     columns: [
       'currency',
+      'allCurrencies',
       'above',
       'aboveDay',
       'aboveBulk',
@@ -112,7 +114,7 @@ export const sections: readonly Section[] = [
         fields: [
           currency,
           ...['above', 'above-day', 'above-bulk', 'beneficiary-hours', 'per-person', 'expires-hours'].map(optional),
-          ...['payee-mismatch', 'passkey'].map(switchOf),
+          ...['payee-mismatch', 'passkey', 'all-currencies'].map(switchOf),
         ],
       },
     ],

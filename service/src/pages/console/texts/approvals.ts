@@ -4,6 +4,8 @@ const en = {
   lead: '{name} asks for this payout. Compare it with the invoice or the order before you approve it.',
   makerLeft: '{name} may no longer make payouts here. Ask your team whether it is still wanted before you approve it.',
   amount: 'Amount',
+  counted: 'Counts as',
+  countedText: '{amount}, by the rate {rate} of {day}',
   payee: 'Payee',
   account: 'Account',
   reference: 'Reference',
@@ -45,6 +47,8 @@ const de: ApprovalTexts = {
   makerLeft:
     '{name} darf hier keine Auszahlungen mehr veranlassen. Klären Sie vor der Freigabe, ob jemand sie noch will.',
   amount: 'Betrag',
+  counted: 'Zählt als',
+  countedText: '{amount}, zum Kurs {rate} vom {day}',
   payee: 'Empfänger',
   account: 'Konto',
   reference: 'Referenz',

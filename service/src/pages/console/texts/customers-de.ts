@@ -37,7 +37,12 @@ export const customersDe: CustomerTexts = {
 
   verification: 'Prüfung der Angaben',
   capabilities: 'Was dieser Kunde darf',
-  capability: { OpenAccount: 'Konto eröffnen', Receive: 'Geld empfangen', Pay: 'Auszahlen lassen' },
+  capability: {
+    OpenAccount: 'Konto eröffnen',
+    Receive: 'Geld empfangen',
+    Pay: 'Auszahlen lassen',
+    Convert: 'Tauschen, Token haben',
+  },
   allowed: 'Erlaubt',
   notAllowed: 'Nicht erlaubt',
   allowedNow: 'Jetzt',

@@ -37,7 +37,12 @@ export const customersEn = {
 
   verification: 'Verification',
   capabilities: 'What this customer may do',
-  capability: { OpenAccount: 'Open an account', Receive: 'Receive money', Pay: 'Make payouts' },
+  capability: {
+    OpenAccount: 'Open an account',
+    Receive: 'Receive money',
+    Pay: 'Make payouts',
+    Convert: 'Exchange, and have tokens',
+  },
   allowed: 'Allowed',
   notAllowed: 'Not allowed',
   allowedNow: 'Now',
