@@ -45,6 +45,15 @@ export {
   simulatedChainConnectorId,
 } from './connector-ids.ts'
 export {
+  holdsOn,
+  lackingOf,
+  lackingText,
+  type RequiredPayee,
+  type Requirement,
+  requirements,
+  requirementsOf,
+} from './requirements.ts'
+export {
   type DomesticAccount,
   accountTypeCodes,
   domesticCountryOf,
