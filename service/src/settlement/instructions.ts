@@ -2,6 +2,7 @@
  * Submits the payouts of one connector to its bank in sets: claim, record the attempts, enquire about retries,
  * instruct, record the answers. One call to the bank carries a set.
  */
+import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { Unreachable } from '../api/index.ts'
 import { assert, type Breaker, createBreaker, newId } from '../kernel/index.ts'
 import { endToEndIdSent, instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
@@ -283,6 +284,12 @@ async function eachOrLog<T, R>(
   })
 }
 
+/** A payout without a beneficiary is a refund, whose payee can give no address. */
+function creditorAddressOf({ beneficiaryId, creditorAddressJson: text }: PayoutClaim): Pick<Instruction, 'creditorAddress'> {
+  if (text !== null) return { creditorAddress: ownJson<PayeeAddress>(text) }
+  return beneficiaryId === null ? {} : { creditorAddress: null }
+}
+
 function instructionOf(attempt: PayoutClaim): Instruction {
   return {
     partnerId: attempt.partnerId,
@@ -294,6 +301,7 @@ function instructionOf(attempt: PayoutClaim): Instruction {
     creditorAccount: attempt.creditorAccount,
     creditorBic: attempt.creditorBic,
     creditorAccountType: attempt.creditorAccountType,
+    ...creditorAddressOf(attempt),
     remittance: attempt.remittance,
     simulatedOutcome: attempt.simulatedOutcome,
     customerId: attempt.customerId,

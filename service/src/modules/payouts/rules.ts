@@ -1,6 +1,6 @@
 /** Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction. */
 import { hash } from 'node:crypto'
-import type { payouts, TransactionType } from '@partner-payments/wire'
+import type { PayeeAddress, payouts, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
 import { readDomestic } from '../../rails/index.ts'
@@ -60,20 +60,29 @@ export function requirePaidBy(operation: PayoutOperation, currency: Currency, po
 /** The code of an unknown region (CLDR): a wallet has no country. */
 export const unknownCountry = 'ZZ'
 
+/** The address in one line: `Hauptstraße 1, 10115 Berlin, DE`. */
+export const addressText = ({ streetName, buildingNumber, postalCode, city, state, country }: PayeeAddress): string =>
+  [[streetName, buildingNumber], [postalCode, city], [state], [country]]
+    .map((words) => words.filter((word) => word !== undefined).join(' '))
+    .filter((part) => part !== '')
+    .join(', ')
+
 /** The creditor as a party of a transaction. */
 export function partyOf(creditor: {
   readonly name: string
   readonly account: string
   readonly bic: string | null
   readonly country: string
+  readonly address?: PayeeAddress | null
   readonly currency: Currency
 }): Party {
-  const { name, account, bic, country, currency } = creditor
+  const { name, account, bic, country, address, currency } = creditor
   return {
     accountHolderName: name,
     ...(isFiat(currency) ? bankAccountOf(account) : { walletAddress: account }),
     ...(country === unknownCountry ? {} : { country }),
     ...(bic === null ? {} : { bic }),
+    ...(address ? { address: addressText(address) } : {}),
   }
 }
 

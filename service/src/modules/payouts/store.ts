@@ -38,6 +38,8 @@ const types = {
   creditorCountry: 'text',
   /** The type of an American account. Null: it is not known. */
   creditorAccountType: 'text?',
+  /** JSON: `PayeeAddress`. Null: the beneficiary had none. */
+  creditorAddressJson: 'json?',
   remittance: 'text?',
   rail: 'text',
   connector: 'text',
@@ -84,8 +86,8 @@ export type PayoutRow = RowOf<
 
 /** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
 export type PayoutClaim = PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
-/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
-const storedAs = { requestFingerprint: 'request_hash' }
+/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. An instruction has the address as an object. */
+const storedAs = { requestFingerprint: 'request_hash', creditorAddressJson: 'creditor_address' }
 const stored = namesOf(types, storedAs)
 export const payoutColumns = fieldsOf(types, storedAs)
 const newPayouts = insertBy<PayoutRow>(
