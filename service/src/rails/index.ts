@@ -45,6 +45,7 @@ export {
   simulatedChainConnectorId,
 } from './connector-ids.ts'
 export {
+  addressText,
   holdsOn,
   lackingOf,
   lackingText,

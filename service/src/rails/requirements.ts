@@ -150,3 +150,10 @@ export function lackingText(lacking: readonly Requirement[]): string {
   const [from] = lacking.flatMap((one) => one.from ?? []).toSorted()
   return `${fields}${from === undefined ? '' : ` from ${from}`} (${[...new Set(lacking.map(({ source }) => source))].join('; ')})`
 }
+
+/** The address in one line: `Hauptstraße 1, 10115 Berlin, DE`. */
+export const addressText = ({ streetName, buildingNumber, postalCode, city, state, country }: PayeeAddress): string =>
+  [[streetName, buildingNumber], [postalCode, city], [state], [country]]
+    .map((words) => words.filter((word) => word !== undefined).join(' '))
+    .filter((part) => part !== '')
+    .join(', ')

@@ -2,7 +2,8 @@
 import { type EventData, ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Payer } from '../customers/index.ts'
-import { addressText, unknownCountry } from './rules.ts'
+import { addressText } from '../../rails/index.ts'
+import { unknownCountry } from './rules.ts'
 import type { PayoutRow } from './store.ts'
 
 /** The amount that leaves the balance, as the transaction has it. */

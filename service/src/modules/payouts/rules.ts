@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { PayeeAddress, payouts, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
-import { readDomestic } from '../../rails/index.ts'
+import { addressText, readDomestic } from '../../rails/index.ts'
 import type { Party } from '../transactions/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
@@ -59,13 +59,6 @@ export function requirePaidBy(operation: PayoutOperation, currency: Currency, po
 
 /** The code of an unknown region (CLDR): a wallet has no country. */
 export const unknownCountry = 'ZZ'
-
-/** The address in one line: `Hauptstraße 1, 10115 Berlin, DE`. */
-export const addressText = ({ streetName, buildingNumber, postalCode, city, state, country }: PayeeAddress): string =>
-  [[streetName, buildingNumber], [postalCode, city], [state], [country]]
-    .map((words) => words.filter((word) => word !== undefined).join(' '))
-    .filter((part) => part !== '')
-    .join(', ')
 
 /** The creditor as a party of a transaction. */
 export function partyOf(creditor: {
