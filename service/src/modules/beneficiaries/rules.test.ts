@@ -34,6 +34,7 @@ test('an IBAN is stored in capitals without spaces, and gives the country', () =
     walletAddress: null,
     vasp: null,
     country: 'DE',
+    address: null,
   })
 })
 
@@ -63,6 +64,7 @@ test('a token needs a wallet, which gives no country', () => {
     assert.deepEqual(destination, {
       ...{ currency, iban: null, domesticAccount: null, accountType: null, bic: null, walletAddress, vasp: null },
       country: null,
+      address: null,
     })
   }
 })

@@ -210,6 +210,9 @@ function addressErrors(address: PayeeAddress | undefined): readonly FieldError[]
   ]
 }
 
+/** Reports whether a beneficiary may have the address. */
+export const isAddress = (address: PayeeAddress): boolean => addressErrors(address).length === 0
+
 /** Refuses (400) an update without a field, or with a wrong address. */
 export function refuseUpdate({ alias, name, address }: BeneficiaryUpdate): void {
   if (alias === undefined && name === undefined && address === undefined)

@@ -32,7 +32,7 @@ import {
   requirementsOf,
   routingProblem,
 } from '../../rails/index.ts'
-import type { Beneficiaries } from '../beneficiaries/index.ts'
+import { type Beneficiaries, isAddress } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 
 export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & {
@@ -153,7 +153,8 @@ function addressOf({ creditor }: CreditTransfer): PayeeAddress | undefined {
     ...(countrySubdivision === undefined ? {} : { state: countrySubdivision }),
     ...{ city, country },
   }
-  return selectForeign(address, beneficiarySchemas.PayeeAddress)
+  const found = selectForeign(address, beneficiarySchemas.PayeeAddress)
+  return found !== undefined && isAddress(found) ? found : undefined
 }
 
 /** Lines without town and country are refused from a day on, and an address must not be in another place than that of the payee. */

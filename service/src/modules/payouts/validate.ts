@@ -147,12 +147,13 @@ function lackingIn({ call, route, beneficiary, account, executionDay }: Judged) 
   if (beneficiary === undefined || account === undefined || !isFiat(currency)) return undefined
   if (route.connector === undefined || route.connector === internalConnectorId) return undefined
   // The day is asked for only if a field is missing: most payments need none.
-  const anyDay = '0000-00-00'
   const payee = { ...account, currency, address: account.address ?? null }
-  if (lackingOf(payee, anyDay).length === 0) return { now: [], coming: [] }
+  // The rule `beneficiaryBank` judges the BIC.
+  const lackingFrom = (day: string) => lackingOf(payee, day).filter(({ field }) => field !== 'bic')
+  if (lackingFrom('').length === 0) return { now: [], coming: [] }
   const payment = { amount, currency, creditorAccount: account.account, creditorBic: account.bic }
   const day = executionDay(route.connector, payment)
-  const lacking = lackingOf(payee, day)
+  const lacking = lackingFrom(day)
   return {
     now: lacking.filter((one) => holdsOn(one, day)),
     coming: lacking.filter((one) => !holdsOn(one, day)),
