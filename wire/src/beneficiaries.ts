@@ -30,14 +30,23 @@ export type AccountType = (typeof accountTypes)[number]
 
 /** A structured postal address. The lengths are those of ISO 20022, PostalAddress24. */
 export const PayeeAddress = closed({
-  streetName: described(optional(singleLine(70)), 'Name of the street, or the post box.', { examples: ['Königstraße'] }),
+  streetName: described(optional(singleLine(70)), 'Name of the street, or the post box.', {
+    examples: ['Königstraße'],
+  }),
   buildingNumber: described(optional(singleLine(16)), 'Number of the building in the street.', { examples: ['1a'] }),
   postalCode: described(optional(singleLine(16)), 'Postal code, or ZIP code.', { examples: ['10115'] }),
   city: described(singleLine(35), 'City or town.', { examples: ['Berlin'] }),
-  state: described(optional(singleLine(35)), 'State, province or region. In the United States the code of two letters.', {
-    examples: ['NY'],
-  }),
-  country: described(CountryCode, 'Country of the address, ISO 3166-1 alpha-2. It may differ from that of the account.'),
+  state: described(
+    optional(singleLine(35)),
+    'State, province or region. In the United States the code of two letters.',
+    {
+      examples: ['NY'],
+    },
+  ),
+  country: described(
+    CountryCode,
+    'Country of the address, ISO 3166-1 alpha-2. It may differ from that of the account.',
+  ),
 })
 export type PayeeAddress = Static<typeof PayeeAddress>
 
@@ -183,11 +192,15 @@ const requirementRails = ['Sepa', 'Swift'] as const
 const Requirement = closed({
   party: described(
     oneOf(requirementParties),
-    'Whose datum it is. `Payee`: a field of the beneficiary. `Payer` and `Payment`: the service and its operator provide it.',
+    'The party that the field is about. `Payee`: a field of the beneficiary. `Payer` and `Payment`: the service and its operator provide it.',
   ),
-  field: described(Type.String(), 'Name of the field. `address.lines` are lines of an address without city and country.', {
-    examples: ['address.city'],
-  }),
+  field: described(
+    Type.String(),
+    'Name of the field. `address.lines` are lines of an address without city and country.',
+    {
+      examples: ['address.city'],
+    },
+  ),
   rule: described(
     oneOf(requirementRules),
     '`Required`: a payout without it is refused. `Recommended`: some banks refuse or delay the payment. `Refused`: a payment with it is refused.',
@@ -195,7 +208,7 @@ const Requirement = closed({
   rail: described(oneOf(requirementRails), 'Payment rail of the payments.'),
   validFrom: described(optional(CalendarDate), 'First execution day on which it holds. Absent: it always held.'),
   validUntil: described(optional(CalendarDate), 'Last execution day on which it holds. Absent: no end is known.'),
-  source: described(Type.String(), 'The rulebook, law or notice that demands it.'),
+  source: described(Type.String(), 'The rulebook, law or statement of banks that demands it.'),
 })
 /** The requirements of a country and a currency, those that begin later included. */
 export const Requirements = closed({

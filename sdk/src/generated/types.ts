@@ -557,13 +557,13 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `requirements`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
-    /** Explanation for people. The text may change. */
+    /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
   })[]
 }
@@ -642,13 +642,13 @@ export type FxPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `requirements`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
-    /** Explanation for people. The text may change. */
+    /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
   })[]
   /** Amount that the quote sells, with its fee, in major units of `sellCurrency`. */
@@ -1163,7 +1163,7 @@ export type RelatedTransactions = {
 export type Requirements = {
   /** The requirements, those of the payee first. Empty for token currencies. */
   readonly data: readonly ({
-    /** Whose datum it is. `Payee`: a field of the beneficiary. `Payer` and `Payment`: the service and its operator provide it. */
+    /** The party that the field is about. `Payee`: a field of the beneficiary. `Payer` and `Payment`: the service and its operator provide it. */
     readonly party: 'Payee' | 'Payer' | 'Payment'
     /** Name of the field. `address.lines` are lines of an address without city and country. */
     readonly field: string
@@ -1175,7 +1175,7 @@ export type Requirements = {
     readonly validFrom?: string
     /** Last execution day on which it holds. Absent: no end is known. */
     readonly validUntil?: string
-    /** The rulebook, law or notice that demands it. */
+    /** The rulebook, law or statement of banks that demands it. */
     readonly source: string
   })[]
 }
@@ -5891,7 +5891,6 @@ export type Namespaces = {
      * refused.
      *
      * `GET /v1/beneficiaries/requirements`, permission `beneficiaries:read`.
-     * Problem codes: currency_not_supported.
      */
     readonly listRequirements: (query?: ListBeneficiaryRequirementsQuery, options?: CallOptions) => Promise<Requirements>
     /**

@@ -16,7 +16,7 @@ export type Instruction = {
   readonly creditorBic: string | null
   /** The type of an American account. Absent or null: it is not known. */
   readonly creditorAccountType?: AccountType | null
-  /** The address of the payee. Null: the payee has none. Absent: nobody could have given one, and none is required. */
+  /** The address of the payee. Null: the payee has none. Absent: there is no beneficiary that could have one, and none is required. */
   readonly creditorAddress?: PayeeAddress | null
   readonly remittance: string | null
   /** The outcome that a simulation requests. Only the sandbox bank reads it. */

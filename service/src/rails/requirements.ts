@@ -1,5 +1,5 @@
 /**
- * Pure: what a payment needs, by rail, currency, country, profile of the bank and execution day. Each requirement has its source. The copies
+ * Pure: the requirements of payments, by rail, currency, country, profile of the bank and execution day. Each requirement has its source. The copies
  * of rulebooks that were read, and those that were only quoted, are listed in docs/decisions/0138-requirements-are-data.md.
  */
 import type { AccountType, beneficiaries, PayeeAddress, Rail } from '@partner-payments/wire'
@@ -45,7 +45,8 @@ const epc =
   '2025 SCT and SCT Inst rulebooks version 1.1, and EPC153-22 version 2.1, section 7.4: the day of settlement between banks'
 const swift =
   'SWIFT CBPR+, Standards Release 2026, end of unstructured addresses; compulsory at banks (Betaalvereniging Nederland, ABN AMRO, Currencycloud)'
-const american = 'Komerční banka, addresses in payments: compulsory for payments in USD and to the US; other banks recommend it'
+const american =
+  'Komerční banka, addresses in payments: compulsory for payments in USD and to the US; other banks recommend it'
 const transfers = 'Regulation (EU) 2023/1113, articles 4 and 6: the payer of a transfer out of the Union'
 
 const [epcDay, swiftDay] = ['2026-11-15', '2026-11-14']
@@ -77,7 +78,11 @@ export const requirements: readonly Requirement[] = [
     ...({ party: 'Payee', field, rule: 'Recommended', rail: 'Sepa', countries: isOutsideEea, from: epcDay } as const),
     source: 'Komerční banka, addresses in payments: compulsory for SEPA payments outside the EEA; ABN AMRO: optional',
   })),
-  { ...ofAmericans, field: 'address.streetName', source: 'Komerční banka, addresses in payments: compulsory for payments abroad' },
+  {
+    ...ofAmericans,
+    field: 'address.streetName',
+    source: 'Komerční banka, addresses in payments: compulsory for payments abroad',
+  },
   ...['address.buildingNumber', 'address.postalCode', 'address.state'].flatMap((field) => [
     { ...ofAmericans, field, currencies: ['USD'] as const },
     { ...ofAmericans, field, countries: isUnitedStates },
@@ -90,8 +95,16 @@ export const requirements: readonly Requirement[] = [
   { party: 'Payer', field: 'address', rule: 'Required', rail: 'Sepa', countries: isOutsideEea, source: transfers },
   { party: 'Payer', field: 'address', rule: 'Required', rail: 'Swift', from: swiftDay, source: swift },
   {
-    ...{ party: 'Payment', field: 'purpose', rule: 'Recommended', rail: 'Swift', currencies: ['GBP'], from: '2027-11-01' },
-    source: 'Bank of England, policy statement of 22 September 2025: purpose codes in all CHAPS payments from November 2027',
+    ...{
+      party: 'Payment',
+      field: 'purpose',
+      rule: 'Recommended',
+      rail: 'Swift',
+      currencies: ['GBP'],
+      from: '2027-11-01',
+    },
+    source:
+      'Bank of England, policy statement of 22 September 2025: purpose codes in all CHAPS payments from November 2027',
   },
 ]
 

@@ -285,7 +285,10 @@ async function eachOrLog<T, R>(
 }
 
 /** A payout without a beneficiary is a refund, whose payee can give no address. */
-function creditorAddressOf({ beneficiaryId, creditorAddressJson: text }: PayoutClaim): Pick<Instruction, 'creditorAddress'> {
+function creditorAddressOf({
+  beneficiaryId,
+  creditorAddressJson: text,
+}: PayoutClaim): Pick<Instruction, 'creditorAddress'> {
   if (text !== null) return { creditorAddress: ownJson<PayeeAddress>(text) }
   return beneficiaryId === null ? {} : { creditorAddress: null }
 }

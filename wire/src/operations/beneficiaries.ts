@@ -67,7 +67,7 @@ export const beneficiariesOperations = {
     description:
       'Returns what payments in a currency to accounts in a country need, with the days from and until which it holds and its source. ' +
       'Rules that begin later are included. A payout without a required field of the payee is refused.',
-    refusals: ['currency_not_supported'],
+    refusals: [],
     example: { query: { country: 'US', currency: 'USD' } },
   },
   updateBeneficiary: {

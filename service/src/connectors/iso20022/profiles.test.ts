@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { rulesOf } from '../../../../test/support/iso-incoming.ts'
 import { messagesIn, ownSchemas, schemaErrors } from '../../../../test/support/iso-schemas.ts'
 import { judged } from '../../../../test/support/profile-rules.ts'
@@ -38,11 +37,6 @@ const account = {
   ownerName: 'Example Payments Ltd, a company with a name of more than seventy characters in all',
   ownerAddress: { street: 'Königstraße', buildingNumber: '1', postCode: '10115', town: 'Berlin', country: 'DE' },
 }
-/** A payment as the port has it. */
-const asInstruction = ({ creditorAddressJson: text, ...payment }: Payment) => ({
-  ...payment,
-  creditorAddress: text === undefined || text === null ? null : ownJson<PayeeAddress>(text),
-})
 const rulesFor = (profile: Pain001Profile, more: Partial<BankRules> = {}): BankRules =>
   rulesOf('', {
     accounts: [
@@ -167,22 +161,30 @@ for (const profile of profiles)
         ),
       )
       for (const { kind, xml } of documents) assert.deepEqual(judged(xml, profile.rules, kind).broken, [])
-      assert.deepEqual(
-        [...new Set(documents.map(({ xml }) => executionDayIn(xml) > '2026-11-14'))].toSorted(),
-        [false, true],
-      )
+      assert.deepEqual([...new Set(documents.map(({ xml }) => executionDayIn(xml) > '2026-11-14'))].toSorted(), [
+        false,
+        true,
+      ])
       const old = profile.id === 'epc-03'
       for (const { xml } of documents) {
         const isBefore = executionDayIn(xml) < '2026-11-15'
         assert.equal(/<AdrLine>/.test(xml), old && isBefore, executionDayIn(xml))
-        if (!old || !isBefore) assert.equal((xml.match(/<TwnNm>/g) ?? []).length, (xml.match(/<PstlAdr>/g) ?? []).length)
+        if (!old || !isBefore)
+          assert.equal((xml.match(/<TwnNm>/g) ?? []).length, (xml.match(/<PstlAdr>/g) ?? []).length)
       }
       if (official === undefined) return
       for (const { name, kinds: ofSchema, until = '9999' } of profile.schemas as Pain001Profile['schemas']) {
         if (!known.includes(name)) continue
-        const own = documents.filter(({ kind, xml }) => (ofSchema?.includes(kind) ?? true) && executionDayIn(xml) <= until)
+        const own = documents.filter(
+          ({ kind, xml }) => (ofSchema?.includes(kind) ?? true) && executionDayIn(xml) <= until,
+        )
         assert.deepEqual(
-          await schemaErrors(name, own.map(({ xml }) => xml), official, name === profile.message ? 'ISO' : 'schema'),
+          await schemaErrors(
+            name,
+            own.map(({ xml }) => xml),
+            official,
+            name === profile.message ? 'ISO' : 'schema',
+          ),
           [],
         )
       }

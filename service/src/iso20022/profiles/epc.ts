@@ -33,7 +33,14 @@ export const epcSources: Readonly<Record<string, RuleSource>> = {
 const structuredFrom = '2026-11-15'
 const lastDayOfLines = '2026-11-14'
 const party = (within: string, place: string): readonly Rule[] => [
-  { within, element: 'TwnNm', demand: { is: 'present' }, from: structuredFrom, source: addresses, place: 'section 7.4' },
+  {
+    within,
+    element: 'TwnNm',
+    demand: { is: 'present' },
+    from: structuredFrom,
+    source: addresses,
+    place: 'section 7.4',
+  },
   { within, element: 'Ctry', demand: { is: 'present' }, from: structuredFrom, source: addresses, place: 'section 7.4' },
   { within, element: 'AdrLine', demand: { is: 'count', max: 2 }, source: from, place },
 ]

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { addPartner, createTestService, ip, type Service, type TestPartner } from '../../../../test/support/composition.ts'
+import {
+  addPartner,
+  createTestService,
+  ip,
+  type Service,
+  type TestPartner,
+} from '../../../../test/support/composition.ts'
 import { Refusal } from '../../api/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { newId } from '../../kernel/index.ts'
@@ -125,24 +131,20 @@ test('the payees that break on a day are listed by pages, with what they lack, a
 
 test('the list of incomplete payees reads the index of corridors, a step for each of them', async () => {
   const { partnerId } = partner
-  await service.db.run(sql`insert into beneficiaries.beneficiaries (partner_id, id, name, domestic_account, country, currency, created_at, updated_at, address)
+  await service.db
+    .run(sql`insert into beneficiaries.beneficiaries (partner_id, id, name, domestic_account, country, currency, created_at, updated_at, address)
     select ${partnerId}, gen_random_uuid(), 'x', 'USABA021000021/' || number, 'US', 'USD', now(), now(), '{"city":"x","country":"US"}'
     from generate_series(1, 20000) as number`)
   const payee = await add()
   await service.db.run(sql`analyze beneficiaries.beneficiaries`)
-  const reads = async () => {
-    const row = await service.db.row<{ reads: bigint }>(sql`select idx_tup_read as reads from pg_stat_user_indexes
-      where indexrelname = 'beneficiaries_corridor'`)
-    return row?.reads ?? 0n
-  }
   const plan = await service.db.rows<Record<string, string>>(sql`explain (format text)
-    select min(currency || '/' || coalesce(country, '') || '/' || coalesce(substring(bic from 5 for 2), '') || '/'
+    select (currency || '/' || coalesce(country, '') || '/' || coalesce(substring(bic from 5 for 2), '') || '/'
     || case when address is null then '' else 'a' end || case when address ? 'streetName' then 's' else '' end
     || case when address ? 'buildingNumber' then 'b' else '' end || case when address ? 'postalCode' then 'p' else '' end
-    || case when address ? 'state' then 't' else '' end || case when account_type is null then '' else 'c' end)
-    from beneficiaries.beneficiaries where partner_id = ${partnerId} and removed_at is null and wallet_address is null`)
+    || case when address ? 'state' then 't' else '' end || case when account_type is null then '' else 'c' end) as corridor
+    from beneficiaries.beneficiaries where partner_id = ${partnerId} and removed_at is null and wallet_address is null order by 1 limit 1`)
   assert.match(JSON.stringify(plan), /Index.*beneficiaries_corridor/)
-  assert.ok((await reads()) >= 0n)
+  assert.doesNotMatch(JSON.stringify(plan), /Sort/)
   const { data } = await service.beneficiaries.list(partnerId, { incompleteOn: today })
   assert.deepEqual(
     data.map(({ id }) => id),
@@ -153,7 +155,9 @@ test('the list of incomplete payees reads the index of corridors, a step for eac
 test('the requirements of a country and a currency come with their days', () => {
   const { requirements } = service.beneficiaries
   const found = requirements({ country: 'US', currency: 'USD' })
-  assert.ok(found.some(({ field, rule, from }) => field === 'address.city' && rule === 'Required' && from === '2026-11-14'))
+  assert.ok(
+    found.some(({ field, rule, from }) => field === 'address.city' && rule === 'Required' && from === '2026-11-14'),
+  )
   assert.deepEqual(requirements({ country: 'US', currency: 'USDC' }), [])
   assert.throws(() => requirements({ country: 'US', currency: 'ABC' }), Refusal)
 })

@@ -56,7 +56,7 @@ export type Beneficiaries = Verifications & {
    * of single banks are left out.
    */
   readonly missingFields: (beneficiary: Beneficiary, day?: string) => readonly string[]
-  /** What payments need. Refuses: currency_not_supported. */
+  /** Lists what payments need. Refuses: validation_failed (currency). */
   readonly requirements: (query: QueryOf<'listBeneficiaryRequirements'>) => readonly Requirement[]
   /** Sets the alias, the name, the address, or some of them. Refuses: validation_failed (none, address), not_found. */
   readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
@@ -199,7 +199,7 @@ function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Benefi
       }
       if (incompleteOn === undefined)
         return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
-      const incomplete = (await store.corridors(db, partnerId)).filter((key) => isIncomplete(key, incompleteOn))
+      const incomplete = (await corridorsOf(db, partnerId)).filter((key) => isIncomplete(key, incompleteOn))
       const rows = await store.listOfCorridors(db, partnerId, incomplete, filter, request)
       return cursors.page(listName(partnerId), request, rows)
     },
@@ -225,6 +225,16 @@ function missingOf(payee: RequiredPayee, day: string): readonly string[] {
     .filter((one) => holdsOn(one, day))
     .map(({ field }) => (payee.address === null ? field.replace(/^address\..*/, 'address') : field))
   return [...new Set(fields)]
+}
+
+/** One statement for each different corridor. A partner has at most a few hundred, and most have a few. */
+async function corridorsOf(tx: Tx, partnerId: string): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let last: string | undefined = ''; last !== undefined;) {
+    last = await store.corridorAfter(tx, partnerId, last)
+    if (last !== undefined) found.push(last)
+  }
+  return found
 }
 
 /** Reads a key of the index of corridors as a payee that has what its payees have. */

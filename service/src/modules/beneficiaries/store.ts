@@ -132,21 +132,13 @@ const corridor = sql`(currency || '/' || coalesce(country, '') || '/' || coalesc
     || case when address ? 'buildingNumber' then 'b' else '' end || case when address ? 'postalCode' then 'p' else '' end
     || case when address ? 'state' then 't' else '' end || case when account_type is null then '' else 'c' end)`
 
-/**
- * The different corridors of the payees of a partner: one step of the index for each of them, not for each payee. There are at most a few
- * hundred.
- */
-export async function corridors(tx: Tx, partnerId: string): Promise<readonly string[]> {
-  const rows = await tx.rows<{ corridor: string }>(sql`/* beneficiaries.corridors */
-    with recursive found (corridor) as (
-      select min(${corridor}) from beneficiaries.beneficiaries
-        where partner_id = ${partnerId} and removed_at is null and wallet_address is null
-      union all
-      select (select min(${corridor}) from beneficiaries.beneficiaries
-        where partner_id = ${partnerId} and removed_at is null and wallet_address is null and ${corridor} > found.corridor)
-      from found where found.corridor is not null)
-    select corridor from found where corridor is not null`)
-  return rows.map((row) => row.corridor)
+/** The first corridor of a partner's payees after another one: a step of the index, whatever the number of payees. */
+export async function corridorAfter(tx: Tx, partnerId: string, last: string): Promise<string | undefined> {
+  const row = await tx.row<{ corridor: string }>(sql`/* beneficiaries.corridorAfter */
+    select ${corridor} as corridor from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and removed_at is null and wallet_address is null and ${corridor} > ${last}
+    order by ${corridor} limit 1`)
+  return row?.corridor
 }
 
 /** Payees of some corridors, newest first: at most a page of each is read, by the index of corridors. */

@@ -143,7 +143,15 @@ function typeProblem(
 
 /** The address of the file as a beneficiary has it. Undefined: there is none with a city and a country, or a part is too long. */
 function addressOf({ creditor }: CreditTransfer): PayeeAddress | undefined {
-  const { town: city, country, street, buildingNumber, postCode, countrySubdivision, lines = [] } = creditor.address ?? {}
+  const {
+    town: city,
+    country,
+    street,
+    buildingNumber,
+    postCode,
+    countrySubdivision,
+    lines = [],
+  } = creditor.address ?? {}
   if (city === undefined || country === undefined) return undefined
   const streetName = street ?? (lines.length === 0 ? undefined : lines.join(', '))
   const address = {
@@ -160,7 +168,9 @@ function addressOf({ creditor }: CreditTransfer): PayeeAddress | undefined {
 /** Lines without town and country are refused from a day on, and an address must not be in another place than that of the payee. */
 function addressProblem(
   { creditor: { address }, money: { currency } }: CreditTransfer,
-  payee: { readonly address: PayeeAddress | null } & Readonly<Record<'iban' | 'domesticAccount' | 'bic' | 'country', string | null>>,
+  payee: { readonly address: PayeeAddress | null } & Readonly<
+    Record<'iban' | 'domesticAccount' | 'bic' | 'country', string | null>
+  >,
   today: string,
 ): string | undefined {
   if (address === undefined || !isCurrency(currency)) return undefined
@@ -179,7 +189,9 @@ function addressProblem(
   const placeOf = (city: string, code: string) => `${sepaText(city, cityCharsMax).toUpperCase()}, ${code}`
   const own = payee.address && placeOf(payee.address.city, payee.address.country)
   const given = placeOf(town, country)
-  return own === null || own === given ? undefined : `PstlAdr of Cdtr is in ${given}, and the beneficiary's address in ${own}`
+  return own === null || own === given
+    ? undefined
+    : `PstlAdr of Cdtr is in ${given}, and the beneficiary's address in ${own}`
 }
 const cityCharsMax = 35
 

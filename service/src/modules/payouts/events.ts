@@ -12,7 +12,8 @@ function leftBalance({ amount, currency, soldAmount, soldCurrency }: PayoutRow) 
   return { amount: writeAmount(soldAmount, soldCurrency), currency: soldCurrency }
 }
 
-const addressLine = (text: string | null): string | null => (text === null ? null : addressText(ownJson<PayeeAddress>(text)))
+const addressLine = (text: string | null): string | null =>
+  text === null ? null : addressText(ownJson<PayeeAddress>(text))
 
 export function withdrawal(
   payout: PayoutRow,

@@ -9,7 +9,15 @@ import { notCovered, requestOf } from './accept.ts'
 import { addressOf, callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
-import { type ControlledPayout, executionDayAt, type Judged, judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
+import {
+  type ControlledPayout,
+  executionDayAt,
+  type Judged,
+  judgedOf,
+  type Judgement,
+  payoutRules,
+  validate,
+} from './validate.ts'
 
 export type Verdict = {
   readonly rule: string

@@ -140,8 +140,8 @@ export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Pro
           ...{ value: draft.accountType, error: problems['accountType'], any: p.accountTypeNone },
           options: optionsOf(p.accountTypes),
         })}
-        ${addressForm(view, draft, problems)}
-        ${input('bic', p.bic, p.bicHelp, '11', true)} ${input('alias', p.alias, p.aliasHelp, '70', true)}
+        ${addressForm(view, draft, problems)} ${input('bic', p.bic, p.bicHelp, '11', true)}
+        ${input('alias', p.alias, p.aliasHelp, '70', true)}
         ${input('customerId', p.customerId, p.payeeCustomerHelp, '36', true)}
         <button type="submit" class="primary">${p.checkPayee}</button>
       </form>
