@@ -172,8 +172,9 @@ async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, e
   }
 }
 
-async function instruct(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
+async function instruct(bank: Bank, claimed: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { deps, connector } = bank
+  const attempts = await deps.payouts.withAddresses(claimed)
   const instructions = attempts.map(instructionOf)
   const startMs = performance.now()
   const told = (outcomes: readonly InstructionOutcome[]) =>

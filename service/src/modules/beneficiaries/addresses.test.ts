@@ -11,6 +11,8 @@ import {
 } from '../../../../test/support/composition.ts'
 import { Refusal } from '../../api/index.ts'
 import { sql } from '../../postgres/index.ts'
+import type { Instruction } from '../../rails/index.ts'
+import { submitDuePayouts } from '../../settlement/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { beneficiariesRoutes } from './routes.ts'
 
@@ -88,6 +90,34 @@ test('before the day the payout is accepted, and its preview says when the rule 
     assert.equal((await early.payouts.create(partner.caller, bodyOf(payee.id), ip)).replayed, false)
     assert.deepEqual(early.beneficiaries.missingFields(payee), [])
     assert.deepEqual(early.beneficiaries.missingFields(payee, today), ['address'])
+  } finally {
+    await early.close()
+  }
+})
+
+test('a payout that was accepted before the rule goes with the address that its beneficiary has got meanwhile', async () => {
+  const instructed: Instruction[] = []
+  const early = await createTestService({
+    ...{ url: service.url, now: new Date('2026-11-13T10:00:00Z') },
+    wrapConnector: (bank) => ({
+      ...bank,
+      instruct: (instructions, options) => {
+        instructed.push(...instructions)
+        return bank.instruct(instructions, options)
+      },
+    }),
+  })
+  try {
+    const [payee, other] = [await add(), await add({ accountNumber: '777' })]
+    const { payout } = await early.payouts.create(partner.caller, bodyOf(payee.id), ip)
+    const { payout: without } = await early.payouts.create(partner.caller, bodyOf(other.id), ip)
+    await early.beneficiaries.update(partner.partnerId, { id: payee.id, address })
+      await submitDuePayouts(early.settlement)
+    const addressOf = (id: string) => instructed.find((one) => one.beneficiaryId === id)?.creditorAddress
+    assert.deepEqual([addressOf(payee.id), addressOf(other.id)], [address, null])
+    const stored = async (id: string) => (await early.payouts.get(partner.partnerId, id)).creditorAddressJson
+    assert.deepEqual(JSON.parse((await stored(payout.id)) ?? ''), address)
+    assert.equal(await stored(without.id), null)
   } finally {
     await early.close()
   }

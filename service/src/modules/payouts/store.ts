@@ -2,6 +2,7 @@
 import type { AccountType, ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency } from '../../kernel/index.ts'
 import {
+  columnOf,
   dueWork,
   fieldsOf,
   firstPartners,
@@ -355,4 +356,17 @@ function namingsOf(reference: PayoutFilter['reference']): readonly Sql[] {
   if (endToEndId === null) return [byText]
   const byReference = sql`and (end_to_end_id = ${endToEndId} or partner_end_to_end_id = ${endToEndId}) and reference = ${text}`
   return [byReference, byText]
+}
+
+/** Stores the addresses that payouts got after they were accepted. */
+export async function putAddresses(
+  tx: Tx,
+  partnerId: string,
+  rows: readonly Pick<PayoutRow, 'id' | 'creditorAddressJson'>[],
+): Promise<void> {
+  const column = columnOf(rows)
+  await tx.run(sql`/* payouts.putAddresses */
+    update payouts.payouts as payout set creditor_address = given.address
+    from unnest(${column('id')}::uuid[], ${column('creditorAddressJson')}::text[]) as given (id, address)
+    where payout.partner_id = ${partnerId} and payout.id = given.id and payout.creditor_address is null`)
 }
