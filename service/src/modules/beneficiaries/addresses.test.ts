@@ -112,7 +112,7 @@ test('a payout that was accepted before the rule goes with the address that its 
     const { payout } = await early.payouts.create(partner.caller, bodyOf(payee.id), ip)
     const { payout: without } = await early.payouts.create(partner.caller, bodyOf(other.id), ip)
     await early.beneficiaries.update(partner.partnerId, { id: payee.id, address })
-      await submitDuePayouts(early.settlement)
+    await submitDuePayouts(early.settlement)
     const addressOf = (id: string) => instructed.find((one) => one.beneficiaryId === id)?.creditorAddress
     assert.deepEqual([addressOf(payee.id), addressOf(other.id)], [address, null])
     const stored = async (id: string) => (await early.payouts.get(partner.partnerId, id)).creditorAddressJson

@@ -180,7 +180,9 @@ async function withAddresses(
   attempts: readonly PayoutClaim[],
 ): Promise<readonly PayoutClaim[]> {
   const keys = attempts.flatMap(({ partnerId, beneficiaryId, creditorAddressJson, rail }) =>
-    rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null ? [{ partnerId, id: beneficiaryId }] : [],
+    rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null
+      ? [{ partnerId, id: beneficiaryId }]
+      : [],
   )
   if (keys.length === 0) return attempts
   const payees = await beneficiaries.payeesByIds(db, keys)

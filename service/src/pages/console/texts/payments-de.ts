@@ -357,6 +357,7 @@ export const paymentsDe: PaymentTexts = {
     beneficiaryCurrency: 'Währung des Empfängers',
     beneficiaryAccount: 'Konto des Empfängers',
     beneficiaryBank: 'Bank des Empfängers',
+    requirements: 'Felder, die die Zahlung braucht',
     country: 'Land des Empfängers',
     customer: 'Prüfung des Kunden',
     account: 'Ihr Konto darf zahlen',

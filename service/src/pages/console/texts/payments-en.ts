@@ -341,6 +341,7 @@ export const paymentsEn = {
     beneficiaryCurrency: 'Currency of the payee',
     beneficiaryAccount: 'Account of the payee',
     beneficiaryBank: 'Bank of the payee',
+    requirements: 'Fields that the payment needs',
     country: 'Country of the payee',
     customer: 'Verification of the customer',
     account: 'Your account may pay',
