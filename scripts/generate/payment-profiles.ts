@@ -1,4 +1,4 @@
-/** The page of the profiles of pain.001: what each writes, and the rules of its market with their sources. */
+/** The page of the profiles of pain.001: what each writes, the rules of its market, and the requirements of payments, with their days and sources. */
 import {
   type KindForm,
   type Pain001Profile,
@@ -6,6 +6,7 @@ import {
   profileOf,
   type Rule,
 } from '../../service/src/iso20022/index.ts'
+import { type Requirement, requirements } from '../../service/src/rails/index.ts'
 
 const header = `# Profiles of payment files
 
@@ -13,7 +14,34 @@ The field \`profile\` of a bank chooses how its \`pain.001\` are written ([conne
 each profile against the rules below, and against the schemas if they are there. A source that is only quoted was read in another
 document, which is named: ask the bank for the original.
 
-This page is generated from \`service/src/iso20022/profiles/\`.
+This page is generated from \`service/src/iso20022/profiles/\` and \`service/src/rails/requirements.ts\`.
+`
+
+const requirementRow = ({
+  party,
+  field,
+  rule,
+  rail,
+  currencies,
+  countries,
+  profiles,
+  source,
+  ...days
+}: Requirement): string =>
+  `| ${party} | \`${field}\` | ${rule} | ${rail} | ${currencies?.join(', ') ?? 'all'} | ${countries === undefined ? 'all' : countriesText(countries)} | ${profiles?.join(', ') ?? 'all'} | ${daysOf(days)} | ${source} |`
+
+/** Countries by some examples: the rule is a set. */
+const countriesText = (holds: (country: string) => boolean): string =>
+  `for example ${['US', 'GB', 'CH', 'LI', 'DE'].map((country) => `${country} ${holds(country) ? 'yes' : 'no'}`).join(', ')}`
+
+const requirementSection = (): string => `
+## Requirements of payments
+
+What payments need of the payee, the payer and the payment ([0138](../decisions/0138-requirements-are-data.md)); \`GET /v1/beneficiaries/requirements\` answers them for a country and a currency.
+
+| party | field | rule | rail | currencies | countries of the account | profiles | execution days | source |
+|---|---|---|---|---|---|---|---|---|
+${requirements.map(requirementRow).join('\n')}
 `
 
 function demandText({ demand }: Rule): string {
@@ -31,8 +59,11 @@ function demandText({ demand }: Rule): string {
   }
 }
 
+const daysOf = ({ from, until }: Pick<Rule, 'from' | 'until'>): string =>
+  [from === undefined ? '' : `from ${from}`, until === undefined ? '' : `until ${until}`].join(' ').trim() || 'always'
+
 const ruleRow = (rule: Rule): string =>
-  `| \`${rule.within}/${rule.element}\` | ${demandText(rule)} | ${rule.kinds?.join(', ') ?? 'all'} | ${rule.source}, ${rule.place} |`
+  `| \`${rule.within}/${rule.element}\` | ${demandText(rule)} | ${rule.kinds?.join(', ') ?? 'all'} | ${daysOf(rule)} | ${rule.source}, ${rule.place} |`
 
 const kindRow = ([kind, { serviceLevel, localInstrument, chargeBearer }]: [string, KindForm]): string =>
   `| ${kind} | ${serviceLevel ?? '-'} | ${localInstrument ?? '-'} | ${chargeBearer ?? '-'} |`
@@ -46,8 +77,8 @@ ${profile.title}
 |---|---|---|---|
 ${Object.entries(profile.kinds).map(kindRow).join('\n')}
 
-| element | rule | payments | source |
-|---|---|---|---|
+| element | rule | payments | execution days | source |
+|---|---|---|---|---|
 ${profile.rules.map(ruleRow).join('\n')}
 
 ${Object.entries(profile.sources)
@@ -63,4 +94,5 @@ export const paymentProfilesPage = (): string =>
   profileIds
     .flatMap((id) => profileOf(id) ?? [])
     .map(section)
-    .join('')
+    .join('') +
+  requirementSection()

@@ -113,6 +113,12 @@ test('a person saves and pays a payee by sort code and account number, and by ro
     await page.fill('#currency', currency)
     await page.fill('#account', wrong)
     await press(page, 'Check payee')
+    assert.match(await main(page), new RegExp(`City[^]*Payments in ${currency} to this account need it`))
+    await check(page)
+    await page.fill('#city', 'Philadelphia')
+    await page.fill('#country', 'us')
+    await press(page, 'Check payee')
+    assert.match(await main(page), /Address of the payee[^]*Philadelphia, US/)
     await press(page, /^Save/)
     assert.match(await main(page), /not a valid account/)
     await check(page)
@@ -124,6 +130,7 @@ test('a person saves and pays a payee by sort code and account number, and by ro
       await main(page),
       new RegExp(`The payee is saved[^]*${account}[^]*Only names of accounts with an IBAN`),
     )
+    assert.match(await main(page), /Address of the payee[^]*Philadelphia, US/)
     assert.equal(await page.getByRole('button', { name: 'Verify' }).count(), 0)
     await check(page)
     await page.getByRole('link', { name: 'New payout' }).click()

@@ -12,7 +12,7 @@ const service = await joinTestService()
 after(() => service.dispose())
 const { client } = service
 
-const named = { name: 'Grace Hopper' }
+const named = { name: 'Grace Hopper', address: { city: 'London', country: 'GB' } }
 const british = { ...named, currency: 'GBP', sortCode: '20-00-00', accountNumber: '5779911' }
 const american = { ...named, currency: 'USD', routingNumber: '021000021', accountNumber: '123 456 789' }
 const create = async (body: JsonObject) => success(await client.post('/v1/beneficiaries', body))
@@ -69,6 +69,37 @@ for (const [title, body, pointers] of refused)
     const errors = problem['errors'] as readonly { readonly pointer: string }[]
     assert.deepEqual(errors.map(({ pointer }) => pointer).toSorted(), pointers.toSorted())
   })
+
+test('without an address it can be saved and found as incomplete, and is paid once it has one', async () => {
+  const { address, ...bare } = british
+  const made = await create({ ...bare, alias: crypto.randomUUID() })
+  const id = textAt(made, 'id')
+  assertShape(beneficiaryShape, made)
+  assert.deepEqual(made.missingFields, ['address'])
+  const order = () => payoutText(id, '1.00', { currency: 'GBP' })
+  assertProblem(await client.post('/v1/payouts/fiat', order()), {
+    ...{ status: 422, code: 'beneficiary_not_payable', pointer: '/beneficiaryId' },
+  })
+  const listed = success(await client.get('/v1/beneficiaries?incompleteOn=2026-11-14&currency=GBP&limit=100'))
+  assert.ok((listed['data'] as readonly JsonObject[]).some((one) => one['id'] === id))
+  const updated = success(await client.put('/v1/beneficiaries', { id, address }))
+  assert.deepEqual([updated['missingFields'], updated['address']], [undefined, address])
+  success(await client.post('/v1/payouts/fiat', order()))
+})
+
+test('the requirements of a corridor are listed with their days and sources', async () => {
+  const { data } = success(await client.get('/v1/beneficiaries/requirements?country=US&currency=USD'))
+  const [first] = data as readonly JsonObject[]
+  assert.deepEqual(
+    [first?.['party'], first?.['field'], first?.['rule'], first?.['rail'], first?.['validFrom']],
+    ['Payee', 'address.city', 'Required', 'Swift', '2026-11-14'],
+  )
+  const tokens = success(await client.get('/v1/beneficiaries/requirements?country=US&currency=USDC'))
+  assert.deepEqual(tokens['data'], [])
+  assertProblem(await client.get('/v1/beneficiaries/requirements?country=US&currency=ABC'), {
+    ...{ status: 400, pointer: '/currency' },
+  })
+})
 
 test('a payout to it ends, and payout, transaction and preview name the account', async () => {
   const customer = await createCustomer(client)

@@ -130,6 +130,13 @@ export const beneficiary = object({
   ...each(['iban', 'sortCode', 'routingNumber', 'accountNumber', 'bic', 'walletAddress'], maybe(string)),
   accountType: maybe(oneOf('Checking', 'Savings')),
   country: maybe(country),
+  address: maybe(
+    object({
+      ...each(['streetName', 'buildingNumber', 'postalCode', 'state'], maybe(string)),
+      ...{ city: always(string), country: always(country) },
+    }),
+  ),
+  missingFields: maybe(listOf(string)),
   currency: always(string),
   createdAt: always(dateTime),
   updatedAt: always(dateTime),

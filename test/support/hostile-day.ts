@@ -301,7 +301,8 @@ export async function startHostileDay(seed: number, partners: number): Promise<H
     const partner = await addPartner(first, floatMinor)
     const { ibans } = await first.accounts.create(partner.partnerId, partner.customer.id)
     await controlled(first, partner.partnerId)
-    const foreign = { iban: 'DE89370400440532013000', currency: 'USD', name: 'Grace Hopper' }
+    const address = { city: 'Berlin', country: 'DE' }
+    const foreign = { iban: 'DE89370400440532013000', currency: 'USD', name: 'Grace Hopper', address }
     const { id } = await first.beneficiaries.create(partner.partnerId, foreign)
     const order = {
       amount: rawNumber('49.90'),

@@ -60,12 +60,22 @@ function isKept({ demand }: Rule, texts: readonly string[]): boolean {
   }
 }
 
-/** Faults of the message, each with its rule and its source, and the number of places that were judged. */
+/** The execution day of the message: ReqdExctnDt is a day in version 03, and a choice in 09. */
+const dayOf = (message: readonly Item[]): string =>
+  below(below(message, 'PmtInf'), 'ReqdExctnDt')
+    .flatMap(({ text, children }) => [text, ...children.map((child) => child.text)])
+    .map((text) => text.trim().slice(0, 'YYYY-MM-DD'.length))
+    .filter((text) => text !== '')
+    .toSorted()[0] ?? ''
+
+/** Faults of the message by the rules of its execution day, each with its rule and its source, and the number of places that were judged. */
 export function judged(xml: string, rules: readonly Rule[], kind: PaymentKind) {
   const message = below(below([parsed(xml)], 'Document'), 'CstmrCdtTrfInitn')
+  const day = dayOf(message)
   let places = 0
   const broken = rules
     .filter(({ kinds }) => kinds === undefined || kinds.includes(kind))
+    .filter(({ from = '', until = '9999' }) => from <= day && day <= until)
     .flatMap((rule) =>
       rule.within
         .split('/')

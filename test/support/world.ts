@@ -21,8 +21,11 @@ export async function createCustomer(client: Client, fields: JsonObject = {}): P
   return success(await client.post('/v1/customers', { ...defaults, ...fields }))
 }
 
+/** With an address if the currency goes by SWIFT, which needs one. */
 export async function createBeneficiary(client: Client, fields: JsonObject = {}): Promise<JsonObject> {
-  const defaults = { name: 'Grace Hopper', iban: ibans.DE, currency: 'EUR' }
+  const address =
+    fields['currency'] === 'USD' || fields['currency'] === 'GBP' ? { city: 'Berlin', country: 'DE' } : undefined
+  const defaults = { name: 'Grace Hopper', iban: ibans.DE, currency: 'EUR', ...(address && { address }) }
   return success(await client.post('/v1/beneficiaries', { ...defaults, ...fields }))
 }
 

@@ -1,6 +1,8 @@
 /** Beneficiaries: the payees of payouts. Update is documented; the other operations are extensions. */
+import type { Static } from 'typebox'
 import {
   Bic,
+  CalendarDate,
   CountryCode,
   Currency,
   CustomerRef,
@@ -25,6 +27,28 @@ const Name = singleLine(nameCharsMax)
 
 const accountTypes = ['Checking', 'Savings'] as const
 export type AccountType = (typeof accountTypes)[number]
+
+/** A structured postal address. The lengths are those of ISO 20022, PostalAddress24. */
+export const PayeeAddress = closed({
+  streetName: described(optional(singleLine(70)), 'Name of the street, or the post box.', {
+    examples: ['Königstraße'],
+  }),
+  buildingNumber: described(optional(singleLine(16)), 'Number of the building in the street.', { examples: ['1a'] }),
+  postalCode: described(optional(singleLine(16)), 'Postal code, or ZIP code.', { examples: ['10115'] }),
+  city: described(singleLine(35), 'City or town.', { examples: ['Berlin'] }),
+  state: described(
+    optional(singleLine(35)),
+    'State, province or region. In the United States the code of two letters.',
+    {
+      examples: ['NY'],
+    },
+  ),
+  country: described(
+    CountryCode,
+    'Country of the address, ISO 3166-1 alpha-2. It may differ from that of the account.',
+  ),
+})
+export type PayeeAddress = Static<typeof PayeeAddress>
 
 export const BeneficiaryCreate = closed({
   customerId: described(
@@ -82,17 +106,25 @@ export const BeneficiaryCreate = closed({
     'Country of the account, ISO 3166-1 alpha-2. Must be a country of the IBAN. Default: the country of the IBAN.',
   ),
   currency: described(Currency, 'Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code.'),
+  address: described(
+    optional(PayeeAddress),
+    'Postal address of the account holder. Payouts by SWIFT need it: see `GET /v1/beneficiaries/requirements`.',
+  ),
 })
 
-/** Interface document, Beneficiary update request. At least one of `alias` and `name` is required. */
+/** Interface document, Beneficiary update request. At least one of `alias`, `name` and the extension `address` is required. */
 export const BeneficiaryUpdate = closed({
   id: described(Uuid, 'Identifies the beneficiary to update.'),
-  alias: described(optional(Alias), 'The new short name. At least one of `alias` and `name` is required.', {
+  alias: described(optional(Alias), 'The new short name. At least one of `alias`, `name` and `address` is required.', {
     examples: ['savings'],
   }),
   name: described(optional(Name), 'The new name of the account holder. Applies to later payouts.', {
     examples: ['Grace Hopper'],
   }),
+  address: described(
+    optional(PayeeAddress),
+    'The new postal address, which replaces the whole earlier one. Applies to later payouts.',
+  ),
 })
 
 export const Beneficiary = closed({
@@ -125,6 +157,12 @@ export const Beneficiary = closed({
     'Country of the account, ISO 3166-1 alpha-2. For token currencies absent unless it was given.',
   ),
   currency: described(Currency, 'Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code.'),
+  address: described(optional(PayeeAddress), 'Postal address of the account holder. Absent if none was given.'),
+  missingFields: described(
+    optional(Type.Array(Type.String())),
+    'Fields that a payout needs and the beneficiary lacks, today or on the day of `incompleteOn`. Absent if there are none.',
+    { examples: [['address']] },
+  ),
   createdAt: described(Timestamp, 'Time of creation.'),
   updatedAt: described(Timestamp, 'Time of the last change.'),
 })
@@ -140,6 +178,46 @@ export const BeneficiaryQuery = closed({
       'case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count.',
     { examples: ['Hopp'] },
   ),
+  incompleteOn: described(
+    optional(CalendarDate),
+    'Only beneficiaries to which a payout on this day would be refused, because `missingFields` are not there.',
+    { examples: ['2026-11-15'] },
+  ),
+})
+
+export const requirementParties = ['Payee', 'Payer', 'Payment'] as const
+export const requirementRules = ['Required', 'Recommended', 'Refused'] as const
+const requirementRails = ['Sepa', 'Swift'] as const
+
+const Requirement = closed({
+  party: described(
+    oneOf(requirementParties),
+    'The party that the field is about. `Payee`: a field of the beneficiary. `Payer` and `Payment`: the service and its operator provide it.',
+  ),
+  field: described(
+    Type.String(),
+    'Name of the field. `address.lines` are lines of an address without city and country.',
+    {
+      examples: ['address.city'],
+    },
+  ),
+  rule: described(
+    oneOf(requirementRules),
+    '`Required`: a payout without it is refused. `Recommended`: some banks refuse or delay the payment. `Refused`: a payment with it is refused.',
+  ),
+  rail: described(oneOf(requirementRails), 'Payment rail of the payments.'),
+  validFrom: described(optional(CalendarDate), 'First execution day on which it holds. Absent: it always held.'),
+  validUntil: described(optional(CalendarDate), 'Last execution day on which it holds. Absent: no end is known.'),
+  source: described(Type.String(), 'The rulebook, law or statement of banks that demands it.'),
+})
+/** The requirements of a country and a currency, those that begin later included. */
+export const Requirements = closed({
+  data: described(Type.Array(Requirement), 'The requirements, those of the payee first. Empty for token currencies.'),
+})
+export const RequirementQuery = closed({
+  country: described(CountryCode, 'Country of the account, ISO 3166-1 alpha-2.', { examples: ['US'] }),
+  currency: described(Currency, 'Currency of the payouts.', { examples: ['USD'] }),
+  on: described(optional(CalendarDate), 'Requirements that hold on this execution day or begin later. Default: today.'),
 })
 
 const verificationResults = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const

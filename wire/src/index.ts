@@ -53,7 +53,7 @@ export {
   verificationCodes,
   verificationStates,
 } from './verification.ts'
-export type { AccountType, NotPossibleReason } from './beneficiaries.ts'
+export type { AccountType, NotPossibleReason, PayeeAddress } from './beneficiaries.ts'
 export type { CheckoutPartStatus, CheckoutStatus } from './checkout.ts'
 export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {

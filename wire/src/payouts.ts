@@ -109,7 +109,7 @@ export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
 const RuleVerdict = closed({
   rule: described(
     Type.String(),
-    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. ' +
+    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `requirements`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. ' +
       'With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies.',
     { examples: ['funds'] },
   ),
@@ -121,7 +121,10 @@ const RuleVerdict = closed({
     optional(Type.String()),
     'The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed.',
   ),
-  detail: described(optional(Type.String()), 'Explanation for people. The text may change.'),
+  detail: described(
+    optional(Type.String()),
+    'Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on.',
+  ),
 })
 /** Outcome of a payout that is not made, rule by rule. */
 export const FiatPayoutPreview = closed({

@@ -36,6 +36,10 @@ async function withoutIban(stage: Stage): Promise<void> {
   const joan = await client.beneficiaries.create({
     ...{ name: 'Joan Clarke', currency: 'GBP', sortCode: '20-00-00', accountNumber: '5577991' },
   })
+  show('what a payment to her needs', joan.missingFields?.join() ?? 'nothing', 'address')
+  const early = client.payouts.create({ ...orderOf(joan.id, '7.50'), currency: 'GBP' })
+  show('a payment by SWIFT without an address', await refusalOf(early), '422 beneficiary_not_payable /beneficiaryId')
+  await client.beneficiaries.update({ id: joan.id, address: { city: 'Manchester', country: 'GB' } })
   const { reference } = await client.payouts.create({ ...orderOf(joan.id, '7.50'), currency: 'GBP' })
   await ended(stage, reference)
   const { creditorDetails } = await client.transactions.get(reference)

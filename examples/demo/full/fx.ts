@@ -69,6 +69,7 @@ async function payInDollars(client: Client) {
     name: 'Dollar Supplier',
     iban: 'NL91ABNA0417164300',
     currency: 'USD',
+    address: { city: 'Utrecht', country: 'NL' },
   })
   const quote = await client.fx.createQuote({
     sellCurrency: 'EUR',

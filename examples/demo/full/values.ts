@@ -115,7 +115,8 @@ async function refundInDollars(stage: Stage): Promise<void> {
     kyc: kycOf('Ada Lovelace'),
   })
   await client.accounts.createTransfer({ amount: '20.00', currency: 'EUR', toCustomerId: customerId })
-  const body = { name: 'Sandbox Returned', iban: german, currency: 'USD', customerId }
+  const address = { city: 'Berlin', country: 'DE' }
+  const body = { name: 'Sandbox Returned', iban: german, currency: 'USD', customerId, address }
   const beneficiaryId = await beneficiaryOf(client, body)
   const { id: quoteId } = await client.fx.createQuote({
     ...{ sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: '20.00' },

@@ -178,6 +178,17 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: [],
   },
+  listBeneficiaryRequirements: {
+    method: 'GET',
+    path: '/v1/beneficiaries/requirements',
+    params: [],
+    input: 'query',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: [],
+  },
   updateBeneficiary: {
     method: 'PUT',
     path: '/v1/beneficiaries',
@@ -1724,6 +1735,7 @@ export const methods = {
   beneficiaries: {
     create: 'createBeneficiary',
     list: 'listBeneficiaries',
+    listRequirements: 'listBeneficiaryRequirements',
     update: 'updateBeneficiary',
     get: 'getBeneficiary',
     delete: 'deleteBeneficiary',

@@ -158,6 +158,10 @@ export type Beneficiary = {
   readonly country?: string
   /** Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** Postal address of the account holder. Absent if none was given. */
+  readonly address?: PayeeAddress
+  /** Fields that a payout needs and the beneficiary lacks, today or on the day of `incompleteOn`. Absent if there are none. */
+  readonly missingFields?: readonly string[]
   /** Time of creation. */
   readonly createdAt: string
   /** Time of the last change. */
@@ -191,6 +195,8 @@ export type BeneficiaryCreate = {
   readonly country?: string | undefined
   /** Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** Postal address of the account holder. Payouts by SWIFT need it: see `GET /v1/beneficiaries/requirements`. */
+  readonly address?: PayeeAddress | undefined
 }
 
 export type BeneficiaryPage = {
@@ -205,10 +211,12 @@ export type BeneficiaryPage = {
 export type BeneficiaryUpdate = {
   /** Identifies the beneficiary to update. */
   readonly id: string
-  /** The new short name. At least one of `alias` and `name` is required. */
+  /** The new short name. At least one of `alias`, `name` and `address` is required. */
   readonly alias?: string | undefined
   /** The new name of the account holder. Applies to later payouts. */
   readonly name?: string | undefined
+  /** The new postal address, which replaces the whole earlier one. Applies to later payouts. */
+  readonly address?: PayeeAddress | undefined
 }
 
 export type Customer = {
@@ -566,7 +574,7 @@ export type FiatPayoutPreview = {
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
-    /** Explanation for people. The text may change. */
+    /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
   })[]
 }
@@ -662,7 +670,7 @@ export type FxPayoutPreview = {
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
-    /** Explanation for people. The text may change. */
+    /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
   })[]
   /** Amount that the quote sells, with its fee, in major units of `sellCurrency`. */
@@ -906,6 +914,21 @@ export type PartyDetails = {
   readonly country?: string
   /** Address of the wallet. Only for tokens. */
   readonly walletAddress?: string
+}
+
+export type PayeeAddress = {
+  /** Name of the street, or the post box. */
+  readonly streetName?: string
+  /** Number of the building in the street. */
+  readonly buildingNumber?: string
+  /** Postal code, or ZIP code. */
+  readonly postalCode?: string
+  /** City or town. */
+  readonly city: string
+  /** State, province or region. In the United States the code of two letters. */
+  readonly state?: string
+  /** Country of the address, ISO 3166-1 alpha-2. It may differ from that of the account. */
+  readonly country: string
 }
 
 export type PayoutFee = {
@@ -1170,6 +1193,26 @@ export type RelatedTransactions = {
     /** Currency of `userAmount`. */
     readonly userCurrency: string
   }
+}
+
+export type Requirements = {
+  /** The requirements, those of the payee first. Empty for token currencies. */
+  readonly data: readonly ({
+    /** The party that the field is about. `Payee`: a field of the beneficiary. `Payer` and `Payment`: the service and its operator provide it. */
+    readonly party: 'Payee' | 'Payer' | 'Payment'
+    /** Name of the field. `address.lines` are lines of an address without city and country. */
+    readonly field: string
+    /** `Required`: a payout without it is refused. `Recommended`: some banks refuse or delay the payment. `Refused`: a payment with it is refused. */
+    readonly rule: 'Required' | 'Recommended' | 'Refused'
+    /** Payment rail of the payments. */
+    readonly rail: 'Sepa' | 'Swift'
+    /** First execution day on which it holds. Absent: it always held. */
+    readonly validFrom?: string
+    /** Last execution day on which it holds. Absent: no end is known. */
+    readonly validUntil?: string
+    /** The rulebook, law or statement of banks that demands it. */
+    readonly source: string
+  })[]
 }
 
 export type SecretRotate = {
@@ -2664,6 +2707,17 @@ export type ListBeneficiariesQuery = {
   readonly iban?: string | undefined
   /** Only beneficiaries of whose name a word begins with this text, which may continue with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count. */
   readonly namePrefix?: string | undefined
+  /** Only beneficiaries to which a payout on this day would be refused, because `missingFields` are not there. */
+  readonly incompleteOn?: string | undefined
+}
+
+export type ListBeneficiaryRequirementsQuery = {
+  /** Country of the account, ISO 3166-1 alpha-2. */
+  readonly country?: string | undefined
+  /** Currency of the payouts. */
+  readonly currency?: string | undefined
+  /** Requirements that hold on this execution day or begin later. Default: today. */
+  readonly on?: string | undefined
 }
 
 export type ListBeneficiaryVerificationsQuery = {
@@ -3209,6 +3263,7 @@ export type OperationResults = {
   }
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
+  readonly listBeneficiaryRequirements: Requirements
   readonly updateBeneficiary: Beneficiary
   readonly getBeneficiary: Beneficiary
   readonly deleteBeneficiary: void
@@ -5853,7 +5908,8 @@ export type Namespaces = {
      * Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner
      * itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN
      * is refused. A `walletAddress` with capitals needs its check sum (EIP-55). These destination fields cannot be
-     * changed later. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second beneficiary.
+     * changed later. An `address` is structured; `missingFields` of the answer says what a payout still needs.
+     * Idempotent by `Idempotency-Key`; without a key a repeated request creates a second beneficiary.
      *
      * `POST /v1/beneficiaries`, permission `beneficiaries:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, wallet_address_not_payable,
@@ -5864,7 +5920,7 @@ export type Namespaces = {
      * List beneficiaries.
      *
      * Returns the partner's beneficiaries, newest first. Filters combine. `namePrefix` finds them by the beginning
-     * of a word of the name.
+     * of a word of the name. `incompleteOn` finds those that cannot be paid on a day until a field is given.
      *
      * `GET /v1/beneficiaries`, permission `beneficiaries:read`.
      */
@@ -5872,10 +5928,20 @@ export type Namespaces = {
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListBeneficiariesQuery, options?: CallOptions) => Pages<BeneficiaryPage>
     /**
+     * List what a payment needs.
+     *
+     * Returns what payments in a currency to accounts in a country need, with the days from and until which it holds
+     * and its source. Rules that begin later are included. A payout without a required field of the payee is
+     * refused.
+     *
+     * `GET /v1/beneficiaries/requirements`, permission `beneficiaries:read`.
+     */
+    readonly listRequirements: (query?: ListBeneficiaryRequirementsQuery, options?: CallOptions) => Promise<Requirements>
+    /**
      * Update a beneficiary.
      *
-     * Sets `alias`, `name` or both; at least one is required. Payouts already accepted keep the earlier name. The
-     * destination of the money cannot be changed: create another beneficiary instead.
+     * Sets `alias`, `name` and `address`; at least one is required. Payouts already accepted keep the earlier name
+     * and address. The destination of the money cannot be changed: create another beneficiary instead.
      *
      * `PUT /v1/beneficiaries`, permission `beneficiaries:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.

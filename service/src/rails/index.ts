@@ -45,6 +45,16 @@ export {
   simulatedChainConnectorId,
 } from './connector-ids.ts'
 export {
+  addressText,
+  holdsOn,
+  lackingOf,
+  lackingText,
+  type RequiredPayee,
+  type Requirement,
+  requirements,
+  requirementsOf,
+} from './requirements.ts'
+export {
   type DomesticAccount,
   accountTypeCodes,
   domesticCountryOf,

@@ -1,5 +1,5 @@
 /** The port of a bank or chain connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
-import type { AccountType, ErrorKey, PaymentMethod } from '@partner-payments/wire'
+import type { AccountType, ErrorKey, PayeeAddress, PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Sql } from '../postgres/index.ts'
 
@@ -16,6 +16,8 @@ export type Instruction = {
   readonly creditorBic: string | null
   /** The type of an American account. Absent or null: it is not known. */
   readonly creditorAccountType?: AccountType | null
+  /** The address of the payee. Null: the payee has none. Absent: there is no beneficiary that could have one, and none is required. */
+  readonly creditorAddress?: PayeeAddress | null
   readonly remittance: string | null
   /** The outcome that a simulation requests. Only the sandbox bank reads it. */
   readonly simulatedOutcome: string | null
@@ -45,7 +47,10 @@ export type InstructionOutcome = Acknowledgement | 'unknown'
 
 export type WaitingPayment = Pick<Instruction, 'amount' | 'currency' | 'creditorName' | 'simulatedOutcome'>
 
-export type ForecastPayment = Pick<Instruction, 'amount' | 'currency' | 'creditorAccount' | 'creditorBic'>
+export type ForecastPayment = Pick<
+  Instruction,
+  'amount' | 'currency' | 'creditorAccount' | 'creditorBic' | 'creditorAddress'
+>
 
 /**
  * A forecast of a payment. `cutOffAt`: until then it is executed on `valueDate`; null: there is none. `submitsAt`: when

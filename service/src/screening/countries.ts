@@ -75,18 +75,22 @@ const bicForm = /^[A-Z0-9]{4}([A-Z]{2})[A-Z0-9]{2}([A-Z0-9]{3})?$/
 const codeForm = /^[A-Z]{2}$/
 
 /**
- * The countries of an account: of its IBAN (ISO 13616), of the BIC (ISO 9362), and the one that is given, each once. Other texts, and null,
- * have none.
+ * The countries of an account: of its IBAN (ISO 13616), of the BIC (ISO 9362), the one that is given, and that of its owner's address, each
+ * once. Other texts, and null, have none.
  */
 export function countriesOfAccount({
   account,
   bic,
   country,
-}: Readonly<Record<'account' | 'bic' | 'country', string | null>>): readonly SubjectCountry[] {
+  address = null,
+}: Readonly<Record<'account' | 'bic' | 'country', string | null>> & {
+  readonly address?: string | null
+}): readonly SubjectCountry[] {
   const found = [
     { role: 'iban', country: ibanForm.exec(account?.replaceAll(/\s/g, '').toUpperCase() ?? '')?.[1] },
     { role: 'bic', country: bicForm.exec(bic?.toUpperCase() ?? '')?.[1] },
     { role: 'country', country: codeForm.exec(country ?? '')?.[0] },
+    { role: 'address', country: codeForm.exec(address ?? '')?.[0] },
   ]
   // A country is one question for the persons who decide.
   return found.flatMap(({ role, country: code }, index) =>

@@ -2,6 +2,7 @@
  * Submits the payouts of one connector to its bank in sets: claim, record the attempts, enquire about retries,
  * instruct, record the answers. One call to the bank carries a set.
  */
+import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { Unreachable } from '../api/index.ts'
 import { assert, type Breaker, createBreaker, newId } from '../kernel/index.ts'
 import { endToEndIdSent, instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
@@ -171,8 +172,9 @@ async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, e
   }
 }
 
-async function instruct(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
+async function instruct(bank: Bank, claimed: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { deps, connector } = bank
+  const attempts = await deps.payouts.withAddresses(claimed)
   const instructions = attempts.map(instructionOf)
   const startMs = performance.now()
   const told = (outcomes: readonly InstructionOutcome[]) =>
@@ -283,6 +285,15 @@ async function eachOrLog<T, R>(
   })
 }
 
+/** A payout without a beneficiary is a refund, whose payee can give no address. */
+function creditorAddressOf({
+  beneficiaryId,
+  creditorAddressJson: text,
+}: PayoutClaim): Pick<Instruction, 'creditorAddress'> {
+  if (text !== null) return { creditorAddress: ownJson<PayeeAddress>(text) }
+  return beneficiaryId === null ? {} : { creditorAddress: null }
+}
+
 function instructionOf(attempt: PayoutClaim): Instruction {
   return {
     partnerId: attempt.partnerId,
@@ -294,6 +305,7 @@ function instructionOf(attempt: PayoutClaim): Instruction {
     creditorAccount: attempt.creditorAccount,
     creditorBic: attempt.creditorBic,
     creditorAccountType: attempt.creditorAccountType,
+    ...creditorAddressOf(attempt),
     remittance: attempt.remittance,
     simulatedOutcome: attempt.simulatedOutcome,
     customerId: attempt.customerId,

@@ -19,7 +19,7 @@ export const beneficiariesOperations = {
       'Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner ' +
       'itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN ' +
       'is refused. A `walletAddress` with capitals needs its check sum (EIP-55). These destination fields cannot be ' +
-      'changed later. Idempotent by `Idempotency-Key`; without a key ' +
+      'changed later. An `address` is structured; `missingFields` of the answer says what a payout still needs. Idempotent by `Idempotency-Key`; without a key ' +
       'a repeated request creates a second beneficiary.',
     refusals: [
       'validation_failed',
@@ -51,9 +51,24 @@ export const beneficiariesOperations = {
     source: 'extension',
     summary: 'List beneficiaries',
     description:
-      "Returns the partner's beneficiaries, newest first. Filters combine. `namePrefix` finds them by the beginning of a word of the name.",
+      "Returns the partner's beneficiaries, newest first. Filters combine. `namePrefix` finds them by the beginning of a word of the name. `incompleteOn` finds those that cannot be paid on a day until a field is given.",
     refusals: [],
     example: {},
+  },
+  listBeneficiaryRequirements: {
+    tag: 'beneficiaries',
+    method: 'GET',
+    path: '/v1/beneficiaries/requirements',
+    query: beneficiaries.RequirementQuery,
+    response: beneficiaries.Requirements,
+    permission: 'beneficiaries:read',
+    source: 'extension',
+    summary: 'List what a payment needs',
+    description:
+      'Returns what payments in a currency to accounts in a country need, with the days from and until which it holds and its source. ' +
+      'Rules that begin later are included. A payout without a required field of the payee is refused.',
+    refusals: [],
+    example: { query: { country: 'US', currency: 'USD' } },
   },
   updateBeneficiary: {
     tag: 'beneficiaries',
@@ -65,7 +80,7 @@ export const beneficiariesOperations = {
     source: 'documented',
     summary: 'Update a beneficiary',
     description:
-      'Sets `alias`, `name` or both; at least one is required. Payouts already accepted keep the earlier name. The ' +
+      'Sets `alias`, `name` and `address`; at least one is required. Payouts already accepted keep the earlier name and address. The ' +
       'destination of the money cannot be changed: create another beneficiary instead.',
     refusals: ['validation_failed', 'not_found'],
     example: { body: { id: resource('beneficiary'), alias: 'rear', name: 'Grace B. Hopper' } },

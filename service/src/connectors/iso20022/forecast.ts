@@ -8,14 +8,14 @@ import { chooseScheme, isRefused, isSepa } from './schemes.ts'
 const instantMs = 10 * secondMs
 
 export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules): Forecast {
-  const choice = chooseScheme(payment, rules)
+  const { opensAt, cutOffAt, date } = nextWindow(at, rules)
+  const choice = chooseScheme(payment, rules, date)
   if (isRefused(choice)) return { possible: false, errorKey: choice.errorKey, details: choice.details }
   if (choice.applied === 'Instant') {
     const arrivesAt = after(at, rules.instantWindowMs + instantMs)
     const days = { valueDate: dayOf(at, rules), arrivesOn: dayOf(arrivesAt, rules) }
     return { possible: true, method: 'SepaInstant', cutOffAt: null, submitsAt: at, ...days }
   }
-  const { opensAt, cutOffAt, date } = nextWindow(at, rules)
   const goesBySepa = isSepa(payment)
   return {
     possible: true,

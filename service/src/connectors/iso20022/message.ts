@@ -1,5 +1,6 @@
 /** Pure: the message of a file. The same payments and configuration have the same bytes. */
 import { createHash } from 'node:crypto'
+import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import {
   type CreditTransfer,
   type CreditTransferInitiation,
@@ -7,6 +8,7 @@ import {
   isCreditorReference,
   pain001Xml,
   type PaymentBatch,
+  type PostalAddress,
   type Remittance,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
@@ -130,7 +132,7 @@ const transferOf = (payment: Payment, rules: BankRules): CreditTransfer => ({
   money: { currency: payment.currency, minor: payment.amount },
   ...creditorOf(payment),
   ...ifGiven('creditorAccountType', typeOf(payment, rules)),
-  creditor: { name: payment.creditorName },
+  creditor: { name: payment.creditorName, ...ifGiven('address', addressOf(payment)) },
   ...ifGiven('purpose', rules.purpose),
   ...((kindOf(payment, rules) === 'QrBill' ? billOf(payment.remittance) : undefined) ??
     remittanceOf(payment.remittance)),
@@ -147,6 +149,20 @@ function creditorOf({
   const clearingId = account.system === 'GBDSC' ? account.sortCode : account.routingNumber
   const creditorAgent = { ...(bic === null ? {} : { bic }), clearingSystem: { code: account.system }, clearingId }
   return { creditorAgent, creditorAccount: { other: account.accountNumber } }
+}
+
+/** Structured in every profile: the elements of ISO 20022 for the fields of the API. */
+function addressOf({ creditorAddressJson: text }: Payment): PostalAddress | undefined {
+  if (text === undefined || text === null) return undefined
+  const { streetName, buildingNumber, postalCode, city, state, country } = ownJson<PayeeAddress>(text)
+  return {
+    ...ifGiven('street', streetName),
+    ...ifGiven('buildingNumber', buildingNumber),
+    ...ifGiven('postCode', postalCode),
+    town: city,
+    ...ifGiven('countrySubdivision', state),
+    country,
+  }
 }
 
 /** The type of an American account, where the form of the market has a place for it. */

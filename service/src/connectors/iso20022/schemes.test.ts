@@ -27,7 +27,7 @@ const payment = {
   creditorBic: 'COBADEFF',
 } as const
 const choose = (change: Partial<Parameters<typeof chooseScheme>[0]> = {}, changed: Partial<BankRules> = {}) =>
-  chooseScheme({ ...payment, ...change }, { ...rules, ...changed })
+  chooseScheme({ ...payment, ...change }, { ...rules, ...changed }, '2026-11-30')
 
 const asCreditTransfer = (reason: string | null) => ({ requested: 'Instant', applied: 'CreditTransfer', reason })
 

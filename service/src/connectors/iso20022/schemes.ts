@@ -1,7 +1,19 @@
 /** Pure: the scheme of a payment, and whether it can be sent at all. */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { PaymentKind } from '../../iso20022/index.ts'
-import { domesticCurrencies, type Instruction, isBic, isIban, railOf, readDomestic } from '../../rails/index.ts'
+import {
+  domesticCountryOf,
+  domesticCurrencies,
+  holdsOn,
+  type Instruction,
+  isBic,
+  isIban,
+  lackingOf,
+  lackingText,
+  railOf,
+  readDomestic,
+  type Requirement,
+} from '../../rails/index.ts'
 import type { BankRules, Reach, Scheme } from './deps.ts'
 import { isQrIban, qrReferenceOf } from './qr-bill.ts'
 
@@ -15,7 +27,7 @@ export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: str
 
 type Place = Pick<Instruction, 'currency' | 'creditorAccount' | 'creditorBic'>
 /** `remittance` is absent in a preview. */
-type Payment = Place & Pick<Instruction, 'amount'> & Partial<Pick<Instruction, 'remittance'>>
+type Payment = Place & Pick<Instruction, 'amount' | 'creditorAddress'> & Partial<Pick<Instruction, 'remittance'>>
 type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable' | 'profile'>
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
@@ -37,7 +49,8 @@ export function kindOf(
 const isBill = ({ currency, creditorAccount }: Place, { kinds }: Rules['profile']): boolean =>
   kinds.QrBill !== undefined && currency === 'EUR' && isQrIban(creditorAccount)
 
-export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | SchemeRefusal {
+/** `executionDay`: of a credit transfer, `YYYY-MM-DD`. The bank refuses by the requirements of that day. */
+export function chooseScheme(payment: Payment, rules: Rules, executionDay: string): SchemeChoice | SchemeRefusal {
   const refusal = refusalOf(payment, rules)
   if (refusal !== undefined) return refusal
   const requested = rules.preferred
@@ -52,18 +65,16 @@ export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | Sch
         }
   if (!isSepa(payment)) {
     if (profile.kinds.Other === undefined) return unreached
-    const { bicUnlessIn } = profile.kinds.Other
-    const needsBic =
-      bicUnlessIn !== undefined &&
-      !bicUnlessIn.includes(payment.creditorAccount.slice(0, 2)) &&
-      readDomestic(payment.creditorAccount) === undefined
-    if (needsBic && payment.creditorBic === null) return bankUnknown
+    const lacking = whatIsLacking(payment, profile, executionDay)
+    if (lacking.some(({ field }) => field === 'bic')) return bankUnknown
+    if (lacking.length > 0) return addressMissing(lacking)
   }
   // The lists of reach are those of the schemes of SEPA. Other currencies have been configured by them as well.
   if (payment.currency === 'EUR' && !isSepa(payment))
-    return payment.creditorBic === null
-      ? bankUnknown
-      : { requested, applied: 'CreditTransfer', reason: requested === 'Instant' ? 'the account is outside SEPA' : null }
+    return {
+      ...{ requested, applied: 'CreditTransfer' },
+      reason: requested === 'Instant' ? 'the account is outside SEPA' : null,
+    }
   const notInstant = whyNotInstant(payment, rules)
   const notTransfer = whyNotReached('CreditTransfer', payment, rules)
   if (requested === 'Instant' && notInstant === null) return { requested, applied: 'Instant', reason: null }
@@ -72,6 +83,26 @@ export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | Sch
   if (notInstant === null) return { requested, applied: 'Instant', reason: notTransfer }
   return payment.creditorBic === null ? bankUnknown : unreached
 }
+
+/** The required fields that a payment by SWIFT lacks on its execution day. */
+function whatIsLacking(
+  { currency, creditorAccount: account, creditorBic: bic, creditorAddress }: Payment,
+  { id }: Rules['profile'],
+  day: string,
+): readonly Requirement[] {
+  const domestic = readDomestic(account)
+  const country = domestic === undefined ? account.slice(0, 2) : domesticCountryOf(domestic)
+  return lackingOf({ currency, account, bic, country, address: creditorAddress ?? null }, day, id).filter(
+    (one) => holdsOn(one, day) && (creditorAddress !== undefined || !one.field.startsWith('address')),
+  )
+}
+
+/** The money never leaves: a file with the payment would be refused by the bank (BE04). */
+const addressMissing = (lacking: readonly Requirement[]): SchemeRefusal => ({
+  errorKey: 'InvalidAccountDetails',
+  details: `The beneficiary lacks ${lackingText(lacking)}. Update it, and pay again.`,
+  reasonCode: 'BE04',
+})
 
 const unreached: SchemeRefusal = {
   errorKey: 'BankRejection',

@@ -14,12 +14,14 @@ export type Payment = InstructionKey & {
   readonly creditorBic: string | null
   /** Absent or null: it is not known. */
   readonly creditorAccountType?: AccountType | null
+  /** JSON: `PayeeAddress`. Absent or null: the payee has none. */
+  readonly creditorAddressJson?: string | null
   readonly remittance: string | null
   readonly schemeApplied: Scheme
   readonly attempt: number
 }
-const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type, remittance,
-  scheme_applied, attempt`
+const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type,
+  creditor_address as creditor_address_json, remittance, scheme_applied, attempt`
 
 export type Queued = InstructionKey & { readonly dueAt: Date }
 

@@ -5,6 +5,7 @@ import {
   type Instruction,
   type InstructionKey,
   type InstructionOutcome,
+  nextWindow,
   openFrom,
 } from '../../rails/index.ts'
 import type { BankDeps, BankRules } from './deps.ts'
@@ -72,10 +73,11 @@ export function createSubmit(deps: Deps) {
 function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): readonly store.NewInstruction[] {
   const now = clock.now()
   const transfersDueAt = openFrom(now, rules)
+  const executionDay = nextWindow(now, rules).date
   return instructions.map((instruction) => {
     const { partnerId, id, endToEndId, currency, amount, remittance } = instruction
-    const { creditorName, creditorAccount, creditorBic, creditorAccountType = null } = instruction
-    const choice = chooseScheme(instruction, rules)
+    const { creditorName, creditorAccount, creditorBic, creditorAccountType = null, creditorAddress } = instruction
+    const choice = chooseScheme(instruction, rules, executionDay)
     const common = {
       partnerId,
       id,
@@ -86,6 +88,7 @@ function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): r
       creditorAccount,
       creditorBic,
       creditorAccountType,
+      creditorAddressJson: creditorAddress ? JSON.stringify(creditorAddress) : null,
       remittance,
     }
     const row = { ...common, connector: rules.id, attempt: 1, createdAt: now, updatedAt: now }

@@ -7,7 +7,6 @@ export const cgi09 = {
   ...epc09,
   id: 'cgi-09',
   title: 'Common Global Implementation (CGI-MP), pain.001.001.09',
-  kinds: { ...epc09.kinds, Other: { ...epc09.kinds.Other, bicUnlessIn: [] } },
   initiatorIdScheme: 'CUST',
   sources: {
     ...epcSources,

@@ -10,6 +10,7 @@ const referenceForm = "[A-Za-z0-9/\\-?:().,'+ ]{1,35}"
 export const nameForm = '.{1,70}'
 
 const from = 'EPC132-08'
+const addresses = 'EPC153-22'
 export const epcSources: Readonly<Record<string, RuleSource>> = {
   [from]: {
     title: 'SEPA Credit Transfer Scheme, Customer-to-PSP Implementation Guidelines',
@@ -19,12 +20,33 @@ export const epcSources: Readonly<Record<string, RuleSource>> = {
       'the usage rules in pain.001.001.09_GBIC_5.xsd of the Deutsche Kreditwirtschaft, and the comparison of rules in Sebastenhauer/iso20022tester at 55ddbeba',
     read: 'quoted',
   },
+  [addresses]: {
+    title: 'Guidance document, Provision of Addresses under the EPC Payment Schemes',
+    edition: 'version 2.1 of October 2025, for the rulebooks 2025 version 1.1',
+    publisher: 'European Payments Council',
+    found: 'the announcement of the council on its website. The document itself was not read',
+    read: 'quoted',
+  },
 }
 
-const party = (within: string): readonly Rule[] => [
-  { within, element: 'TwnNm', demand: { is: 'present' }, source: from, place: 'index 2.23, from 15 November 2026' },
-  { within, element: 'Ctry', demand: { is: 'present' }, source: from, place: 'index 2.23, from 15 November 2026' },
-  { within, element: 'AdrLine', demand: { is: 'count', max: 2 }, source: from, place: 'index 2.23' },
+/** Unstructured addresses are refused from this execution day on, and two lines are the most beside town and country. */
+const structuredFrom = '2026-11-15'
+const lastDayOfLines = '2026-11-14'
+const party = (within: string, place: string): readonly Rule[] => [
+  {
+    within,
+    element: 'TwnNm',
+    demand: { is: 'present' },
+    from: structuredFrom,
+    source: addresses,
+    place: 'section 7.4',
+  },
+  { within, element: 'Ctry', demand: { is: 'present' }, from: structuredFrom, source: addresses, place: 'section 7.4' },
+  { within, element: 'AdrLine', demand: { is: 'count', max: 2 }, source: from, place },
+]
+const partyRules: readonly Rule[] = [
+  ...party('PmtInf/Dbtr/PstlAdr', 'index 2.23'),
+  ...party(`${transfer}/Cdtr/PstlAdr`, 'Creditor, Postal Address'),
 ]
 /** Rules about the form of a message that hold in both versions. */
 const commonRules: readonly Rule[] = [
@@ -98,7 +120,7 @@ const commonRules: readonly Rule[] = [
 export const epcRules: readonly Rule[] = [
   ...commonRules,
   { within: 'PmtInf', element: 'DbtrAgt/FinInstnId/BICFI', demand: { is: 'present' }, source: from, place: 'AT-D002' },
-  ...party('PmtInf/Dbtr/PstlAdr'),
+  ...partyRules,
 ]
 
 export const epc09 = {
@@ -124,7 +146,8 @@ export const epc03 = {
   id: 'epc-03',
   title: 'SEPA, pain.001.001.03',
   message: 'pain.001.001.03',
-  schemas: [{ name: 'pain.001.001.03' }, { name: 'pain.001.001.03_GBIC_3', kinds: bySepa }],
+  addressLinesUntil: lastDayOfLines,
+  schemas: [{ name: 'pain.001.001.03' }, { name: 'pain.001.001.03_GBIC_3', kinds: bySepa, until: lastDayOfLines }],
   sources: {
     ...epcSources,
     [old]: {
@@ -145,19 +168,10 @@ export const epc03 = {
       source: old,
       place: 'PaymentInstructionInformationSCT',
     },
-    {
-      within: 'PmtInf/Dbtr/PstlAdr',
-      element: 'TwnNm',
-      demand: { is: 'absent' },
-      source: old,
-      place: 'PostalAddressSEPA: a country and two lines',
-    },
-    {
-      within: 'PmtInf/Dbtr/PstlAdr',
-      element: 'AdrLine',
-      demand: { is: 'count', max: 2 },
-      source: old,
-      place: 'PostalAddressSEPA: a country and two lines',
-    },
+    ...['PmtInf/Dbtr/PstlAdr', `${transfer}/Cdtr/PstlAdr`].map((within) => ({
+      ...({ within, element: 'TwnNm', demand: { is: 'absent' }, until: lastDayOfLines } as const),
+      ...{ source: old, place: 'PostalAddressSEPA: a country and two lines' },
+    })),
+    ...partyRules,
   ],
 } as const satisfies Pain001Profile

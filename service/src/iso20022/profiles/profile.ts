@@ -11,8 +11,6 @@ export type KindForm = {
   readonly localInstrument?: string
   /** `configured`: the bank's setting says who bears the charges. */
   readonly chargeBearer?: 'SLEV' | 'configured'
-  /** A payment needs the BIC of the creditor's bank, unless the account is in one of these countries. */
-  readonly bicUnlessIn?: readonly string[]
 }
 
 export type Pain001Profile = Pain001Form & {
@@ -29,7 +27,12 @@ export type Pain001Profile = Pain001Form & {
   /** Texts of InstrForDbtrAgt that ask for a check of the payees, or against one. */
   readonly payeeCheck?: Readonly<Record<'in' | 'out', string>>
   /** Names of the schemas that its files obey: of ISO, and of the market if it publishes one, perhaps for some kinds. */
-  readonly schemas: readonly { readonly name: string; readonly kinds?: readonly PaymentKind[] }[]
+  readonly schemas: readonly {
+    readonly name: string
+    readonly kinds?: readonly PaymentKind[]
+    /** The last execution day whose files obey it. */
+    readonly until?: string
+  }[]
   readonly sources: Readonly<Record<string, RuleSource>>
   readonly rules: readonly Rule[]
 }

@@ -33,6 +33,9 @@ export type Rule = {
   readonly demand: Demand
   /** Kinds of payments that it is about; absent: all. */
   readonly kinds?: readonly PaymentKind[]
+  /** The first and the last execution day on which it holds, `YYYY-MM-DD`. Absent: it always held; no end is known. */
+  readonly from?: string
+  readonly until?: string
   /** A key of the sources of the profile, and the place within. */
   readonly source: string
   readonly place: string

@@ -4,6 +4,7 @@ import type { Pain001Profile } from './profile.ts'
 import type { PaymentKind, Rule } from './rule.ts'
 
 const from = 'SPS-IG'
+const newest = 'SPS-2026'
 const qrIban = 'QR-IID'
 const at = (
   within: string,
@@ -28,7 +29,7 @@ export const sps09 = {
   title: 'Switzerland and Liechtenstein (Swiss Payment Standards), pain.001.001.09',
   kinds: {
     Sepa: epc09.kinds.Sepa,
-    Other: { ...epc09.kinds.Other, bicUnlessIn: ['CH', 'LI'] },
+    Other: epc09.kinds.Other,
     QrBill: {},
   },
   debtorAddress: 'none',
@@ -41,6 +42,13 @@ export const sps09 = {
       publisher: 'SIX Interbank Clearing',
       found: 'Sebastenhauer/iso20022tester at 55ddbeba, docs/specs/pain.001/ig-credit-transfer-sps-2025-de.md',
       read: 'whole',
+    },
+    [newest]: {
+      title: 'Delta Document for the Adjustments made from SPS 2025 to SPS 2026',
+      edition: 'version 1.0 of 18 May 2026, valid from 14 November 2026',
+      publisher: 'SIX Interbank Clearing',
+      found: 'its first pages, and the roadmap of SIX: unstructured addresses end in November 2026',
+      read: 'quoted',
     },
     [qrIban]: {
       title: 'QR-IID and QR-IBAN, technical information',
@@ -69,6 +77,11 @@ export const sps09 = {
     at(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['CHF', 'EUR'] }, 'table 13, type D', ['QrBill']),
     at(transfer, 'Cdtr/Nm', { is: 'present' }, 'chapter 4.3'),
     at(transfer, 'Cdtr/Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
+    at(`${transfer}/Cdtr/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'hybrid addresses'),
+    ...['TwnNm', 'Ctry'].map((element) => ({
+      ...at(`${transfer}/Cdtr/PstlAdr`, element, { is: 'present' }, 'use of address information'),
+      ...{ source: newest, from: '2026-11-14' },
+    })),
     at(transfer, 'CdtrAcct/Id/IBAN', { is: 'present' }, 'table 13, type S', ['Sepa']),
     {
       within: transfer,

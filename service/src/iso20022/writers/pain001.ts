@@ -10,6 +10,7 @@ import {
   dateXml,
   type Edition,
   flagXml,
+  isOldEdition,
   partyContent,
   partyXml,
   remittanceXml,
@@ -20,6 +21,8 @@ export type Pain001Form = {
   readonly message: 'pain.001.001.03' | 'pain.001.001.09'
   /** True if CreDtTm has milliseconds. */
   readonly hasMilliseconds: boolean
+  /** The last execution day on which addresses are a country and two lines, `YYYY-MM-DD`. Absent: they are structured. */
+  readonly addressLinesUntil?: string
 }
 const usualForm: Pain001Form = { message: 'pain.001.001.09', hasMilliseconds: true }
 
@@ -51,7 +54,7 @@ const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
       'PmtId',
       optional('InstrId', transfer.instructionId) +
         element('EndToEndId', xmlText(transfer.endToEndId)) +
-        (edition === '2009' ? '' : optional('UETR', transfer.uetr)),
+        (isOldEdition(edition) ? '' : optional('UETR', transfer.uetr)),
     ) +
       element('Amt', amountXml('InstdAmt', transfer.money)) +
       partyXml('UltmtDbtr', transfer.ultimateDebtor, edition) +
@@ -64,7 +67,7 @@ const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
   )
 
 function batchHead(batch: PaymentBatch, edition: Edition): string {
-  const isOld = edition === '2009'
+  const isOld = isOldEdition(edition)
   const { count, sum } = controlSum(batch.transfers)
   return (
     element('PmtInfId', xmlText(batch.id)) +
@@ -93,12 +96,16 @@ function batchHead(batch: PaymentBatch, edition: Edition): string {
 /** `2026-11-25T09:00:00Z`. */
 const withoutMilliseconds = (at: Date): string => at.toISOString().replace(/\.\d{3}Z$/, 'Z')
 
+function editionOf({ message, addressLinesUntil = '' }: Pain001Form, { executionDate }: PaymentBatch): Edition {
+  if (message === 'pain.001.001.09') return '2019'
+  return executionDate.slice(0, dayChars) <= addressLinesUntil ? '2009 lines' : '2009'
+}
+
 /**
  * The document in parts. The same value and form have the same bytes. Version 03 has no UETR, no instruction to the bank of
  * the debtor and no LEI of a bank: they are left out.
  */
 export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001Form = usualForm): Generator<string> {
-  const edition = form.message === 'pain.001.001.03' ? '2009' : '2019'
   const { messageId, createdAt, initiator, batches } = initiation
   const { count, sum } = controlSum(batches.flatMap(({ transfers }) => transfers))
   const message = messageElements['pain.001']
@@ -110,9 +117,10 @@ export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001F
         element('CreDtTm', form.hasMilliseconds ? createdAt.toISOString() : withoutMilliseconds(createdAt)) +
         element('NbOfTxs', String(count)) +
         element('CtrlSum', sum) +
-        element('InitgPty', partyContent(initiator, edition)),
+        element('InitgPty', partyContent(initiator, form.message === 'pain.001.001.03' ? '2009' : '2019')),
     )
   for (const batch of batches) {
+    const edition = editionOf(form, batch)
     part += `\n<PmtInf>${batchHead(batch, edition)}`
     for (const transfer of batch.transfers) {
       part += `\n${transferXml(transfer, edition)}`

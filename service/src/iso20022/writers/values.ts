@@ -17,8 +17,9 @@ import type {
 } from '../model.ts'
 import { element, optional, shortened, wrapped, xmlText } from '../xml/text.ts'
 
-/** `2009`: pain.001.001.03. It has no LEI, and in SEPA addresses of a country and two lines. */
-export type Edition = '2009' | '2019'
+/** `2009`: pain.001.001.03. It has no LEI. `2009 lines`: addresses are a country and two lines, as in SEPA until 14 November 2026. */
+export type Edition = '2009' | '2009 lines' | '2019'
+export const isOldEdition = (edition: Edition): boolean => edition !== '2019'
 
 export const amountXml = (name: string, amount: Amount | undefined): string => {
   if (amount === undefined) return ''
@@ -48,7 +49,7 @@ const textsXml = (name: string, texts: readonly string[] = []): string =>
 
 const addressCharsMax = 70
 
-/** EPC132-08 for pain.001.001.03: a country and at most two lines. */
+/** EPC132-08 for pain.001.001.03, before the 2025 rulebooks: a country and at most two lines. */
 function linesXml(address: PostalAddress): string {
   const { street, buildingNumber, buildingName, floor, roomNumber, postBox, department, subDepartment } = address
   const { postCode, town, townLocation, district, countrySubdivision, country, lines = [] } = address
@@ -61,9 +62,29 @@ function linesXml(address: PostalAddress): string {
   return wrapped('PstlAdr', optional('Ctry', country) + textsXml('AdrLine', found))
 }
 
+/** PostalAddress6, with town and country. What has no element of its own is in the two lines that a hybrid address may have. */
+function oldAddressXml(address: PostalAddress): string {
+  const { buildingName, floor, roomNumber, postBox, townLocation, district, lines = [] } = address
+  const others = [buildingName, floor, roomNumber, postBox, townLocation, district].filter((part) => part !== undefined)
+  const all = [...(others.length === 0 ? [] : [shortened(others.join(' '), addressCharsMax).trim()]), ...lines]
+  return wrapped(
+    'PstlAdr',
+    optional('Dept', address.department) +
+      optional('SubDept', address.subDepartment) +
+      optional('StrtNm', address.street) +
+      optional('BldgNb', address.buildingNumber) +
+      optional('PstCd', address.postCode) +
+      optional('TwnNm', address.town) +
+      optional('CtrySubDvsn', address.countrySubdivision) +
+      optional('Ctry', address.country) +
+      textsXml('AdrLine', all.slice(0, 2)),
+  )
+}
+
 function addressXml(address: PostalAddress | undefined, edition: Edition): string {
   if (address === undefined) return ''
-  if (edition === '2009') return linesXml(address)
+  if (edition === '2009 lines') return linesXml(address)
+  if (edition === '2009') return oldAddressXml(address)
   return wrapped(
     'PstlAdr',
     optional('Dept', address.department) +
@@ -90,7 +111,7 @@ const otherIdContent = ({ id, scheme, issuer }: OtherId): string =>
 function partyIdXml(id: Party['id'], edition: Edition): string {
   if (id === undefined) return ''
   const { kind, birth, others: given = [] } = id
-  const isOld = edition === '2009'
+  const isOld = isOldEdition(edition)
   const others = isOld && id.lei !== undefined ? [...given, { id: id.lei, scheme: { code: 'LEI' } }] : given
   const born =
     birth &&
@@ -122,9 +143,9 @@ export const chosenPartyXml = (name: string, party: Party | undefined): string =
 export const agentContent = (agent: Agent, edition: Edition = '2019'): string =>
   element(
     'FinInstnId',
-    optional(edition === '2009' ? 'BIC' : 'BICFI', agent.bic) +
+    optional(isOldEdition(edition) ? 'BIC' : 'BICFI', agent.bic) +
       wrapped('ClrSysMmbId', codeXml('ClrSysId', agent.clearingSystem) + optional('MmbId', agent.clearingId)) +
-      (edition === '2009' ? '' : optional('LEI', agent.lei)) +
+      (isOldEdition(edition) ? '' : optional('LEI', agent.lei)) +
       optional('Nm', agent.name) +
       addressXml(agent.address, edition) +
       (agent.otherId ? element('Othr', otherIdContent(agent.otherId)) : ''),

@@ -13,7 +13,7 @@ export { BicFileProblem } from './bic-file.ts'
 export { ModulusFileProblem } from './modulus-file.ts'
 export { beneficiaryJobs } from './jobs.ts'
 export { beneficiariesRoutes, toBeneficiary } from './routes.ts'
-export type { BeneficiaryCreate, BeneficiaryUpdate } from './rules.ts'
+export { type BeneficiaryCreate, type BeneficiaryUpdate, isAddress } from './rules.ts'
 export {
   type Beneficiaries,
   type Beneficiary,

@@ -2,7 +2,7 @@
 import { beneficiaries as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { readDomestic } from '../../rails/index.ts'
+import { readDomestic, type Requirement } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
 import { toVerification } from './verification-shape.ts'
 
@@ -10,20 +10,33 @@ const writeBeneficiary = writerOf(wire.Beneficiary)
 export const toBeneficiary = ({ domesticAccount, ...row }: Beneficiary) =>
   writeBeneficiary({ ...row, ...(domesticAccount === null ? {} : readDomestic(domesticAccount)) })
 
+const toRequirement = ({ party, field, rule, rail, from, until, source }: Requirement) => ({
+  ...{ party, field, rule, rail, source },
+  ...(from === undefined ? {} : { validFrom: from }),
+  ...(until === undefined ? {} : { validUntil: until }),
+})
+
 export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: Idempotency): Handlers<'beneficiaries'> {
+  const shown = (row: Beneficiary, day?: string) => {
+    const missingFields = beneficiaries.missingFields(row, day)
+    return { ...toBeneficiary(row), ...(missingFields.length === 0 ? {} : { missingFields: [...missingFields] }) }
+  }
   return {
     createBeneficiary: idempotency.handler('createBeneficiary', async ({ caller, body }, tx) => {
       const beneficiary = await beneficiaries.create(caller.partnerId, body, tx)
       const { id, customerId } = beneficiary
-      return { body: toBeneficiary(beneficiary), created: `the beneficiary ${id}`, customerId }
+      return { body: shown(beneficiary), created: `the beneficiary ${id}`, customerId }
     }),
     listBeneficiaries: async ({ caller, query }) =>
-      pageOf(await beneficiaries.list(caller.partnerId, query), toBeneficiary),
+      pageOf(await beneficiaries.list(caller.partnerId, query), (row) => shown(row, query.incompleteOn)),
+    listBeneficiaryRequirements: async ({ query }) => ({
+      body: { data: beneficiaries.requirements(query).map((row) => toRequirement(row)) },
+    }),
     updateBeneficiary: async ({ caller, body }) => ({
-      body: toBeneficiary(await beneficiaries.update(caller.partnerId, body)),
+      body: shown(await beneficiaries.update(caller.partnerId, body)),
     }),
     getBeneficiary: async ({ caller, params }) => ({
-      body: toBeneficiary(await beneficiaries.get(caller.partnerId, params.id)),
+      body: shown(await beneficiaries.get(caller.partnerId, params.id)),
     }),
     deleteBeneficiary: async ({ caller, params }) => {
       await beneficiaries.remove(caller.partnerId, params.id)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../api/index.ts'
-import { type BeneficiaryCreate, readDestination, refuseEmptyUpdate, refuseAddress } from './rules.ts'
+import { type BeneficiaryCreate, readDestination, refuseUpdate, refuseAddress } from './rules.ts'
 
 const name = 'Ada Lovelace'
 const iban = 'DE89370400440532013000'
@@ -34,6 +34,7 @@ test('an IBAN is stored in capitals without spaces, and gives the country', () =
     walletAddress: null,
     vasp: null,
     country: 'DE',
+    address: null,
   })
 })
 
@@ -63,6 +64,7 @@ test('a token needs a wallet, which gives no country', () => {
     assert.deepEqual(destination, {
       ...{ currency, iban: null, domesticAccount: null, accountType: null, bic: null, walletAddress, vasp: null },
       country: null,
+      address: null,
     })
   }
 })
@@ -116,7 +118,7 @@ test('400 with every wrong field', () => {
 
 test('400 when an update has neither alias nor name', () => {
   const id = '00000000-0000-7000-8000-000000000000'
-  assert.throws(() => refuseEmptyUpdate({ id }), Refusal)
-  refuseEmptyUpdate({ id, alias: 'Ada' })
-  refuseEmptyUpdate({ id, name })
+  assert.throws(() => refuseUpdate({ id }), Refusal)
+  refuseUpdate({ id, alias: 'Ada' })
+  refuseUpdate({ id, name })
 })

@@ -1,5 +1,5 @@
 /** The rules of beneficiaries: which destination a currency needs. */
-import type { AccountType, BodyOf, FieldError } from '@partner-payments/wire'
+import type { AccountType, BodyOf, FieldError, PayeeAddress } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
 import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
@@ -34,6 +34,8 @@ export type Destination = {
   readonly walletAddress: string | null
   readonly vasp: string | null
   readonly country: string | null
+  /** Null: none was given. */
+  readonly address: PayeeAddress | null
 }
 
 /** The electronic format of an IBAN has no spaces (ISO 13616). */
@@ -64,13 +66,14 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   const malformed = [...domestic.errors, ...formErrors(given)].filter(
     ({ pointer }) => !unfit.some((error) => error.pointer === pointer),
   )
-  refuseFields([...unfit, ...malformed])
+  refuseFields([...unfit, ...malformed, ...addressErrors(input.address)])
   const vasp = input.vasp ?? null
   const home = domestic.account && domesticCountryOf(domestic.account)
   const country = input.country ?? home ?? iban?.slice(0, 2) ?? null
   const domesticAccount = domestic.account === undefined ? null : domesticText(domestic.account)
   const accountType = input.accountType ?? null
-  return { currency, iban, domesticAccount, accountType, bic, walletAddress, vasp, country }
+  const address = input.address ?? null
+  return { currency, iban, domesticAccount, accountType, bic, walletAddress, vasp, country, address }
 }
 
 /** The fields of a bank account that are used in no other currency. */
@@ -195,19 +198,35 @@ function countriesOf(iban: string): readonly string[] {
   return [country, ...territoriesWithIbansOf(country)]
 }
 
-/** Refuses (400) an update without a field. */
-export function refuseEmptyUpdate({ alias, name }: BeneficiaryUpdate): void {
-  if (alias === undefined && name === undefined)
-    throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias and name' })
+/** A city without a letter is a placeholder, which banks refuse. */
+function addressErrors(address: PayeeAddress | undefined): readonly FieldError[] {
+  if (address === undefined) return []
+  const error = (pointer: string, message: string) => ({ pointer, code: 'invalid_value' as const, message })
+  return [
+    ...(/\p{L}/u.test(address.city) ? [] : [error('/address/city', 'must be the name of a city or town')]),
+    ...(countries.isValid(address.country)
+      ? []
+      : [error('/address/country', 'must be an ISO 3166-1 alpha-2 country code, for example DE')]),
+  ]
+}
+
+/** Reports whether a beneficiary may have the address. */
+export const isAddress = (address: PayeeAddress): boolean => addressErrors(address).length === 0
+
+/** Refuses (400) an update without a field, or with a wrong address. */
+export function refuseUpdate({ alias, name, address }: BeneficiaryUpdate): void {
+  if (alias === undefined && name === undefined && address === undefined)
+    throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias, name and address' })
+  refuseFields(addressErrors(address))
 }
 
 /** Refuses (422) a country to which the operator accepts no payouts: of the account, of its bank, or of the payee. */
 export function refuseCountry(
-  { iban, bic, country }: Destination,
+  { iban, bic, country, address }: Destination,
   given: BeneficiaryCreate,
   rules: CountryRules,
 ): void {
-  const refused = countriesOfAccount({ account: iban, bic, country }).find((one) =>
+  const refused = countriesOfAccount({ account: iban, bic, country, address: address?.country ?? null }).find((one) =>
     rules.isRefused('payouts', one.country),
   )
   if (refused === undefined) return

@@ -1,8 +1,9 @@
 /** The verbs of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
-import { notFound, type Page } from '../../api/index.ts'
-import { newId, partnerKey, present } from '../../kernel/index.ts'
+import { notFound, type Page, readCurrency } from '../../api/index.ts'
+import { type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
+import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requirementsOf } from '../../rails/index.ts'
 import { countriesOfAccount, type Screening, type Subject } from '../../screening/index.ts'
 import { type Customers, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
@@ -15,7 +16,7 @@ import {
   refuseAddress,
   refuseCountry,
   type RefusedAddress,
-  refuseEmptyUpdate,
+  refuseUpdate,
 } from './rules.ts'
 import * as store from './store.ts'
 import { deletePrefixes } from './store-names.ts'
@@ -50,7 +51,14 @@ export type Beneficiaries = Verifications & {
   readonly indexNamesStep: () => Promise<number>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
-  /** Sets the alias, the name, or both. Refuses: validation_failed (neither), not_found. */
+  /**
+   * Names the fields that a payout to the beneficiary needs and that it lacks, on an execution day (`YYYY-MM-DD`; default: today). Those
+   * of single banks are left out.
+   */
+  readonly missingFields: (beneficiary: Beneficiary, day?: string) => readonly string[]
+  /** Lists what payments need. Refuses: validation_failed (currency). */
+  readonly requirements: (query: QueryOf<'listBeneficiaryRequirements'>) => readonly Requirement[]
+  /** Sets the alias, the name, the address, or some of them. Refuses: validation_failed (none, address), not_found. */
   readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
   /** Hides the beneficiary from every later request. Accepted payouts have their own copy of it. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
@@ -134,6 +142,11 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       })
     },
     ...createLists(deps),
+    missingFields: (beneficiary, day = todayOf(deps)) => missingOn(beneficiary, day),
+    requirements: ({ country, currency: given, on = todayOf(deps) }) => {
+      const currency = readCurrency(given)
+      return requirementsOf({ currency, country, rail: railOf(currency, { account: country, bic: null }) }, on)
+    },
     indexNamesStep: createNameIndexing(deps),
     get: find,
     update: createUpdate(deps),
@@ -156,7 +169,8 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       return {
         names: row === undefined ? [] : namesOf(row),
         account: row?.iban ?? row?.domesticAccount ?? row?.walletAddress ?? null,
-        countries: row === undefined ? [] : countriesOfAccount({ ...row, account: row.iban }),
+        countries:
+          row === undefined ? [] : countriesOfAccount({ ...row, account: row.iban, address: row.addressCountry }),
       }
     },
     idsAfter: store.idsAfter,
@@ -171,7 +185,8 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
 function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Beneficiaries, 'list' | 'named'> {
   const listName = (partnerId: string) => `beneficiaries:${partnerId}`
   return {
-    list: async (partnerId, { customerId: ref, iban, namePrefix, ...given }) => {
+    list: async (partnerId, { customerId: ref, iban, namePrefix, incompleteOn, ...rest }) => {
+      const given = incompleteOn === undefined ? rest : { ...rest, incompleteOn }
       const query = iban === undefined ? given : { ...given, iban: iban.replaceAll(/\s/g, '').toUpperCase() }
       const request = cursors.read(listName(partnerId), query)
       const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
@@ -182,7 +197,11 @@ function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Benefi
         ...(customerId === undefined ? {} : { customerId }),
         ...(prefix === undefined ? {} : { prefix }),
       }
-      return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
+      if (incompleteOn === undefined)
+        return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
+      const incomplete = (await corridorsOf(db, partnerId)).filter((key) => isIncomplete(key, incompleteOn))
+      const rows = await store.listOfCorridors(db, partnerId, incomplete, filter, request)
+      return cursors.page(listName(partnerId), request, rows)
     },
     named: async (partnerId, text, rowsMax) => {
       const prefix = searchedPrefix(text)
@@ -191,23 +210,72 @@ function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Benefi
   }
 }
 
+const todayOf = ({ clock }: Pick<BeneficiariesDeps, 'clock'>): string =>
+  clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
+
+/** A field of an address that is absent as a whole is named `address`. */
+function missingOn({ iban, domesticAccount, walletAddress, country, ...payee }: Beneficiary, day: string) {
+  const account = iban ?? domesticAccount
+  if (walletAddress !== null || account === null || country === null) return []
+  return missingOf({ ...payee, account, country }, day)
+}
+
+function missingOf(payee: RequiredPayee, day: string): readonly string[] {
+  const fields = lackingOf(payee, day)
+    .filter((one) => holdsOn(one, day))
+    .map(({ field }) => (payee.address === null ? field.replace(/^address\..*/, 'address') : field))
+  return [...new Set(fields)]
+}
+
+/** One statement for each different corridor. A partner has at most a few hundred, and most have a few. */
+async function corridorsOf(tx: Tx, partnerId: string): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let last: string | undefined = ''; last !== undefined;) {
+    last = await store.corridorAfter(tx, partnerId, last)
+    if (last !== undefined) found.push(last)
+  }
+  return found
+}
+
+/** Reads a key of the index of corridors as a payee that has what its payees have. */
+function isIncomplete(key: string, day: string): boolean {
+  const [currency = '', country = '', bank = '', fields = ''] = key.split('/')
+  const has = (letter: string): boolean => fields.includes(letter)
+  const part = (letter: string, name: string) => (has(letter) ? { [name]: 'given' } : {})
+  const optional = {
+    ...{ ...part('s', 'streetName'), ...part('b', 'buildingNumber') },
+    ...{ ...part('p', 'postalCode'), ...part('t', 'state') },
+  }
+  const payee: RequiredPayee = {
+    currency: currency as Currency,
+    account: country,
+    bic: bank === '' ? null : `XXXX${bank}XX`,
+    country,
+    accountType: has('c') ? 'Checking' : null,
+    address: has('a') ? { city: 'given', country, ...optional } : null,
+  }
+  return country !== '' && missingOf(payee, day).length > 0
+}
+
 const namesOf = ({ name }: Pick<Beneficiary, 'name'>) => [{ role: 'name', name }]
 
 /** The row is locked, so that a new name and what was known about the earlier one change together. */
 function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
   return async (partnerId, input) => {
-    refuseEmptyUpdate(input)
-    const { id, alias = null, name = null } = input
+    refuseUpdate(input)
+    const { id, alias = null, name = null, address = null } = input
     return db.transaction(async (tx) => {
       const before = await store.lockName(tx, partnerId, id)
       if (before === undefined) throw notFound('beneficiary')
       const now = clock.now()
       const namedAt = name === null || name === before.name ? null : now
-      const row = await store.update(tx, partnerId, id, { alias, name, namedAt }, now)
+      const row = await store.update(tx, partnerId, id, { alias, name, address, namedAt }, now)
       const beneficiary = present(row, 'the lock keeps the beneficiary')
       if (namedAt !== null) await indexNames(tx, partnerId, [{ id, name, isIndexed: before.isIndexed }])
       if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
-      if (namedAt !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id }, namesOf(before))
+      // The country of an address is judged as that of the account is.
+      if (namedAt !== null || address !== null)
+        await screening.request(tx, { partnerId, kind: 'beneficiary', id }, namedAt === null ? [] : namesOf(before))
       return beneficiary
     })
   }

@@ -1,5 +1,5 @@
 /** All SQL of beneficiaries. Removed beneficiaries are read for accepted payouts and for screening only. */
-import type { AccountType } from '@partner-payments/wire'
+import { type AccountType, ownJson, type PayeeAddress } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import type { PayeeResult } from '../../rails/index.ts'
@@ -21,6 +21,7 @@ export type Beneficiary = {
   /** The provider that keeps the wallet. Null: a bank account, or a wallet of the beneficiary's own. */
   readonly vasp: string | null
   readonly country: string | null
+  readonly address: PayeeAddress | null
   readonly currency: Currency
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -40,8 +41,18 @@ export type BeneficiaryFilter = {
   readonly prefix?: string
 }
 
-const columns = sql`id, customer_id, alias, name, iban, domestic_account, account_type, bic, wallet_address, vasp, country, currency,
+const columns = sql`id, customer_id, alias, name, iban, domestic_account, account_type, bic, wallet_address, vasp, country, address, currency,
   created_at, updated_at`
+
+type Stored<Row> = Omit<Row, 'address'> & { readonly address: string | null }
+const opened = <Row extends { readonly address: PayeeAddress | null }>({ address, ...row }: Stored<Row>): Row =>
+  ({ ...row, address: address === null ? null : ownJson<PayeeAddress>(address) }) as unknown as Row
+const written = (address: PayeeAddress | null): string | null => (address === null ? null : JSON.stringify(address))
+async function openedRows<Row extends { readonly address: PayeeAddress | null }>(
+  rows: Promise<readonly Stored<Row>[]>,
+): Promise<readonly Row[]> {
+  return (await rows).map((row) => opened<Row>(row))
+}
 
 /** `bicCompletedAt`: since when the BIC is that of the directory. Null: it was given, or there is none. */
 type NewBeneficiary = Beneficiary & { readonly bicCompletedAt: Date | null }
@@ -49,16 +60,17 @@ type NewBeneficiary = Beneficiary & { readonly bicCompletedAt: Date | null }
 export async function insert(tx: Tx, partnerId: string, row: NewBeneficiary): Promise<void> {
   await tx.run(sql`/* beneficiaries.insert */
     insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, domestic_account, account_type, bic,
-      wallet_address, vasp, country, currency, created_at, updated_at, bic_completed_at, indexed_name)
+      wallet_address, vasp, country, address, currency, created_at, updated_at, bic_completed_at, indexed_name)
     values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.domesticAccount}, ${row.accountType}, ${row.bic},
-      ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt},
+      ${row.walletAddress}, ${row.vasp}, ${row.country}, ${written(row.address)}::jsonb, ${row.currency}, ${row.createdAt}, ${row.updatedAt},
       ${row.bicCompletedAt}, ${row.name})`)
 }
 
-export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
-  return tx.row<Beneficiary>(sql`/* beneficiaries.byId */
+export async function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
+  const row = await tx.row<Stored<Beneficiary>>(sql`/* beneficiaries.byId */
     select ${columns} from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
+  return row && opened<Beneficiary>(row)
 }
 
 /** Beneficiaries of several partners, for a batch of payouts. */
@@ -66,12 +78,14 @@ export function payeesByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
-  return tx.rows(sql`/* beneficiaries.payeesByIds */
-    select partner_id, id, customer_id, alias, name, iban, domestic_account, account_type, bic, wallet_address, vasp, country, currency,
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.payeesByIds */
+    select partner_id, id, customer_id, alias, name, iban, domestic_account, account_type, bic, wallet_address, vasp, country, address, currency,
       created_at, greatest(created_at, named_at) as unchanged_since, payee_check
     from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
-      and removed_at is null`)
+      and removed_at is null`),
+  )
 }
 
 /** Finds beneficiaries of one customer, or of the partner itself, by IBANs and domestic accounts. Oldest first. */
@@ -81,12 +95,14 @@ export function byAccounts(
   customerId: string | null,
   accounts: readonly string[],
 ): Promise<readonly Beneficiary[]> {
-  return tx.rows<Beneficiary>(sql`/* beneficiaries.byAccounts */
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.byAccounts */
     select ${columns} from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and removed_at is null
       and (iban = any(${accounts}::text[]) or domestic_account = any(${accounts}::text[]))
       and customer_id is not distinct from ${customerId}
-    order by id`)
+    order by id`),
+  )
 }
 
 export function list(
@@ -95,7 +111,8 @@ export function list(
   { customerId, currency, iban, prefix }: BeneficiaryFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Beneficiary[]> {
-  return tx.rows<Beneficiary>(sql`/* beneficiaries.list */
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.list */
     select ${columns} from beneficiaries.beneficiaries
     ${prefix === undefined ? noSql : sql`join beneficiaries.name_prefixes named on named.partner_id = beneficiaries.partner_id and named.beneficiary_id = beneficiaries.id`}
     where beneficiaries.partner_id = ${partnerId} and removed_at is null
@@ -105,7 +122,51 @@ export function list(
       ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
       ${currency === undefined ? noSql : sql`and currency = ${currency}`}
       ${iban === undefined ? noSql : sql`and iban = ${iban}`}
-    order by ${prefix === undefined ? sql`id` : sql`named.beneficiary_id`} desc limit ${limit + 1}`)
+    order by ${prefix === undefined ? sql`id` : sql`named.beneficiary_id`} desc limit ${limit + 1}`),
+  )
+}
+
+/** The kind of payments to a payee, and the optional fields that are there. The text of the index (migration 0280). */
+const corridor = sql`(currency || '/' || coalesce(country, '') || '/' || coalesce(substring(bic from 5 for 2), '') || '/'
+    || case when address is null then '' else 'a' end || case when address ? 'streetName' then 's' else '' end
+    || case when address ? 'buildingNumber' then 'b' else '' end || case when address ? 'postalCode' then 'p' else '' end
+    || case when address ? 'state' then 't' else '' end || case when account_type is null then '' else 'c' end)`
+
+/** The first corridor of a partner's payees after another one: a step of the index, whatever the number of payees. */
+export async function corridorAfter(tx: Tx, partnerId: string, last: string): Promise<string | undefined> {
+  const row = await tx.row<{ corridor: string }>(sql`/* beneficiaries.corridorAfter */
+    select ${corridor} as corridor from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and removed_at is null and wallet_address is null and ${corridor} > ${last}
+    order by ${corridor} limit 1`)
+  return row?.corridor
+}
+
+/** Payees of some corridors, newest first: at most a page of each is read, by the index of corridors. */
+export function listOfCorridors(
+  tx: Tx,
+  partnerId: string,
+  among: readonly string[],
+  { customerId, currency, iban, prefix }: BeneficiaryFilter,
+  { limit, afterId }: PageRequest,
+): Promise<readonly Beneficiary[]> {
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.listOfCorridors */
+    select page.* from unnest(${among}::text[]) as wanted (corridor) cross join lateral (
+      select ${columns} from beneficiaries.beneficiaries
+      where partner_id = ${partnerId} and removed_at is null and wallet_address is null and ${corridor} = wanted.corridor
+        ${afterId === null ? noSql : sql`and id < ${afterId}`}
+        ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
+        ${currency === undefined ? noSql : sql`and currency = ${currency}`}
+        ${iban === undefined ? noSql : sql`and iban = ${iban}`}
+        ${
+          prefix === undefined
+            ? noSql
+            : sql`and exists (select from beneficiaries.name_prefixes named
+                where named.partner_id = ${partnerId} and named.prefix = ${prefix} and named.beneficiary_id = beneficiaries.id)`
+        }
+      order by id desc limit ${limit + 1}) as page
+    order by page.id desc limit ${limit + 1}`),
+  )
 }
 
 export type HeldBeneficiary = Beneficiary & { readonly removedAt: Date | null }
@@ -118,9 +179,11 @@ export function ofCustomer(
   afterId: string,
   rowsMax: number,
 ): Promise<readonly HeldBeneficiary[]> {
-  return tx.rows<HeldBeneficiary>(sql`/* beneficiaries.ofCustomer */
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.ofCustomer */
     select ${columns}, removed_at from beneficiaries.beneficiaries
-    where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
+    where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`),
+  )
 }
 
 /** Reads the name under the lock of the row, which serialises updates. */
@@ -168,25 +231,30 @@ export async function noteCheck(
 }
 
 /** Null leaves the column as it is. `namedAt`: null if the name stays. A new name was never compared, and is indexed by the caller. */
-export function update(
+export async function update(
   tx: Tx,
   partnerId: string,
   id: string,
   {
     alias,
     name,
+    address,
     namedAt,
-  }: { readonly alias: string | null; readonly name: string | null; readonly namedAt: Date | null },
+  }: { readonly namedAt: Date | null; readonly address: PayeeAddress | null } & Readonly<
+    Record<'alias' | 'name', string | null>
+  >,
   now: Date,
 ): Promise<Beneficiary | undefined> {
-  return tx.row<Beneficiary>(sql`/* beneficiaries.update */
+  const row = await tx.row<Stored<Beneficiary>>(sql`/* beneficiaries.update */
     update beneficiaries.beneficiaries set alias = coalesce(${alias}, alias), name = coalesce(${name}, name),
+      address = coalesce(${written(address)}::jsonb, address),
       named_at = greatest(named_at, ${namedAt}::timestamptz),
       indexed_name = case when ${namedAt}::timestamptz is null then indexed_name else ${name} end,
       payee_check = case when ${namedAt}::timestamptz is null then payee_check end,
       updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id} and removed_at is null
     returning ${columns}`)
+  return row && opened<Beneficiary>(row)
 }
 
 /** Returns the number of removed rows: 1 or 0. The caller deletes the prefixes of the name. */
@@ -211,9 +279,14 @@ export function nameById(
   tx: Tx,
   partnerId: string,
   id: string,
-): Promise<Pick<Beneficiary, 'name' | 'iban' | 'domesticAccount' | 'walletAddress' | 'bic' | 'country'> | undefined> {
+): Promise<
+  | (Pick<Beneficiary, 'name' | 'iban' | 'domesticAccount' | 'walletAddress' | 'bic' | 'country'> & {
+      readonly addressCountry: string | null
+    })
+  | undefined
+> {
   return tx.row(sql`/* beneficiaries.nameById */
-    select name, iban, domestic_account, wallet_address, bic, country from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
+    select name, iban, domestic_account, wallet_address, bic, country, address ->> 'country' as address_country from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Pages through ids in their order, removed beneficiaries included. */

@@ -276,3 +276,45 @@ test('a text that is no pain.001 is refused with its line', async () => {
   )
   assert.equal((await service.bulkPayouts.list(partner.partnerId, {})).data.length, 0)
 })
+
+test('the address of a file completes a payee without one; another place, and lines alone since the rule began, are refused', async () => {
+  const late = await createTestService({ url: service.url, now: new Date('2026-11-30T10:00:00Z') })
+  try {
+    const { partnerId, caller, customer, beneficiary } = partner
+    const berlin = { street: 'Königstraße', buildingNumber: '1', postCode: '10115', town: 'Berlin', country: 'DE' }
+    const given = { streetName: 'Königstraße', buildingNumber: '1', postalCode: '10115', city: 'Berlin', country: 'DE' }
+    const send = (messageId: string, address: object, by = caller) =>
+      late.bulkPayouts.createFromFile(
+        by,
+        {
+          ...{ mode: 'AllOrNothing', idempotencyKey: newId(), customerId: customer.id },
+          document: pain001Text(messageId, [{ minor: 1_00n, creditor: { name: 'Grace Hopper', address } }], {
+            createdAt: late.clock.now(),
+          }),
+        },
+        ip,
+      )
+    const addressNow = async () => (await late.beneficiaries.get(partnerId, beneficiary.id)).address
+    await send('ADR-1', berlin, { ...caller, permissions: ['payouts:write'] })
+    assert.equal(await addressNow(), null)
+    await send('ADR-2', { country: 'ZZ', town: 'Berlin' })
+    assert.equal(await addressNow(), null)
+    await send('ADR-3', berlin)
+    assert.deepEqual(await addressNow(), given)
+    // A hybrid address of the same place, as another program writes it.
+    await send('ADR-4', { town: 'BERLIN', country: 'DE', lines: ['Koenigstr. 1'] })
+    assert.deepEqual(await addressNow(), given)
+    await assert.rejects(
+      send('ADR-5', { ...berlin, town: 'Bonn' }),
+      refused(/PstlAdr of Cdtr is in BONN, DE, and the beneficiary's address in BERLIN, DE/),
+    )
+    await assert.rejects(
+      send('ADR-6', { country: 'DE', lines: ['Königstraße 1', '10115 Berlin'] }),
+      refused(/PstlAdr of Cdtr has lines without TwnNm and Ctry, which banks refuse from 2026-11-15 on/),
+    )
+    // Before the rule such lines have no effect, as always.
+    await create(file('ADR-7', [{ minor: 1_00n, creditor: { name: 'Grace Hopper', address: { lines: ['Berlin'] } } }]))
+  } finally {
+    await late.close()
+  }
+})

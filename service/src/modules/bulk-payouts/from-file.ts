@@ -1,6 +1,14 @@
 /** The payments of a pain.001 as the payouts of a bulk. */
-import { type AccountType, type BodyOf, type FieldError, rawNumber } from '@partner-payments/wire'
-import { refuseField, refuseFields } from '../../api/index.ts'
+import {
+  type AccountType,
+  beneficiaries as beneficiarySchemas,
+  type BodyOf,
+  type FieldError,
+  type PayeeAddress,
+  rawNumber,
+  selectForeign,
+} from '@partner-payments/wire'
+import { type Caller, refuseField, refuseFields } from '../../api/index.ts'
 import {
   type CreditTransfer,
   type CreditTransferInitiation,
@@ -9,18 +17,22 @@ import {
   type PaymentBatch,
   readPain001,
   type Remittance,
+  sepaText,
 } from '../../iso20022/index.ts'
 import { amountText, type Clock, isCurrency } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import {
   accountTypeCodes,
   domesticText,
+  holdsOn,
+  railOf,
   readAmericanNumber,
   readBritishNumber,
   readSortCode,
+  requirementsOf,
   routingProblem,
 } from '../../rails/index.ts'
-import type { Beneficiaries } from '../beneficiaries/index.ts'
+import { type Beneficiaries, isAddress } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 
 export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & {
@@ -38,14 +50,17 @@ const referenceCharsMax = 140
 type Deps = {
   readonly db: Database
   readonly clock: Clock
-  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts'>
+  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts' | 'update'>
   readonly customers: Pick<Customers, 'find'>
 }
 
-/** Refuses: validation_failed (document), not_found (customerId). */
+/**
+ * Gives beneficiaries without an address the one of the file, if the caller may change beneficiaries. Refuses: validation_failed (document),
+ * not_found (customerId).
+ */
 export async function payoutsOfFile(
   { db, clock, beneficiaries, customers }: Deps,
-  partnerId: string,
+  { partnerId, permissions }: Pick<Caller, 'partnerId' | 'permissions'>,
   { document, customerId }: BodyOf<'createBulkPayoutFromFile'>,
 ): Promise<PayoutsOfFile> {
   const message = await read(document)
@@ -59,21 +74,28 @@ export async function payoutsOfFile(
     ({ iban, domesticAccount, currency }) => `${iban ?? domesticAccount} ${currency}`,
   )
   const errors: FieldError[] = []
+  const addresses = new Map<string, PayeeAddress>()
   const payouts = payments.flatMap((payment, index) => {
     const { transfer } = payment
     const found = known.get(`${accountOf(transfer)} ${transfer.money.currency}`) ?? []
     const beneficiary = payeeOf(found, transfer)
     const problem =
       problemOf(payment, today) ??
-      (beneficiary === undefined ? unknownOf(found.length) : typeProblem(transfer, beneficiary))
+      (beneficiary === undefined
+        ? unknownOf(found.length)
+        : (typeProblem(transfer, beneficiary) ?? addressProblem(transfer, beneficiary, today)))
     if (problem !== undefined || beneficiary === undefined) {
       const message = `payment ${index + 1} (${transfer.endToEndId}): ${problem}`
       errors.push({ pointer: pointerInFile(), code: 'invalid_value', message })
       return []
     }
+    const address = beneficiary.address === null ? addressOf(transfer) : undefined
+    if (address !== undefined) addresses.set(beneficiary.id, address)
     return [toPayout(message.messageId, index, transfer, beneficiary.id)]
   })
   refuseFields(errors.slice(0, errorsMax))
+  if (permissions.includes('beneficiaries:write'))
+    for (const [id, address] of addresses) await beneficiaries.update(partnerId, { id, address })
   return payouts
 }
 
@@ -118,6 +140,60 @@ function typeProblem(
   if (type === undefined || domesticAccount === null || type === known) return undefined
   return `the type of CdtrAcct is ${type}, and the beneficiary has ${known ?? 'none'}`
 }
+
+/** The address of the file as a beneficiary has it. Undefined: there is none with a city and a country, or a part is too long. */
+function addressOf({ creditor }: CreditTransfer): PayeeAddress | undefined {
+  const {
+    town: city,
+    country,
+    street,
+    buildingNumber,
+    postCode,
+    countrySubdivision,
+    lines = [],
+  } = creditor.address ?? {}
+  if (city === undefined || country === undefined) return undefined
+  const streetName = street ?? (lines.length === 0 ? undefined : lines.join(', '))
+  const address = {
+    ...(streetName === undefined ? {} : { streetName }),
+    ...(buildingNumber === undefined ? {} : { buildingNumber }),
+    ...(postCode === undefined ? {} : { postalCode: postCode }),
+    ...(countrySubdivision === undefined ? {} : { state: countrySubdivision }),
+    ...{ city, country },
+  }
+  const found = selectForeign(address, beneficiarySchemas.PayeeAddress)
+  return found !== undefined && isAddress(found) ? found : undefined
+}
+
+/** Lines without town and country are refused from a day on, and an address must not be in another place than that of the payee. */
+function addressProblem(
+  { creditor: { address }, money: { currency } }: CreditTransfer,
+  payee: { readonly address: PayeeAddress | null } & Readonly<
+    Record<'iban' | 'domesticAccount' | 'bic' | 'country', string | null>
+  >,
+  today: string,
+): string | undefined {
+  if (address === undefined || !isCurrency(currency)) return undefined
+  const { town, country, lines } = address
+  if (town === undefined || country === undefined) {
+    const account = payee.iban ?? payee.domesticAccount ?? ''
+    const place = { account, bic: payee.bic, country: payee.country ?? account.slice(0, 2) }
+    const rail = railOf(currency, place)
+    const refused = requirementsOf({ currency, rail, country: place.country }, today).find(
+      (one) => one.field === 'address.lines' && holdsOn(one, today),
+    )
+    return lines === undefined || refused === undefined
+      ? undefined
+      : `PstlAdr of Cdtr has lines without TwnNm and Ctry, which banks refuse from ${refused.from} on`
+  }
+  const placeOf = (city: string, code: string) => `${sepaText(city, cityCharsMax).toUpperCase()}, ${code}`
+  const own = payee.address && placeOf(payee.address.city, payee.address.country)
+  const given = placeOf(town, country)
+  return own === null || own === given
+    ? undefined
+    : `PstlAdr of Cdtr is in ${given}, and the beneficiary's address in ${own}`
+}
+const cityCharsMax = 35
 
 /** The guide names them. All other elements that a payout does not have refuse the file. */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])

@@ -85,7 +85,7 @@ export type BulkPayoutsDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: Cursors
-  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts'>
+  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts' | 'update'>
   readonly customers: Pick<Customers, 'find'>
   readonly payouts: Pick<
     Payouts,
@@ -143,7 +143,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
   return {
     create: async (caller, body, ip) => create(caller, body, readItems(body.payouts), ip),
     createFromFile: async (caller, body, ip) =>
-      create(caller, body, readItems(await payoutsOfFile(deps, caller.partnerId, body), pointerInFile), ip),
+      create(caller, body, readItems(await payoutsOfFile(deps, caller, body), pointerInFile), ip),
     get,
     list: async (partnerId, query) => {
       const list = `bulks:${partnerId}:${query.approval ?? ''}`

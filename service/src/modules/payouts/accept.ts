@@ -11,7 +11,7 @@ import { callMapKey, type Outcome, outcomeOf, type PayoutCall, reservesOf } from
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
-import { type ControlledPayout, judgedOf, validate, type ValidPayout } from './validate.ts'
+import { type ControlledPayout, executionDayAt, judgedOf, validate, type ValidPayout } from './validate.ts'
 import { write } from './write.ts'
 
 /** The answers of a batch so far. */
@@ -125,13 +125,14 @@ function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {
 }
 
 function validateAll(
-  { chooseConnector }: PayoutsDeps,
+  deps: PayoutsDeps,
   calls: readonly PayoutCall[],
   found: LookedUp,
   outcomes: Outcomes,
 ): readonly ValidPayout[] {
+  const executionDay = executionDayAt(deps, deps.clock.now())
   return calls.flatMap((call) => {
-    const outcome = outcomeOf(() => validate(judgedOf(call, chooseConnector, found)))
+    const outcome = outcomeOf(() => validate(judgedOf(call, deps.chooseConnector, found, executionDay)))
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []

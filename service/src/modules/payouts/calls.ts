@@ -1,10 +1,10 @@
 /** The calls of a batch of payouts, their keys in maps, and their answers. */
 import type { PayoutOperation } from './rules.ts'
-import type { AccountType, Rail, WithdrawalOutcome } from '@partner-payments/wire'
+import type { AccountType, PayeeAddress, Rail, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import type { EntryRequest } from '../../ledger/index.ts'
-import { type ChooseConnector, internalConnectorId, railOf } from '../../rails/index.ts'
+import { type ChooseConnector, type Instruction, internalConnectorId, railOf } from '../../rails/index.ts'
 import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
 import { debitedCurrency } from '../payout-controls/index.ts'
 import type { PayoutRow } from './store.ts'
@@ -17,7 +17,13 @@ export type Creditor = {
   readonly country: string
   /** The type of an American account. Absent: it is not known. */
   readonly accountType?: AccountType | null
+  /** Null: the beneficiary has none. Absent: there is no beneficiary that could have one. */
+  readonly address?: PayeeAddress | null
 }
+
+/** The address as an instruction has it. */
+export const addressOf = ({ address }: Pick<Creditor, 'address'>): Pick<Instruction, 'creditorAddress'> =>
+  address === undefined ? {} : { creditorAddress: address }
 
 export type PayoutCall = {
   readonly caller: Caller

@@ -1,7 +1,8 @@
 /** Domain -> event `data`. A missing value is the empty string where the interface document requires a string. */
-import type { EventData } from '@partner-payments/wire'
+import { type EventData, ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Payer } from '../customers/index.ts'
+import { addressText } from '../../rails/index.ts'
 import { unknownCountry } from './rules.ts'
 import type { PayoutRow } from './store.ts'
 
@@ -10,6 +11,9 @@ function leftBalance({ amount, currency, soldAmount, soldCurrency }: PayoutRow) 
   if (soldAmount === null || soldCurrency === null) return { amount: writeAmount(amount, currency), currency }
   return { amount: writeAmount(soldAmount, soldCurrency), currency: soldCurrency }
 }
+
+const addressLine = (text: string | null): string | null =>
+  text === null ? null : addressText(ownJson<PayeeAddress>(text))
 
 export function withdrawal(
   payout: PayoutRow,
@@ -23,7 +27,7 @@ export function withdrawal(
     websiteReference: null,
     customerId: customer.serviceId,
     creditorAccount: payout.creditorAccount,
-    creditorAddress: null,
+    creditorAddress: addressLine(payout.creditorAddressJson),
     creditorBic: payout.creditorBic,
     creditorCountryCode: payout.creditorCountry,
     creditorName: payout.creditorName,

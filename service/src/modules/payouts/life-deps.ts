@@ -18,7 +18,7 @@ export type PayoutLifeDeps = {
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
-  readonly beneficiaries: Pick<Beneficiaries, 'noteCheck'>
+  readonly beneficiaries: Pick<Beneficiaries, 'noteCheck' | 'payeesByIds'>
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOf' | 'partiesOfPayments'>
   readonly monitoring: Pick<Monitoring, 'holdsOf'>

@@ -13,7 +13,7 @@
  */
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
-import { after, assert, type Currency, newId, nilId, present } from '../../kernel/index.ts'
+import { after, assert, type Currency, newId, nilId, partnerKey, present } from '../../kernel/index.ts'
 import { balanceStateIn } from '../../ledger/index.ts'
 import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -87,6 +87,11 @@ export type PayoutLife = {
    * Returns undefined when the lease is lost.
    */
   readonly begin: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
+  /**
+   * Gives attempts by SWIFT that have no address the one that their beneficiary has now: a payout that was accepted before an address was
+   * required, and waited, goes once the partner has given it.
+   */
+  readonly withAddresses: (attempts: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
   /** Processing -> Sent or Failed, as the bank has answered; due again later if the connector keeps the instruction until then. */
   readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
   /** The bank was unreachable, so that the outcome of the attempt is unknown. Schedules an enquiry. */
@@ -143,6 +148,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     ...createWaiting(deps, advance),
     ...claiming,
     screen,
+    withAddresses: (attempts) => withAddresses(deps, attempts),
     free: (due) => free(deps, due),
     screenHeld: async (connector, payoutsMax) => {
       const partners = await partnersWithHeld(deps.db, connector, deps.clock.now(), payoutsMax)
@@ -167,6 +173,29 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
       await apply(tx, triggers, new Map())
     },
   }
+}
+
+async function withAddresses(
+  { db, beneficiaries }: PayoutLifeDeps,
+  attempts: readonly PayoutClaim[],
+): Promise<readonly PayoutClaim[]> {
+  const keys = attempts.flatMap(({ partnerId, beneficiaryId, creditorAddressJson, rail }) =>
+    rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null
+      ? [{ partnerId, id: beneficiaryId }]
+      : [],
+  )
+  if (keys.length === 0) return attempts
+  const payees = await beneficiaries.payeesByIds(db, keys)
+  const completed = attempts.map((attempt) => {
+    const { partnerId, beneficiaryId, creditorAddressJson } = attempt
+    const address = payees.get(partnerKey(partnerId, beneficiaryId ?? ''))?.address ?? null
+    if (creditorAddressJson !== null || attempt.rail !== 'Swift' || address === null) return attempt
+    return { ...attempt, creditorAddressJson: JSON.stringify(address) }
+  })
+  const given = completed.filter((attempt, index) => attempt !== attempts[index])
+  for (const [partnerId, rows] of Map.groupBy(given, (attempt) => attempt.partnerId))
+    await store.putAddresses(db, partnerId, rows)
+  return completed
 }
 
 /** Bounds a step, so that a stop does not wait long for it. */

@@ -37,6 +37,7 @@ const passed = {
   beneficiaryCurrency: 'passed',
   beneficiaryAccount: 'passed',
   beneficiaryBank: 'notApplicable',
+  requirements: 'passed',
   country: 'passed',
   customer: 'passed',
   account: 'passed',

@@ -6,10 +6,18 @@ import { replayOf } from '../../postgres/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import { exceeds, payeeMismatches, type Used, withControls, withDayApproval } from '../payout-controls/index.ts'
 import { notCovered, requestOf } from './accept.ts'
-import { callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
+import { addressOf, callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
-import { type ControlledPayout, judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
+import {
+  type ControlledPayout,
+  executionDayAt,
+  type Judged,
+  judgedOf,
+  type Judgement,
+  payoutRules,
+  validate,
+} from './validate.ts'
 
 export type Verdict = {
   readonly rule: string
@@ -33,14 +41,21 @@ export const verdictOf = (rule: string, judgement: Judgement): Verdict =>
     ? { rule, verdict: 'failed', code: judgement.code, detail: judgement.errors[0]?.message ?? judgement.detail }
     : { rule, verdict: judgement }
 
+/** A rule that begins later fails nothing yet, and says when it begins. */
+function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: Judged): Verdict {
+  const verdict = verdictOf(name, judge(judged))
+  const detail = verdict.verdict === 'passed' ? coming?.(judged) : undefined
+  return detail === undefined ? verdict : { ...verdict, detail }
+}
+
 export function createPreview(deps: PayoutsDeps) {
   const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
   return async (call: PayoutCall): Promise<Preview> => {
     const { db, clock, chooseConnector, forecastOf } = deps
     const now = clock.now()
     const found = await lookUp(db, [call])
-    const judged = judgedOf(call, chooseConnector, found)
-    const ofRequest = [keyVerdict(call, found), ...payoutRules.map(({ name, judge }) => verdictOf(name, judge(judged)))]
+    const judged = judgedOf(call, chooseConnector, found, executionDayAt(deps, now))
+    const ofRequest = [keyVerdict(call, found), ...payoutRules.map((rule) => ruleVerdict(rule, judged))]
     const valid = outcomeOf(() => validate(judged))
     if (valid instanceof Refusal) {
       const verdicts = [
@@ -56,7 +71,8 @@ export function createPreview(deps: PayoutsDeps) {
     const limits = limitVerdicts(payout, found.controls.used)
     const { creditor, connector } = payout
     const { amount, currency } = call
-    const instructed = { amount, currency, creditorAccount: creditor.account, creditorBic: creditor.bic }
+    const { account: creditorAccount, bic: creditorBic } = creditor
+    const instructed = { amount, currency, creditorAccount, creditorBic, ...addressOf(creditor) }
     const forecast = forecastOf(connector, instructed, now)
     const fit = coveredBy(found.balances.accounts, requestOf(payout))
     const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]

@@ -1,9 +1,9 @@
 /** Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction. */
 import { hash } from 'node:crypto'
-import type { payouts, TransactionType } from '@partner-payments/wire'
+import type { PayeeAddress, payouts, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
-import { readDomestic } from '../../rails/index.ts'
+import { addressText, readDomestic } from '../../rails/index.ts'
 import type { Party } from '../transactions/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
@@ -66,14 +66,16 @@ export function partyOf(creditor: {
   readonly account: string
   readonly bic: string | null
   readonly country: string
+  readonly address?: PayeeAddress | null
   readonly currency: Currency
 }): Party {
-  const { name, account, bic, country, currency } = creditor
+  const { name, account, bic, country, address, currency } = creditor
   return {
     accountHolderName: name,
     ...(isFiat(currency) ? bankAccountOf(account) : { walletAddress: account }),
     ...(country === unknownCountry ? {} : { country }),
     ...(bic === null ? {} : { bic }),
+    ...(address ? { address: addressText(address) } : {}),
   }
 }
 

@@ -4,7 +4,10 @@ import { erasePersonal, type PersonalColumns, sql, type Tx } from '../../postgre
 const personalPayouts: PersonalColumns = {
   table: 'payouts.payouts',
   by: 'id',
-  erased: { creditor_name: '', creditor_account: '', creditor_bic: null, remittance: null, error_details: null },
+  erased: {
+    ...{ creditor_name: '', creditor_account: '', creditor_bic: null, creditor_address: null },
+    ...{ remittance: null, error_details: null },
+  },
 }
 /** The reason why a second person rejected a payout may name the customer, and the salt opens the digest of the payee in the audit log. */
 const personalApprovals: PersonalColumns = {

@@ -2,6 +2,7 @@
 import type { AccountType, ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency } from '../../kernel/index.ts'
 import {
+  columnOf,
   dueWork,
   fieldsOf,
   firstPartners,
@@ -38,6 +39,8 @@ const types = {
   creditorCountry: 'text',
   /** The type of an American account. Null: it is not known. */
   creditorAccountType: 'text?',
+  /** JSON: `PayeeAddress`. Null: the beneficiary had none. */
+  creditorAddressJson: 'json?',
   remittance: 'text?',
   rail: 'text',
   connector: 'text',
@@ -86,8 +89,8 @@ export type PayoutRow = RowOf<
 
 /** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
 export type PayoutClaim = PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
-/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
-const storedAs = { requestFingerprint: 'request_hash' }
+/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. An instruction has the address as an object. */
+const storedAs = { requestFingerprint: 'request_hash', creditorAddressJson: 'creditor_address' }
 const stored = namesOf(types, storedAs)
 export const payoutColumns = fieldsOf(types, storedAs)
 const newPayouts = insertBy<PayoutRow>(
@@ -364,4 +367,17 @@ function namingsOf(reference: PayoutFilter['reference']): readonly Sql[] {
   if (endToEndId === null) return [byText]
   const byReference = sql`and (end_to_end_id = ${endToEndId} or partner_end_to_end_id = ${endToEndId}) and reference = ${text}`
   return [byReference, byText]
+}
+
+/** Stores the addresses that payouts got after they were accepted. */
+export async function putAddresses(
+  tx: Tx,
+  partnerId: string,
+  rows: readonly Pick<PayoutRow, 'id' | 'creditorAddressJson'>[],
+): Promise<void> {
+  const column = columnOf(rows)
+  await tx.run(sql`/* payouts.putAddresses */
+    update payouts.payouts as payout set creditor_address = given.address
+    from unnest(${column('id')}::uuid[], ${column('creditorAddressJson')}::text[]) as given (id, address)
+    where payout.partner_id = ${partnerId} and payout.id = given.id and payout.creditor_address is null`)
 }

@@ -3,11 +3,21 @@ import { refuseField, Refusal } from '../../api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
-import { type ChooseConnector, internalConnectorId, isIban, readDomestic } from '../../rails/index.ts'
+import {
+  type ChooseConnector,
+  type ForecastPayment,
+  holdsOn,
+  internalConnectorId,
+  isIban,
+  lackingOf,
+  lackingText,
+  readDomestic,
+} from '../../rails/index.ts'
 import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
 import type { Payee, PayeeCheck } from '../beneficiaries/index.ts'
 import { lackingFor, notVerified, type Payer } from '../customers/index.ts'
 import { type Controlled, debitedCurrency } from '../payout-controls/index.ts'
+import type { PayoutsDeps } from './deps.ts'
 import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
@@ -37,7 +47,7 @@ export type ControlledPayout = ValidPayout & Controlled
  * none.
  */
 type Account = Omit<Creditor, 'name'>
-type Judged = {
+export type Judged = {
   readonly call: PayoutCall
   readonly route: Route
   readonly beneficiary: Payee | undefined
@@ -48,10 +58,18 @@ type Judged = {
   readonly countryRules: CountryRules
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
+  readonly executionDay: ExecutionDay
 }
+/** The expected execution day of a payment by a connector, `YYYY-MM-DD`. */
+export type ExecutionDay = (connector: string, payment: ForecastPayment) => string
 /** `notApplicable`: the rule does not concern the call, or an earlier rule has refused the part that it concerns. */
 export type Judgement = Refusal | 'passed' | 'notApplicable'
-type Rule = { readonly name: string; readonly judge: (judged: Judged) => Judgement }
+/** `coming`: what a payment will need from a later day on. */
+type Rule = {
+  readonly name: string
+  readonly judge: (judged: Judged) => Judgement
+  readonly coming?: (judged: Judged) => string | undefined
+}
 
 /** The rules, in the order in which a request is refused. */
 export const payoutRules: readonly Rule[] = [
@@ -112,6 +130,7 @@ export const payoutRules: readonly Rule[] = [
         : 'passed'
     },
   },
+  { name: 'requirements', judge: judgeRequirements, coming: comingRequirements },
   { name: 'country', judge: judgeCountry },
   { name: 'customer', judge: judgeCustomer },
   { name: 'account', judge: judgeAccounts },
@@ -122,15 +141,47 @@ function noConnector(currency: Currency, { rail }: Route): string {
   return `No bank is connected that pays ${currency}${currency === 'EUR' && rail === 'Swift' ? ' outside SEPA' : ''}.`
 }
 
+/** The required fields that the beneficiary lacks, now and later. Undefined: nothing is required of it. */
+function lackingIn({ call, route, beneficiary, account, executionDay }: Judged) {
+  const { currency, amount } = call
+  if (beneficiary === undefined || account === undefined || !isFiat(currency)) return undefined
+  if (route.connector === undefined || route.connector === internalConnectorId) return undefined
+  // The day is asked for only if a field is missing: most payments need none.
+  const payee = { ...account, currency, address: account.address ?? null }
+  // The rule `beneficiaryBank` judges the BIC.
+  const lackingFrom = (day: string) => lackingOf(payee, day).filter(({ field }) => field !== 'bic')
+  if (lackingFrom('').length === 0) return { now: [], coming: [] }
+  const payment = { amount, currency, creditorAccount: account.account, creditorBic: account.bic }
+  const day = executionDay(route.connector, payment)
+  const lacking = lackingFrom(day)
+  return {
+    now: lacking.filter((one) => holdsOn(one, day)),
+    coming: lacking.filter((one) => !holdsOn(one, day)),
+  }
+}
+
+/** Refuses: beneficiary_not_payable. The bank would refuse the payment, after the money was reserved. */
+function judgeRequirements(judged: Judged): Judgement {
+  const lacking = lackingIn(judged)?.now
+  if (lacking === undefined) return 'notApplicable'
+  return lacking.length === 0 ? 'passed' : notPayable(`lacks ${lackingText(lacking)}; update the beneficiary first`)
+}
+
+function comingRequirements(judged: Judged): string | undefined {
+  const coming = lackingIn(judged)?.coming ?? []
+  return coming.length === 0 ? undefined : `The beneficiary will need ${lackingText(coming)}.`
+}
+
 /** Refuses: country_not_supported. What was accepted before the rule is held when the worker looks. */
 function judgeCountry({ call, account, countryRules }: Judged): Judgement {
   if (account === undefined) return 'notApplicable'
-  const refused = countriesOfAccount(account).find(({ country }) => countryRules.isRefused('payouts', country))
+  const owner = { ...account, address: account.address?.country ?? null }
+  const refused = countriesOfAccount(owner).find(({ country }) => countryRules.isRefused('payouts', country))
   if (refused === undefined) return 'passed'
   return invalid(
     'country_not_supported',
     payeePointerOf(call),
-    `has an account in ${refused.country}; the operator accepts no payouts to this country`,
+    `has an ${refused.role === 'address' ? 'address' : 'account'} in ${refused.country}; the operator accepts no payouts to this country`,
   )
 }
 
@@ -176,6 +227,7 @@ export function judgedOf(
   call: PayoutCall,
   choose: ChooseConnector,
   { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans }: Found,
+  executionDay: ExecutionDay,
 ): Judged {
   const { caller, payee } = call
   // Keyed by partner and id: the batch holds beneficiaries of other partners.
@@ -192,8 +244,17 @@ export function judgedOf(
     accounts,
     countryRules,
     customer,
+    executionDay,
   }
 }
+
+/** Asks the connector. A payment that it refuses is judged by the day of now. */
+export const executionDayAt =
+  ({ forecastOf }: Pick<PayoutsDeps, 'forecastOf'>, now: Date): ExecutionDay =>
+  (connector, payment) => {
+    const forecast = forecastOf(connector, payment, now)
+    return forecast?.possible === true ? forecast.valueDate : now.toISOString().slice(0, 'YYYY-MM-DD'.length)
+  }
 
 /** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, customer_not_verified, account_blocked. */
 export function validate(judged: Judged): ValidPayout {
@@ -240,13 +301,14 @@ function accountOf({
   bic,
   walletAddress,
   country,
+  address,
 }: Payee): Account | undefined {
   if (!isFiat(currency))
     return walletAddress === null
       ? undefined
       : { account: walletAddress, bic: null, country: country ?? unknownCountry }
   const account = iban ?? domesticAccount
-  return account === null || country === null ? undefined : { account, bic, country, accountType }
+  return account === null || country === null ? undefined : { account, bic, country, accountType, address }
 }
 
 const invalid = (

@@ -162,6 +162,7 @@ function toPayout(
     creditorBic: creditor.bic,
     creditorCountry: creditor.country,
     creditorAccountType: creditor.accountType ?? null,
+    creditorAddressJson: creditor.address ? JSON.stringify(creditor.address) : null,
     remittance: call.reference,
     rail,
     connector,

@@ -146,7 +146,8 @@ function createCreate({
       const countryRules = await screening.countries.recent(tx)
       const unread = { customers: new Map(), balances: { accounts: new Map() } }
       const found = { beneficiaries: payees, ...unread, countryRules, ownIbans: own }
-      const { customerId } = validate(judgedOf(call, chooseConnector, found))
+      const firstDay = order.dueAt?.toISOString().slice(0, 'YYYY-MM-DD'.length) ?? ''
+      const { customerId } = validate(judgedOf(call, chooseConnector, found, () => firstDay))
       // The customer's erasure waits, and then finds the answer that is stored under an Idempotency-Key.
       if (customerId !== null) await customers.hold(tx, partnerId, customerId, '/beneficiaryId')
       await requirePlace(tx, partnerId, ordersMax, '/schedule')

@@ -190,7 +190,8 @@ function payeePages(language: ConsoleLanguage, text: string): Named {
   }
   const results = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const
   const account = { account: text, accountType: text }
-  const typed = { name: text, ...account, currency: text, bic: text, alias: text, customerId: text }
+  const parts = { streetName: text, buildingNumber: text, postalCode: text, city: text, state: text, country: text }
+  const typed = { name: text, ...account, currency: text, bic: text, alias: text, customerId: text, ...parts }
   const draft = { ...typed, idempotencyKey: text }
   const may = { write: true, pay: true, readPayouts: true }
   const values = wholeQuery(payeeFilters, text)
@@ -203,8 +204,10 @@ function payeePages(language: ConsoleLanguage, text: string): Named {
     ...results.flatMap((result) => {
       const verification = { result, matchedName: text, reason: text, answeredAt: at }
       const customer = { id: text, href }
-      const more = { bic: text, vasp: text, country: text, customer, updatedAt: at, typed: { name: text, alias: text } }
-      const problems = { name: text, alias: text, form: text }
+      const own = { name: text, alias: text, ...parts }
+      const lacking = { address: parts, missingFields: [text] }
+      const more = { bic: text, vasp: text, country: text, ...lacking, customer, updatedAt: at, typed: own }
+      const problems = { ...own, form: text }
       const done = result === 'Match' ? ('saved' as const) : ('changed' as const)
       return [
         [`check payee ${result}`, checkPayeePage(view, draft, verification)] as const,

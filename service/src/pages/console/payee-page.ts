@@ -1,9 +1,11 @@
 /** The page of one payee: account, verification of the name, its payouts, and the forms that change or delete it. */
+import type { PayeeAddress } from '@partner-payments/wire'
+import { addressText } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { asking, field, message, openDialog, time } from './components.ts'
 import { account, facts, identifier } from './lists.ts'
-import { accountTypeText, type PayeeRow } from './payees-page.ts'
+import { type AddressDraft, accountTypeText, addressForm, type PayeeRow } from './payees-page.ts'
 import { type Verification, verificationPart } from './payee-verification.ts'
 import { linkOf, type Problems } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -13,6 +15,8 @@ type Payee = PayeeRow & {
   readonly bic?: string | undefined
   readonly vasp?: string | undefined
   readonly country?: string | undefined
+  readonly address?: PayeeAddress | undefined
+  readonly missingFields?: readonly string[] | undefined
   readonly customer?: { readonly id: string; readonly href?: string | undefined } | undefined
   readonly updatedAt: Date
   /** Absent: the present name was not verified. */
@@ -20,7 +24,7 @@ type Payee = PayeeRow & {
   readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
   readonly done?: 'saved' | 'changed' | undefined
   /** Values of a refused form. */
-  readonly typed?: { readonly name: string; readonly alias: string } | undefined
+  readonly typed?: (AddressDraft & { readonly name: string; readonly alias: string }) | undefined
   readonly problems: Problems
 }
 
@@ -38,6 +42,7 @@ export function payeePage(view: ConsoleView, payee: Payee): string {
         <h1>${name}</h1>
         ${may.pay && !isWallet && html`<a class="button primary" href="${pay}">${p.newPayout}</a>`}
       </div>
+      ${payee.missingFields !== undefined && message('bad', fill(p.payeeIncomplete, { fields: payee.missingFields.join(', ') }))}
       ${details(view, payee)}
       <section aria-labelledby="verification-title">
         <h2 id="verification-title">${p.verification}</h2>
@@ -62,6 +67,7 @@ function details(view: ConsoleView, payee: Payee): Html {
     [p.currency, payee.currency],
     [p.accountType, accountTypeText(p, payee.accountType)],
     [p.bank, payee.bic ?? payee.vasp],
+    [p.address, payee.address && addressText(payee.address)],
     [p.alias, payee.alias],
     [p.customer, customer?.href === undefined ? customerId : html`<a href="${customer.href}">${customer.id}</a>`],
     [p.id, identifier(view, payee.id, p.id)],
@@ -82,7 +88,9 @@ function verificationSection(view: ConsoleView, { id, isVerifiable, verification
   }`
 }
 
-function changeForm(view: ConsoleView, { id, name, alias = '', typed, problems }: Payee): Html {
+const noAddress = { streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' }
+
+function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet, typed, problems }: Payee): Html {
   const p = paymentTexts[view.language]
   const more = (charsMax: string) => html`autocomplete="off" maxlength="${charsMax}"`
   return html`<section class="card" aria-labelledby="edit-title">
@@ -101,6 +109,7 @@ function changeForm(view: ConsoleView, { id, name, alias = '', typed, problems }
         // The operation changes a short name, and does not remove one.
         optional: alias === '',
       })}
+      ${!isWallet && addressForm(view, typed ?? { ...noAddress, ...address }, problems)}
       <button type="submit" class="primary">${p.save}</button>
     </form>
   </section>`

@@ -5,7 +5,10 @@ import { newId } from '../../kernel/index.ts'
 import { accountText } from './lists.ts'
 import { payeePage } from './payee-page.ts'
 import {
+  addressFields,
+  addressOf,
   checkPayeePage,
+  type AddressDraft,
   newPayeePage,
   type PayeeDraft,
   payeeFields,
@@ -24,6 +27,7 @@ import {
   routesOf,
   statusOf,
 } from './payments-request.ts'
+import { fill } from '../language.ts'
 import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
 
@@ -66,19 +70,19 @@ async function showOne(
   request: PublicRequest,
   person: Person,
   problems: Problems = {},
-  typed?: { readonly name: string; readonly alias: string },
+  typed?: AddressDraft & { readonly name: string; readonly alias: string },
 ): Promise<PublicAnswer> {
   const { view, caller } = person
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const found = await operate('getBeneficiary', call)
-  const { bic, vasp, country, customerId, updatedAt } = found
+  const { bic, vasp, country, address, missingFields, customerId, updatedAt } = found
   const verification =
     found.iban === undefined ? undefined : await ifFound(operate('getVerificationOfBeneficiary', call))
   const { done } = readQuery(request, ['done'])
   const may = (permission: Permission) => caller.permissions.includes(permission)
   const shown = {
     ...payeeRowOf(found),
-    ...{ bic, vasp, country, problems, typed },
+    ...{ bic, vasp, country, address, missingFields, problems, typed },
     customer:
       customerId === undefined
         ? undefined
@@ -100,8 +104,9 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
         return seeOther(await act(request, person))
       } catch (error) {
         const given = readForm(request)
-        const typed = name === 'change' ? { name: given('name'), alias: given('alias') } : undefined
-        const problems = problemsOf(paymentTexts[person.view.language], error, ['name', 'alias'])
+        const typed =
+          name === 'change' ? { name: given('name'), alias: given('alias'), ...addressIn(request) } : undefined
+        const problems = problemsOf(paymentTexts[person.view.language], error, ['name', 'alias', ...addressFields])
         return showOne(frame, request, person, problems, typed)
       }
     })
@@ -112,7 +117,8 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     form('change', async (request, person) => {
       const given = readForm(request)
       const [name, alias] = [given('name').trim(), given('alias').trim()]
-      const body = { id: idOf(request), name, ...(alias && { alias }) }
+      const address = addressOf(addressIn(request))
+      const body = { id: idOf(request), name, ...(alias && { alias }), ...(address && { address }) }
       await operate('updateBeneficiary', { ...callOf(person, request), body })
       return `../${body.id}?done=changed`
     }),
@@ -129,6 +135,11 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
+const addressIn = (request: PublicRequest): AddressDraft => {
+  const given = readForm(request)
+  return Object.fromEntries(addressFields.map((name) => [name, given(name).trim()])) as AddressDraft
+}
+
 const draftOf = (request: PublicRequest): PayeeDraft => {
   const given = readForm(request)
   const typed = Object.fromEntries(payeeFields.map((name) => [name, given(name).trim()])) as Omit<
@@ -138,10 +149,24 @@ const draftOf = (request: PublicRequest): PayeeDraft => {
   return { ...typed, currency: typed.currency.toUpperCase(), idempotencyKey: given('idempotencyKey') || newId() }
 }
 
-const emptyDraft = { name: '', account: '', currency: 'EUR', accountType: '', bic: '', alias: '', customerId: '' }
+const emptyDraft = {
+  ...{ name: '', account: '', currency: 'EUR', accountType: '', bic: '', alias: '', customerId: '' },
+  ...{ streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' },
+}
+
+/** The country of the account: of its IBAN, or the one whose numbers it has. Undefined: a wallet, or no account yet. */
+function countryOf(draft: PayeeDraft): string | undefined {
+  const fields = accountFields(draft)
+  if (fields.walletAddress !== undefined) return undefined
+  if (fields.sortCode !== undefined) return 'GB'
+  return fields.routingNumber === undefined ? /^[A-Z]{2}/.exec(draft.account.toUpperCase())?.[0] : 'US'
+}
 
 /** Reads the field of the account: an IBAN, a wallet, or for pounds and dollars the numbers that people of the country write. */
-function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'currency'>) {
+type AccountFields = Readonly<
+  Partial<Record<'walletAddress' | 'sortCode' | 'routingNumber' | 'accountNumber' | 'iban', string | undefined>>
+>
+function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'currency'>): AccountFields {
   if (account.startsWith('0x')) return { walletAddress: account }
   const [british, american] = [/^((?:\d[\s-]*){6})(\d.*)$/.exec(account), /^(\d{9})[\s/]*(.+)$/.exec(account)]
   if (currency === 'GBP' && british !== null) return { sortCode: british[1]?.trim(), accountNumber: british[2] }
@@ -166,10 +191,27 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
       ...others,
     })
   }
+  /** The empty fields of the address that payments to the account need today, each with its reason. */
+  const missing = async (request: PublicRequest, person: Person, draft: PayeeDraft): Promise<Problems> => {
+    const [country, currency] = [countryOf(draft), draft.currency]
+    if (country === undefined || !/^[A-Z]{3}$/.test(currency)) return {}
+    const call = { ...callOf(person, request), query: queryText({ country, currency }) }
+    const { data } = await operate('listBeneficiaryRequirements', call)
+    const today = frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
+    const empty = data.flatMap(({ party, rule, field, validFrom = '', source }) => {
+      const name = addressFields.find((each) => `address.${each}` === field)
+      const isNeeded = party === 'Payee' && rule === 'Required' && validFrom <= today
+      if (!isNeeded || name === undefined || draft[name] !== '') return []
+      return [[name, fill(paymentTexts[person.view.language].addressNeeded, { currency, source })] as const]
+    })
+    return Object.fromEntries(empty)
+  }
   const check = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const draft = draftOf(request)
     const { name, account } = draft
     try {
+      const problems = await missing(request, person, draft)
+      if (Object.keys(problems).length > 0) return show(request, person, draft, problems)
       const verification =
         'iban' in accountFields(draft)
           ? await operate('createBeneficiaryVerification', {
@@ -185,9 +227,11 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   }
   const save = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const draft = draftOf(request)
-    const { name, account: _account, currency, idempotencyKey, ...others } = draft
-    const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== ''))
-    const body = { name, currency, ...accountFields(draft), ...given }
+    const { name, currency, idempotencyKey, accountType, bic, alias, customerId } = draft
+    const others = Object.entries({ accountType, bic, alias, customerId })
+    const given = Object.fromEntries(others.filter(([, value]) => value !== ''))
+    const address = addressOf(draft)
+    const body = { name, currency, ...accountFields(draft), ...given, ...(address && { address }) }
     try {
       const { id } = await operate('createBeneficiary', { ...callOf(person, request), idempotencyKey, body })
       return seeOther(`../${id}?done=saved`)

@@ -30,7 +30,7 @@ type Payees = Listed<PayeeRow> & {
   readonly done?: 'deleted' | undefined
 }
 
-export const payeeFilters: readonly string[] = ['namePrefix', 'currency', 'customerId']
+export const payeeFilters: readonly string[] = ['namePrefix', 'currency', 'customerId', 'incompleteOn']
 
 const payeeCall = `POST /v1/beneficiaries
 { "name": "Grace Hopper", "iban": "NL91ABNA0417164300", "currency": "EUR" }`
@@ -47,6 +47,7 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
       { name: 'namePrefix', label: p.payeeName, help: p.namePrefixHelp },
       { name: 'currency', label: p.currency },
       { name: 'customerId', label: p.customerId },
+      { name: 'incompleteOn', label: p.incompleteOn, help: p.incompleteOnHelp, type: 'date' },
     ],
     columns: [
       [p.payee, 'head'],
@@ -82,8 +83,40 @@ export const accountTypeText = (
   type: string | undefined,
 ): string | undefined => (type === 'Checking' || type === 'Savings' ? accountTypes[type] : undefined)
 
+/** The fields of an address, with their lengths. */
+const addressChars = { streetName: 70, buildingNumber: 16, postalCode: 16, city: 35, state: 35, country: 2 } as const
+export type AddressDraft = Readonly<Record<keyof typeof addressChars, string>>
+export const addressFields = Object.keys(addressChars) as readonly (keyof AddressDraft)[]
+
+/** Undefined: every field is empty. */
+export function addressOf(draft: AddressDraft): Readonly<Record<string, string>> | undefined {
+  const given = addressFields.map((name) => [name, draft[name].trim()] as const).filter(([, value]) => value !== '')
+  if (given.length === 0) return undefined
+  const { country, ...parts } = Object.fromEntries(given)
+  return { ...parts, ...(country === undefined ? {} : { country: country.toUpperCase() }) }
+}
+
+export function addressForm(view: ConsoleView, draft: AddressDraft, problems: Problems): Html {
+  const p = paymentTexts[view.language]
+  const input = (name: keyof AddressDraft) =>
+    field({
+      ...{ id: name, name, value: draft[name], error: problems[name], optional: true },
+      ...(name === 'country' ? { help: p.addressCountryHelp } : {}),
+      label: name === 'country' ? p.addressCountry : p[name],
+      more: html`autocomplete="off" maxlength="${String(addressChars[name])}"`,
+    })
+  return html`<fieldset class="field">
+    <legend>${fill(p.optional, { label: p.address })}</legend>
+    <p class="help">${p.addressHelp}</p>
+    ${addressFields.map(input)}
+  </fieldset>`
+}
+
 /** The fields of a payee as they are typed. */
-export const payeeFields = ['name', 'account', 'currency', 'accountType', 'bic', 'alias', 'customerId'] as const
+export const payeeFields = [
+  ...(['name', 'account', 'currency', 'accountType', 'bic', 'alias', 'customerId'] as const),
+  ...(['streetName', 'buildingNumber', 'postalCode', 'city', 'state', 'country'] as const),
+] as const
 export type PayeeDraft = Readonly<Record<(typeof payeeFields)[number] | 'idempotencyKey', string>>
 
 export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Problems): string {
@@ -107,7 +140,8 @@ export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Pro
           ...{ value: draft.accountType, error: problems['accountType'], any: p.accountTypeNone },
           options: optionsOf(p.accountTypes),
         })}
-        ${input('bic', p.bic, p.bicHelp, '11', true)} ${input('alias', p.alias, p.aliasHelp, '70', true)}
+        ${addressForm(view, draft, problems)} ${input('bic', p.bic, p.bicHelp, '11', true)}
+        ${input('alias', p.alias, p.aliasHelp, '70', true)}
         ${input('customerId', p.customerId, p.payeeCustomerHelp, '36', true)}
         <button type="submit" class="primary">${p.checkPayee}</button>
       </form>
@@ -128,6 +162,7 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
         [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
         [p.currency, draft.currency],
         [p.accountType, accountTypeText(p, draft.accountType)],
+        [p.address, Object.values(addressOf(draft) ?? {}).join(', ') || undefined],
       ])}
       ${verification === undefined ? html`<p class="more">${p.walletUnverified}</p>` : verificationPart(view, verification)}
       <form method="post" action="${view.root}payees/new/save" class="buttons">
