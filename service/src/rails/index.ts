@@ -66,6 +66,16 @@ export {
   isIban,
 } from './ibans.ts'
 export {
+  debtorLacks,
+  type PayerData,
+  type PayerField,
+  payerFields,
+  payerLacks,
+  type PayerRegion,
+  payerRegionOf,
+  payerRegions,
+} from './payer-data.ts'
+export {
   type Acknowledgement,
   type BankNotification,
   type CallOptions,

@@ -71,6 +71,10 @@ export type IncomingDebtor = {
   readonly name: string
   readonly countryCode: string
   readonly address: string | null
+  /** Birth data or ids of the payer, as one text. Absent: the bank gives none. */
+  readonly identification?: string
+  /** The name of who really pays, on whose behalf the named debtor pays (UltmtDbtr). Absent: the debtor itself. */
+  readonly onBehalfOf?: string
 }
 
 /** The origin of a payment: the payer's address, and the country of the chosen bank. */
