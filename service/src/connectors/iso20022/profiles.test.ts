@@ -17,6 +17,7 @@ import {
   usualProfile,
 } from '../../iso20022/index.ts'
 import { newId } from '../../kernel/index.ts'
+import type { PayerData } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
 import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
 import { isQrIban, qrReferenceOf } from './qr-bill.ts'
@@ -82,9 +83,33 @@ const examples: Readonly<Record<PaymentKind, readonly Payment[]>> = {
   ],
   QrBill: [paymentOf(billOf)],
 }
+const person: PayerData = {
+  isPerson: true,
+  name: 'Zoë Müller-Łukasiewicz',
+  account: 'DE76370400440000000001',
+  customerNumber: 'cus_0123456789abcdef',
+  address: { lines: ['Größe Straße 12a', 'Hinterhaus, 3. Stock'], postCode: '10115', town: 'Berlin', country: 'DE' },
+  documentNumber: 'T22000129',
+  lei: null,
+}
+/** The customers for whom payments are made: with and without an account, an address and an LEI, with texts that do not fit. */
+const payers: readonly PayerData[] = [
+  person,
+  { ...person, account: null, documentNumber: null, address: { ...person.address, town: null } },
+  { ...person, name: null },
+  {
+    ...{ ...person, isPerson: false, name: `Société ${'générale '.repeat(20)}`, lei: '529900T8BM49AURSDO55' },
+    address: { lines: ['x'.repeat(140), 'y'.repeat(140)], postCode: '75001', town: 'z'.repeat(70), country: 'FR' },
+    documentNumber: 'HRB 1234 '.repeat(9),
+  },
+  { ...person, isPerson: false, account: null, lei: 'as given', documentNumber: null },
+]
 /** A file has payments of one currency. */
 const filesOf = (kind: PaymentKind): readonly (readonly Payment[])[] => [
-  ...Map.groupBy(examples[kind], ({ currency }) => currency).values(),
+  ...Map.groupBy(
+    examples[kind].flatMap((payment) => [payment, ...payers.map((payer) => ({ ...payment, id: newId(), payer }))]),
+    ({ currency }) => currency,
+  ).values(),
 ]
 const file = { id: newId(), messageId: `P${newId().replaceAll('-', '')}`, madeAt: monday }
 const written = (profile: Pain001Profile, payments: readonly Payment[], more: Partial<BankRules> = {}): string =>
@@ -141,6 +166,47 @@ for (const profile of profiles)
       })
     }
   })
+
+test('a customer stands in the file as far as the scheme has places for it', async () => {
+  const ultimate = async (profileId: string, payment: Payment | undefined, payer: PayerData) => {
+    assert.ok(payment)
+    const xml = written(profileOf(profileId) ?? usualProfile, [{ ...payment, payer }])
+    const found = await readPain001(chunks(Buffer.from(xml)))
+    return found.batches[0]?.transfers[0]?.ultimateDebtor
+  }
+  const name = 'Zoe Mueller-Lukasiewicz'
+  const iban = { id: 'DE76370400440000000001', scheme: { proprietary: 'IBAN' } }
+  const inSepa = { name, id: { kind: 'private', others: [iban] } }
+  const address = {
+    ...{ street: 'Groesse Strasse 12a', buildingName: 'Hinterhaus, 3. Stock', postCode: '10115' },
+    ...{ town: 'Berlin', country: 'DE' },
+  }
+  for (const { id } of profiles) assert.deepEqual(await ultimate(id, examples.Sepa[0], person), inSepa, id)
+  const number = { id: 'cus-0123456789abcdef', scheme: { code: 'CUST' } }
+  const document = { id: 'T22000129', scheme: { code: 'NIDN' } }
+  const abroad = { ...inSepa, address, id: { kind: 'private', others: [iban, number, document] } }
+  for (const id of ['epc-09', 'cgi-09']) assert.deepEqual(await ultimate(id, examples.Other[0], person), abroad, id)
+  assert.deepEqual(await ultimate('sps-09', examples.Other[0], person), { ...inSepa, address })
+  assert.deepEqual(await ultimate('sps-09', examples.QrBill[0], person), { ...inSepa, address })
+  const withoutAccount = await ultimate('epc-09', examples.Sepa[0], { ...person, account: null })
+  assert.deepEqual(withoutAccount, { name, id: { kind: 'private', others: [number] } })
+  // Citizenship or a town alone is no address, and a party without a name is not named.
+  const { town: _town, ...rest } = person.address
+  const noTown = await ultimate('epc-09', examples.Other[0], { ...person, address: { ...rest, town: null } })
+  assert.equal(noTown?.address, undefined)
+  assert.equal(await ultimate('epc-09', examples.Sepa[0], { ...person, name: null }), undefined)
+  const company = { ...person, isPerson: false, lei: '529900T8BM49AURSDO55', documentNumber: 'HRB 7' }
+  const inRegister = { id: 'HRB 7', scheme: { code: 'COID' } }
+  const lei = { lei: '529900T8BM49AURSDO55' }
+  assert.deepEqual((await ultimate('epc-09', examples.Other[0], company))?.id, {
+    ...{ kind: 'organisation', ...lei, others: [iban, number, inRegister] },
+  })
+  assert.deepEqual((await ultimate('sps-09', examples.Sepa[0], company))?.id, {
+    ...{ kind: 'organisation', ...lei, others: [iban] },
+  })
+  // Version 03 has one place in SEPA, and the account has it.
+  assert.deepEqual((await ultimate('epc-03', examples.Sepa[0], company))?.id, { kind: 'organisation', others: [iban] })
+})
 
 test('a message that breaks a rule is told with its source', () => {
   const [dk] = profiles.filter(({ id }) => id === 'dk-09')

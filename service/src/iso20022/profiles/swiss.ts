@@ -79,7 +79,7 @@ export const sps09 = {
       source: qrIban,
       place: 'a QR-IID is a number from 30000 to 31999',
     },
-    at(payer, 'Nm', { is: 'present' }, 'chapter 3.9: required'),
+    at(payer, 'Nm', { is: 'present' }, 'chapter 3.13: required'),
     at(payer, 'Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
     at(payer, 'PstlAdr', { is: 'absent' }, 'chapter 4.3, type S: not forwarded', ['Sepa']),
     at(`${payer}/PstlAdr`, 'TwnNm', { is: 'present' }, 'chapter 4.3'),
