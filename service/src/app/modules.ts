@@ -246,7 +246,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const canRecall = (connector: string) => connectors.find(({ id }) => id === connector)?.recall !== undefined
   const waitMsOf: PayoutsDeps['waitMsOf'] = (connector, payment) =>
     connectors.find(({ id }) => id === connector)?.waitMsOf?.(payment) ?? 0
-  const banks = { chooseConnector, forecastOf, waitMsOf, canRecall }
+  const modeOf = (connector: string) => connectors.find(({ id }) => id === connector)?.payerData
+  const banks = { chooseConnector, forecastOf, waitMsOf, canRecall, payers: { modeOf, read: readPayers } }
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,

@@ -75,6 +75,7 @@ export {
   payerRegionOf,
   payerRegions,
 } from './payer-data.ts'
+export { isQrIban, qrMistake, qrMistakes, qrReferenceOf } from './qr-bill.ts'
 export {
   type Acknowledgement,
   type BankNotification,

@@ -17,10 +17,9 @@ import {
   usualProfile,
 } from '../../iso20022/index.ts'
 import { newId } from '../../kernel/index.ts'
-import type { PayerData } from '../../rails/index.ts'
+import { isQrIban, type PayerData, qrReferenceOf } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
 import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
-import { isQrIban, qrReferenceOf } from './qr-bill.ts'
 import { chooseScheme, isRefused, kindOf } from './schemes.ts'
 import type { Payment } from './store-queue.ts'
 
@@ -302,21 +301,33 @@ test('a file of an earlier version keeps its two batches when it is made again',
   )
 })
 
-test('a QR-IBAN needs a QR reference where the profile has bills, and goes as every IBAN elsewhere', () => {
+test('a QR-IBAN needs a QR reference in every profile, and no other Swiss account takes one', () => {
   assert.equal(qrReferenceOf(billOf.remittance), qrReference)
   assert.equal(qrReferenceOf(qrReference.replace(/7$/, '8')), undefined)
   assert.deepEqual(
     [qrReferenceOf(null), qrReferenceOf('Rent'), isQrIban('CH9300762011623852957')],
     [undefined, undefined, false],
   )
-  const rules = rulesFor(profileOf('sps-09') ?? usualProfile)
   const bill = paymentOf(billOf)
-  assert.equal(isRefused(chooseScheme(bill, rules)), false)
-  const refused = chooseScheme({ ...bill, remittance: 'Rent' }, rules)
-  assert.ok(isRefused(refused) && refused.reasonCode === 'CH21')
-  assert.equal(isRefused(chooseScheme({ ...bill, remittance: 'Rent' }, rulesFor(usualProfile))), false)
-  const { remittance: _unknown, ...preview } = bill
-  assert.equal(isRefused(chooseScheme(preview, rules)), false)
+  for (const profile of profiles) {
+    const codeOf = (change: Partial<Payment>) => {
+      const choice = chooseScheme({ ...bill, ...change }, rulesFor(profile))
+      return isRefused(choice) ? choice.reasonCode : 'sent'
+    }
+    const codes = [
+      codeOf({}),
+      ...['Rent', null, qrReference.slice(1), qrReference.replace(/7$/, '8'), 'RF18539007547034'].map((remittance) =>
+        codeOf({ remittance }),
+      ),
+      codeOf({ creditorAccount: 'LI5130808012345678901', remittance: 'Rent' }),
+      codeOf({ creditorAccount: 'CH9300762011623852957' }),
+      codeOf({ creditorAccount: 'CH9300762011623852957', remittance: 'RF18539007547034' }),
+      codeOf({ creditorAccount: 'NL91ABNA0417164300' }),
+    ]
+    assert.deepEqual(codes, ['sent', ...Array(6).fill('CH21'), 'CH17', 'sent', 'sent'], profile.id)
+    const { remittance: _unknown, ...preview } = bill
+    assert.equal(isRefused(chooseScheme(preview, rulesFor(profile))), false)
+  }
 })
 
 test('a payment that the profile does not carry is refused, and one abroad needs the BIC that the profile demands', () => {
