@@ -57,6 +57,7 @@ export {
   routingProblem,
 } from './domestic.ts'
 export {
+  bankKeyOf,
   type BritishAccount,
   britishAccountOf,
   ibanCountries,
