@@ -192,7 +192,9 @@ const accountOf = (name: string, { iban }: Other) => (iban === undefined ? '' : 
 function parties(version: Version, { debtor, creditor }: EntryDetail): string {
   const related = [
     debtor ? party(version, 'Dbtr', debtor) + accountOf('DbtrAcct', debtor) + ultimate(version, 'Dbtr', debtor) : '',
-    creditor ? party(version, 'Cdtr', creditor) + accountOf('CdtrAcct', creditor) + ultimate(version, 'Cdtr', creditor) : '',
+    creditor
+      ? party(version, 'Cdtr', creditor) + accountOf('CdtrAcct', creditor) + ultimate(version, 'Cdtr', creditor)
+      : '',
   ].join('')
   const agents = [
     debtor?.bic === undefined ? '' : tag('DbtrAgt', agent(version, debtor.bic)),

@@ -1,5 +1,5 @@
 -- What incoming payments lack about their payers, what the operator's rules do about it, and what was decided.
--- Why: Regulation (EU) 2023/1113, articles 7 and 8: a payee's institution notices missing data, and executes, asks or rejects by the
+-- Why: Regulation (EU) 2023/1113, articles 7 and 8: a payee's institution detects missing data, and executes, asks or rejects by the
 -- risk; it counts which banks fail repeatedly.
 -- `region`: where the payer's bank is, inside the European Economic Area or outside.
 -- Processes of the version before may run: they check nothing. One that looks at a deposit that waits for an answer credits it: set rules

@@ -549,7 +549,7 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `country`, `customer`, `account`, `payer`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -634,7 +634,7 @@ export type FxPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `country`, `customer`, `account`, `payer`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -767,6 +767,8 @@ export type Kyc = {
   readonly uboFirstName5?: string
   /** Last name of ultimate beneficial owner 5. */
   readonly uboLastName5?: string
+  /** Country of the postal address, ISO 3166-1 alpha-2. Banks outside the European Economic Area ask for it with a payment. */
+  readonly addressCountryCode?: string
   /** Country of citizenship of the person, ISO 3166-1 alpha-2. */
   readonly citizenshipCountryCode?: string
   /** Country where the company is registered, ISO 3166-1 alpha-2. */
@@ -832,6 +834,8 @@ export type KycInput = {
   readonly uboFirstName5?: string | null | undefined
   /** Last name of ultimate beneficial owner 5. */
   readonly uboLastName5?: string | null | undefined
+  /** Country of the postal address, ISO 3166-1 alpha-2. Banks outside the European Economic Area ask for it with a payment. */
+  readonly addressCountryCode?: string | null | undefined
   /** Country of citizenship of the person, ISO 3166-1 alpha-2. */
   readonly citizenshipCountryCode?: string | null | undefined
   /** Country where the company is registered, ISO 3166-1 alpha-2. */

@@ -28,7 +28,13 @@ import { composeIdentity, composeProofs } from './identity.ts'
 import { createIsoBanks, type PayerKey } from '../connectors/iso20022/index.ts'
 import { createInternalConnector } from '../connectors/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
-import { type BooksAccount, type ChooseConnector, type Connector, createConnectorHealth, type PayerData } from '../rails/index.ts'
+import {
+  type BooksAccount,
+  type ChooseConnector,
+  type Connector,
+  createConnectorHealth,
+  type PayerData,
+} from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors } from '../modules/accounts/index.ts'
@@ -425,7 +431,7 @@ const createReadPayers =
     return keys.map(({ partnerId, customerId }) => found.get(partnerKey(partnerId, customerId ?? '')))
   }
 
-/** Its address is not recorded. An id of `Othr` has 35 characters. */
+/** The partner as a payer. No address of it is recorded, and an id of `Othr` has 35 characters. */
 const partnerAsPayer = (partnerId: string, name: string): PayerData => ({
   isPerson: false,
   name: name === '' ? null : name,

@@ -5,8 +5,7 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, withoutProposal } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
 import { type Booked, type CaseKind, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
-import { reportOf } from './report.ts'
-import { toReturn } from './returns.ts'
+import { reportOf, toReturn } from './report.ts'
 import { insertReturn } from './store-returns.ts'
 import { lastRemarks } from './store-decisions.ts'
 import * as store from './store.ts'
@@ -187,7 +186,13 @@ async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, not
   const proposal = JSON.stringify({ action: 'return', note })
   const proposed = { proposalId: newId(), proposal, proposedBy: 'service', proposedAt: now }
   await insertReturn(tx, toReturn(row, { currency, amount: booked }, proposed.proposalId, now))
-  await decide(deps, tx, row, { ...row, ...proposed, returningSince: now }, { kind: 'approved', actor: 'service', note })
+  await decide(
+    deps,
+    tx,
+    row,
+    { ...row, ...proposed, returningSince: now },
+    { kind: 'approved', actor: 'service', note },
+  )
 }
 
 const undecided = {

@@ -39,7 +39,11 @@ const rule = { id: id('The rule of monitoring.') }
 const version = maybe(integer('The version that you have read.', 1, 999_999_999))
 const days = { from: day('The first day.'), until: day('The last day.') }
 const payersFrom = {
-  banks: choice('Where the bank of the payer is: in the European Economic Area, or outside or unknown.', 'inside', 'outside'),
+  banks: choice(
+    'Where the bank of the payer is: in the European Economic Area, or outside or unknown.',
+    'inside',
+    'outside',
+  ),
   currency,
   above: maybe(money('Payments above this amount. Default: all.', '1000.00')),
 }
@@ -193,7 +197,10 @@ export const ruleDeclarations = {
     },
     {
       second: 'on',
-      examples: ['--banks outside --currency EUR --above 1000.00 --measure ask', '--banks outside --currency USD --measure reject'],
+      examples: [
+        '--banks outside --currency EUR --above 1000.00 --measure ask',
+        '--banks outside --currency USD --measure reject',
+      ],
     },
   ),
   'payer-data list': reads('List the rules for payments that lack data of their payer.', {}),

@@ -10,10 +10,14 @@ export const payerCommands: CommandsOf<`payer-data ${string}`> = {
   /** Sets a rule, or the measure of the one with the same banks, currency and amount. */
   'payer-data set': (context, { banks: region, currency, above = 0n, measure, days: answerDays }, call) =>
     decided(context, call, async (tx) => ({
-      rules: (await context.service.deposits.payers.setRule(tx, { region, currency, above, measure, answerDays })).map(viewOf),
+      rules: (await context.service.deposits.payers.setRule(tx, { region, currency, above, measure, answerDays })).map(
+        viewOf,
+      ),
     })),
 
-  'payer-data list': async ({ service: { deposits }, db }) => ({ rules: (await deposits.payers.rules(db)).map(viewOf) }),
+  'payer-data list': async ({ service: { deposits }, db }) => ({
+    rules: (await deposits.payers.rules(db)).map(viewOf),
+  }),
 
   'payer-data remove': (context, { banks: region, currency, above = 0n }, call) =>
     decided(context, call, async (tx) => ({
@@ -40,7 +44,9 @@ export const payerCommands: CommandsOf<`payer-data ${string}`> = {
 
   'payer-data banks': async ({ service: { deposits }, db }, { since }) =>
     (await deposits.payers.failingBanks(db, since, shownMax)).map((bank) =>
-      Object.fromEntries(Object.entries(bank).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value])),
+      Object.fromEntries(
+        Object.entries(bank).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
+      ),
     ),
 }
 

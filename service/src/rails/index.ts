@@ -66,16 +66,7 @@ export {
   isBic,
   isIban,
 } from './ibans.ts'
-export {
-  debtorLacks,
-  type PayerData,
-  type PayerField,
-  payerFields,
-  payerLacks,
-  type PayerRegion,
-  payerRegionOf,
-  payerRegions,
-} from './payer-data.ts'
+export { debtorLacks, type PayerData, payerLacks, type PayerRegion, payerRegionOf } from './payer-data.ts'
 export { isQrIban, qrMistake, qrMistakes, qrReferenceOf } from './qr-bill.ts'
 export {
   type Acknowledgement,

@@ -10,7 +10,7 @@ import { domesticCountryOf, readDomestic } from './domestic.ts'
 export type PayerData = {
   readonly isPerson: boolean
   readonly name: string | null
-  /** Its IBAN at this service. */
+  /** The IBAN that this service has issued. */
   readonly account: string | null
   /** The number by which this service knows it: the `serviceId`, or the id of the partner. */
   readonly customerNumber: string
@@ -36,14 +36,13 @@ const area: ReadonlySet<string> = new Set([
 ])
 
 /** The country of a bank: that of its BIC, or of the account. Undefined: neither is known. */
-export const bankCountryOf = (account: string, bic: string | null): string | undefined => {
+const bankCountryOf = (account: string, bic: string | null): string | undefined => {
   const domestic = readDomestic(account)
   const code = bic?.slice(4, 6) || (domestic === undefined ? account.slice(0, 2) : domesticCountryOf(domestic))
   return /^[A-Z]{2}$/.test(code) ? code : undefined
 }
 
-export const payerRegions = ['inside', 'outside'] as const
-export type PayerRegion = (typeof payerRegions)[number]
+export type PayerRegion = 'inside' | 'outside'
 
 /** An unknown bank counts as outside. */
 export const payerRegionOf = (account: string, bic: string | null): PayerRegion =>
@@ -55,8 +54,7 @@ type Transfer = { readonly region: PayerRegion; readonly currency: Currency; rea
 const isWhole = ({ region, currency, amount }: Transfer): boolean =>
   region === 'outside' && (currency !== 'EUR' || amount > smallMax)
 
-export const payerFields = ['name', 'account', 'address', 'document'] as const
-export type PayerField = (typeof payerFields)[number]
+type PayerField = 'name' | 'account' | 'address' | 'document'
 
 /**
  * Returns what a payment to a bank lacks. Inside the area: the account (article 5); the schemes ask for a name as well. Outside: the
@@ -74,18 +72,25 @@ export function payerLacks(payer: PayerData, transfer: Transfer): readonly Payer
   return lacks.filter((field) => field !== false)
 }
 
-/** Words that stand for a name and name nobody (EBA/GL/2024/11: obviously meaningless information is missing information). */
+/** Words that stand in the place of a name (EBA/GL/2024/11: obviously meaningless information is missing information). */
 const fillers =
   /^(?:not ?(?:provided|available|applicable|given|known)|n ?\/? ?a|none|null|nil|no ?name|unknown|unbekannt|inconnu|desconocido|sconosciuto|onbekend|(?:our |a |the |my |one of our )?(?:customer|client|kunde|auftraggeber|payer|sender|remitter|ordering customer)s?|test|tbd|anonymous)$/
 
-/** Reports whether a name names nobody: no two letters, one sign repeated, letters of a keyboard's row, or a word for a missing name. */
-export function isMeaninglessName(name: string): boolean {
-  const plain = name.normalize('NFKC').toLowerCase().replaceAll(/[^\p{L}\p{N}/ ]+/gu, ' ').replaceAll(/ +/g, ' ').trim()
+/** Reports whether a name means no person: no two letters, one sign repeated, letters of a keyboard's row, or a word for a missing name. */
+function isMeaninglessName(name: string): boolean {
+  const plain = name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}/ ]+/gu, ' ')
+    .replaceAll(/ +/g, ' ')
+    .trim()
   const letters = plain.replaceAll(/[^\p{L}]/gu, '')
   return (
-    [...letters].length < 2 ||
+    !/\p{L}{2}/u.test(letters) ||
     /^(?<sign>\p{L})\k<sign>+$/u.test(letters) ||
-    ['qwertyuiop', 'qwertzuiop', 'azertyuiop', 'asdfghjkl'].some((row) => letters.length > 3 && row.startsWith(letters)) ||
+    ['qwertyuiop', 'qwertzuiop', 'azertyuiop', 'asdfghjkl'].some(
+      (row) => letters.length > 3 && row.startsWith(letters),
+    ) ||
     fillers.test(plain)
   )
 }

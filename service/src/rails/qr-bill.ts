@@ -14,7 +14,7 @@ export function qrReferenceOf(text: string | null): string | undefined {
 const carries = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5] as const
 
 /**
- * What is wrong with the reference of a payment to this account. A bill without its reference is returned, and so is its reference at an
+ * Reports what is wrong with the reference of a payment to this account. A bill without its reference is returned, and so is its reference at an
  * account of Switzerland or Liechtenstein that is no QR-IBAN. Elsewhere 27 digits are a text like any other.
  */
 export function qrMistake(account: string, reference: string | null): 'missing' | 'misplaced' | undefined {

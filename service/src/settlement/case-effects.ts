@@ -16,7 +16,7 @@ export type CaseEffectsDeps = {
   readonly books: BankBooks
 }
 
-/** What the money of a deposit waits for, by the kind of its case. */
+/** The decisions that the money of a deposit waits for, by the kind of its case. */
 const awaitedDecisions: Readonly<Partial<Record<CaseKind, string>>> = {
   sanctions_hold: 'The money waits for a decision about a name: decide the hit (screening hits).',
   payer_data_missing: 'The money waits for data of its payer: record the answer (payer-data decide).',

@@ -10,7 +10,7 @@ export type Counterparty = {
   readonly address: string | null
   /** Birth data and ids of the party. Absent: the bank gives none, and in entries of earlier versions. */
   readonly identification?: string
-  /** Who pays or is paid by way of the named party. Absent: nobody else is named. */
+  /** Names the party on whose behalf the other one pays or is paid. Absent: the bank names none. */
   readonly onBehalfOf?: string
 }
 

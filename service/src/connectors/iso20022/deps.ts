@@ -1,10 +1,9 @@
 /** The shared dependencies of a bank's file connector: the configuration of the bank, and the transport of files. */
 import type { Pain001Profile, PostalAddress } from '../../iso20022/index.ts'
-import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
+import type { Clock, Currency, Log, Minor, Sealer } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { Calendar, Numbering } from '../../rails/index.ts'
+import type { Calendar, Numbering, PayerData } from '../../rails/index.ts'
 import type { RecallKind } from './ids.ts'
-import type { Payers } from './payer.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
 export type Scheme = (typeof schemes)[number]
@@ -55,7 +54,7 @@ export type BankRules = Calendar & {
   readonly purpose?: string
   /** The bearer of the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
-  /** Whom the files name as the payer (UltmtDbtr): the customer, and the partner for its own payouts; the partner always; or nobody. Default: `customer`. */
+  /** Whom the files name as the payer (UltmtDbtr): the customer, and the partner for its own payouts; the partner always; or only the owner of the account. Default: `customer`. */
   readonly payer?: (typeof payers)[number]
   /** `require`: a payout whose payer lacks what Regulation (EU) 2023/1113 asks for is refused. Default: `send` what there is. */
   readonly payerData?: (typeof payerDataModes)[number]
@@ -106,6 +105,15 @@ export type Transport = {
   /** Removes a temporary file if it is there. */
   readonly discard: (temporary: string, signal: AbortSignal) => Promise<void>
   readonly close: () => Promise<void>
+}
+
+/** `customerId`: null is the partner itself. */
+export type PayerKey = { readonly partnerId: string; readonly customerId: string | null }
+
+export type Payers = {
+  readonly sealer: Pick<Sealer, 'seal' | 'open'>
+  /** The payers, in their order. Undefined: it is not known. */
+  readonly read: (keys: readonly PayerKey[]) => Promise<readonly (PayerData | undefined)[]>
 }
 
 export type BankDeps = {

@@ -50,8 +50,7 @@ async function sent() {
   const before = new Set(await readdir(folders.toBank))
   await submitDuePayouts({ ...service.settlement, connectors: service.connectors })
   service.clock.advance(hourMs)
-  for (const job of service.isoBanks.jobs)
-    if (/\.(?:make|deliver)$/.test(job.name)) while ((await job.run()) > 0);
+  for (const job of service.isoBanks.jobs) if (/\.(?:make|deliver)$/.test(job.name)) while ((await job.run()) > 0);
   const names = (await readdir(folders.toBank)).filter((name) => !before.has(name))
   const files = await Promise.all(names.map((name) => readFile(join(folders.toBank, name))))
   const read = await Promise.all(files.map((bytes) => readPain001(chunks(bytes))))
@@ -134,7 +133,10 @@ test('a bank that requires the data of payers refuses a payout without them, and
   assert.equal(error.code, 'validation_failed')
   assert.deepEqual(
     error.errors.map(({ pointer, message }) => [pointer, /kyc\.\w+/.exec(message)?.[0]]),
-    ['kyc.city', 'kyc.addressCountryCode', 'kyc.personalIdentificationNumber'].map((field) => ['/beneficiaryId', field]),
+    ['kyc.city', 'kyc.addressCountryCode', 'kyc.personalIdentificationNumber'].map((field) => [
+      '/beneficiaryId',
+      field,
+    ]),
   )
   assert.equal((await verdictOf(outside.id))?.verdict, 'failed')
   assert.equal((await verdictOf(inside.id))?.verdict, 'passed')
@@ -143,7 +145,9 @@ test('a bank that requires the data of payers refuses a payout without them, and
   await service.customers.update(partnerId, customer.id, { kyc: complete })
   assert.deepEqual(await verdictOf(outside.id), { rule: 'payer', verdict: 'passed' })
   await create(outside.id)
-  const found = (await sent()).find(({ creditorAccount }) => 'iban' in creditorAccount && creditorAccount.iban.startsWith('GB'))
+  const found = (await sent()).find(
+    ({ creditorAccount }) => 'iban' in creditorAccount && creditorAccount.iban.startsWith('GB'),
+  )
   assert.deepEqual(found?.ultimateDebtor, {
     name: 'Ada Lovelace',
     address: { street: '12 St James Square', postCode: '10115', town: 'Berlin', country: 'DE' },
@@ -179,7 +183,11 @@ test('a preview says what a bank that requires nothing is not told', async () =>
 test('a QR-IBAN is paid with the QR reference of its bill only, and no other Swiss account takes one', async () => {
   const partner = await addPartner(service, 5_000_00n)
   const payee = async (iban: string) => {
-    const { id } = await service.beneficiaries.create(partner.partnerId, { name: 'Robert Schneider AG', currency: 'EUR', iban })
+    const { id } = await service.beneficiaries.create(partner.partnerId, {
+      name: 'Robert Schneider AG',
+      currency: 'EUR',
+      iban,
+    })
     return id
   }
   const pay = (beneficiaryId: string, reference?: string) =>

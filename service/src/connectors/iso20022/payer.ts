@@ -1,21 +1,11 @@
 /** The payer of an instruction: read from the customer when the bank's connector takes it, sealed, and written as the ultimate debtor. */
 import { ownJson } from '@partner-payments/wire'
 import type { OtherId, Party } from '../../iso20022/index.ts'
-import type { Sealer } from '../../kernel/index.ts'
 import type { SealedColumn } from '../../postgres/index.ts'
 import type { Instruction, InstructionKey, PayerData } from '../../rails/index.ts'
-import type { BankDeps, BankRules } from './deps.ts'
+import type { BankDeps, BankRules, PayerKey } from './deps.ts'
 import { kindOf } from './schemes.ts'
 import type { Payment } from './store-queue.ts'
-
-/** `customerId`: null is the partner itself. */
-export type PayerKey = { readonly partnerId: string; readonly customerId: string | null }
-
-export type Payers = {
-  readonly sealer: Pick<Sealer, 'seal' | 'open'>
-  /** The payers, in their order. Undefined: it is not known. */
-  readonly read: (keys: readonly PayerKey[]) => Promise<readonly (PayerData | undefined)[]>
-}
 
 const payerContext = (partnerId: string, id: string) => ['rails.payer', partnerId, id]
 
@@ -26,8 +16,8 @@ export const sealedPayers: SealedColumn = {
   contextOf: (partnerId, cell) => payerContext(partnerId, cell('id')),
 }
 
-/** Whom the files of a bank name as the payer of a payment. Undefined: nobody beside the owner of the account. */
-export function payerKeyOf(
+/** Whom the files of a bank name as the payer of a payment. Undefined: only the owner of the account. */
+function payerKeyOf(
   { partnerId, customerId }: Pick<Instruction, 'partnerId' | 'customerId'>,
   { payer = 'customer' }: Pick<BankRules, 'payer'>,
 ): PayerKey | undefined {

@@ -27,15 +27,7 @@ import {
 } from '../../kernel/index.ts'
 import { readJsonOrFile, readSettingFile } from './setting-files.ts'
 import { isBic, isIban, isoConnectorId, numberings } from '../../rails/index.ts'
-import {
-  type BankAccount,
-  type BankRules,
-  chargeBearers,
-  payerDataModes,
-  payers,
-  type Reach,
-  schemes,
-} from './deps.ts'
+import { type BankAccount, type BankRules, chargeBearers, payerDataModes, payers, type Reach, schemes } from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
 export { bankProblem } from './check.ts'

@@ -20,7 +20,7 @@ export type Payment = InstructionKey & {
   readonly schemeApplied: Scheme
   readonly attempt: number
 }
-/** As it is stored, with the payer sealed. */
+/** A row, with the payer sealed. */
 export type Stored = Omit<Payment, 'payer'> & { readonly payerSealed: Uint8Array | null }
 const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type, remittance, payer_sealed,
   scheme_applied, attempt`

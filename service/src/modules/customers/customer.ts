@@ -59,7 +59,9 @@ export function payerDataOf({
   kyc,
 }: Pick<Customer, 'serviceId' | 'customerType' | 'kyc'>): Omit<PayerData, 'account'> {
   const isPerson = customerType !== 'Business'
-  const names = isPerson ? [kyc.fullName, kyc.tradingName, kyc.legalName] : [kyc.legalName, kyc.tradingName, kyc.fullName]
+  const names = isPerson
+    ? [kyc.fullName, kyc.tradingName, kyc.legalName]
+    : [kyc.legalName, kyc.tradingName, kyc.fullName]
   const ofBusiness = isPerson ? undefined : (kyc.countryOfPrincipalBusiness ?? kyc.countryOfIncorporation)
   const lines = [kyc.addressLine1, kyc.addressLine2].filter((line) => line !== undefined)
   return {

@@ -7,7 +7,14 @@ import { sql } from '../../postgres/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 import { processBankNotifications, sendDueReturns } from '../../settlement/index.ts'
 import { createTestService, type Service, stepMsDefault } from '../../../../test/support/composition.ts'
-import { addHolder, decideAll, listedName, sampleList, screenAll, stateOf } from '../../../../test/support/screening/held.ts'
+import {
+  addHolder,
+  decideAll,
+  listedName,
+  sampleList,
+  screenAll,
+  stateOf,
+} from '../../../../test/support/screening/held.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 
 let service: Service
@@ -33,7 +40,11 @@ async function pay(debtor: IncomingDebtor, amount = 5_000_00n, name = 'Ada Lovel
   const holder = await addHolder(service, name)
   const credit = { account: holder.iban, money: { currency: 'EUR' as const, amount }, debtor }
   await service.db.transaction(async (tx) =>
-    service.bank.sendCredit(tx, operatorPartnerId, newId(), { ...credit, remittance: 'Invoice 7', endToEndId: 'E2E-1' }),
+    service.bank.sendCredit(tx, operatorPartnerId, newId(), {
+      ...credit,
+      remittance: 'Invoice 7',
+      endToEndId: 'E2E-1',
+    }),
   )
   await arrived()
   const [deposit] = await service.db.rows<{ readonly id: string }>(
@@ -45,7 +56,10 @@ const look = async (ms = 61 * secondMs) => {
   service.clock.advance(ms)
   await service.deposits.screenDue(1000)
 }
-const rule = (measure: 'accept' | 'ask' | 'reject', more: { readonly above?: bigint; readonly currency?: Currency } = {}) =>
+const rule = (
+  measure: 'accept' | 'ask' | 'reject',
+  more: { readonly above?: bigint; readonly currency?: Currency } = {},
+) =>
   service.db.transaction((tx) =>
     service.deposits.payers.setRule(tx, {
       ...{ region: 'outside', currency: 'EUR', above: 0n, measure, answerDays: 3 },

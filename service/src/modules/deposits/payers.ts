@@ -1,5 +1,5 @@
 /**
- * What incoming payments lack about their payers (Regulation (EU) 2023/1113, articles 7 and 8), and what the operator's rules do about it. A
+ * Checks of incoming payments for the data of their payers (Regulation (EU) 2023/1113, articles 7 and 8), and the rules of the operator. A
  * deposit that is asked about waits as one whose names are under review; a rejected one fails, and its money goes back.
  */
 import { ownJson } from '@partner-payments/wire'
@@ -29,16 +29,25 @@ export type Arrival = DepositKey & {
 }
 
 /** The rule with the largest amount that the payment exceeds. Undefined: none has one, and the payment is accepted. */
-export const ruleFor = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
+const ruleFor = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
   rules
-    .filter(({ region, currency, above }) => region === check.region && currency === check.currency && check.amount > above)
-    .reduce<PayerRule | undefined>((last, rule) => (last === undefined || rule.above > last.above ? rule : last), undefined)
+    .filter(
+      ({ region, currency, above }) => region === check.region && currency === check.currency && check.amount > above,
+    )
+    .reduce<PayerRule | undefined>(
+      (last, rule) => (last === undefined || rule.above > last.above ? rule : last),
+      undefined,
+    )
 
 /**
  * The checks of payments that lack data, by `partnerKey` of the deposit. Costs a statement only if one does. Transfers between our own
  * customers, and tokens, have no bank that could be asked.
  */
-export async function checkPayers(tx: Tx, arrivals: readonly Arrival[], now: Date): Promise<ReadonlyMap<string, PayerCheck>> {
+export async function checkPayers(
+  tx: Tx,
+  arrivals: readonly Arrival[],
+  now: Date,
+): Promise<ReadonlyMap<string, PayerCheck>> {
   const lacking = arrivals.flatMap((arrival) => {
     const { connector, debtor, money } = arrival
     if (!isFiat(money.currency) || connector === internalConnectorId) return []
@@ -58,7 +67,7 @@ export async function checkPayers(tx: Tx, arrivals: readonly Arrival[], now: Dat
   )
 }
 
-/** Reports whether the money does not continue, for now or for ever. */
+/** Reports whether the money waits for an answer, or goes back. */
 export const isWithheld = (check: PayerCheck | undefined): boolean =>
   check !== undefined && check.measure !== 'accept' && check.decision !== 'received'
 
@@ -66,7 +75,7 @@ export const isWithheld = (check: PayerCheck | undefined): boolean =>
 export const awaitsAnswer = (check: PayerCheck | undefined, now: Date): boolean =>
   check?.measure === 'ask' && check.decision === null && check.answerBy !== null && check.answerBy > now
 
-/** What an answer adds to the payer. */
+/** Data that an answer adds to the payer. */
 export type PayerAnswer = Partial<Pick<IncomingDebtor, 'name' | 'account' | 'address' | 'identification'>>
 
 export type PayerChecks = {
@@ -125,14 +134,22 @@ async function add(
     const whole = { ...debtor, ...answer }
     const lacks = debtorLacks(whole, check)
     if (lacks.length > 0)
-      throw new Refusal('validation_failed', `The payer still lacks: ${lacks.join(', ')}. Give it, or decide with refused.`)
+      throw new Refusal(
+        'validation_failed',
+        `The payer still lacks: ${lacks.join(', ')}. Give it, or decide with refused.`,
+      )
     return whole
   }
   const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
   for (const { id, ...part } of parts) {
     const report = reportOfPart(part)
     if (report !== undefined && debtorLacks(report.debtor, check).length > 0)
-      await store.writePartReport(tx, key.partnerId, id, JSON.stringify({ ...report, debtor: completed(report.debtor) }))
+      await store.writePartReport(
+        tx,
+        key.partnerId,
+        id,
+        JSON.stringify({ ...report, debtor: completed(report.debtor) }),
+      )
   }
   const debtor = parts.length > 0 || stored === null ? null : JSON.stringify(completed(ownJson<IncomingDebtor>(stored)))
   await store.writeDebtor(tx, key, debtor, now)

@@ -179,7 +179,7 @@ function caseOfHold({ row, trigger }: DepositMove): NewCase {
   return { partnerId, id, kind: kindOfHold(row), connector, notificationId, subject: id, report, booked: money }
 }
 
-/** What the case says about data that the payer lacks. */
+/** Names the data that the payer lacks, for the case. */
 const payerReport = ({ payer }: HeldDeposit) =>
   payer === undefined || !isWithheld(payer)
     ? {}
@@ -250,14 +250,20 @@ async function followScreening(
   await insertPayerChecks(
     tx,
     moves.flatMap(({ name, row: { payer, status }, trigger }) =>
-      payer !== undefined && (status !== 'Screening' || name === 'holdPart') && creditsOrHolds.has(name) && 'connector' in trigger
+      payer !== undefined &&
+      (status !== 'Screening' || name === 'holdPart') &&
+      creditsOrHolds.has(name) &&
+      'connector' in trigger
         ? [payer]
         : [],
     ),
   )
   // A rule of two persons sends the money back. Money of a listed name stays.
-  const refused = moves.filter(({ name, row }) => name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer))
-  for (const { row } of refused) await cases.sendBack(tx, row.inParts ? row.parts.filter(inScreening) : [row], refusedNote)
+  const refused = moves.filter(
+    ({ name, row }) => name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer),
+  )
+  for (const { row } of refused)
+    await cases.sendBack(tx, row.inParts ? row.parts.filter(inScreening) : [row], refusedNote)
   const released = moves.filter(({ name, row }) => name === 'release' && !row.inParts)
   await cases.release(
     tx,

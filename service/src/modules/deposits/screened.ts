@@ -28,11 +28,11 @@ import type { Decided } from './triggers.ts'
  */
 export type HeldDeposit = InParts & {
   readonly hold: Hold | undefined
-  /** What the payment lacks about its payer. Undefined: nothing. */
+  /** Names the data that the payment lacks about its payer. Undefined: none. */
   readonly payer: PayerCheck | undefined
 }
 
-/** What the credit of a batch brings to its deposit. A part has a payer of its own. `isDecided`: an operator has found the owner. */
+/** Payer, text and money that the credit of a batch brings to its deposit. A part has a payer of its own. `isDecided`: an operator has found the owner. */
 export type Arriving = {
   readonly text: string | null
   readonly debtor: IncomingDebtor

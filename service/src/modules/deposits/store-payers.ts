@@ -4,8 +4,7 @@ import { acrossPartners, columnOf, insertBy, ofPartners, type RowOf, sql, type T
 import type { PayerRegion } from '../../rails/index.ts'
 import type { DepositKey } from './store.ts'
 
-export const payerMeasures = ['accept', 'ask', 'reject'] as const
-export type PayerMeasure = (typeof payerMeasures)[number]
+type PayerMeasure = 'accept' | 'ask' | 'reject'
 
 /** `above`: the rule is for larger amounts. `answerDays`: how long an answer is waited for, if the measure is `ask`. */
 export type PayerRule = {
@@ -91,7 +90,12 @@ export async function decidePayerCheck(
 }
 
 /** Writes what an answer says about the payer of a deposit, and makes its next look due. */
-export async function writeDebtor(tx: Tx, { partnerId, id }: DepositKey, debtor: string | null, now: Date): Promise<void> {
+export async function writeDebtor(
+  tx: Tx,
+  { partnerId, id }: DepositKey,
+  debtor: string | null,
+  now: Date,
+): Promise<void> {
   await tx.run(sql`/* deposits.writeDebtor */
     update deposits.deposits set debtor = coalesce(${debtor}, debtor), screening_due_at = ${now}, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status = 'Screening'`)

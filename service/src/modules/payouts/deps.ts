@@ -5,7 +5,14 @@ import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import type { ChooseConnector, Connector, Forecast, ForecastPayment, PayerData, WaitingPayment } from '../../rails/index.ts'
+import type {
+  ChooseConnector,
+  Connector,
+  Forecast,
+  ForecastPayment,
+  PayerData,
+  WaitingPayment,
+} from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Acceptances } from '../fx/index.ts'

@@ -44,10 +44,7 @@ type CustomerKey = { readonly partnerId: string; readonly id: string }
 /** About 20 MB. */
 const cachedOwnersMax = 100_000
 
-export function createLookUp(
-  deps: PayoutsDeps,
-  funds: FundsCheck,
-) {
+export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
   const { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, screening, transactions } = deps
   /**
    * The customer of each beneficiary, which never changes. With it the customer is read in one round trip with the

@@ -9,7 +9,14 @@ import { notCovered, requestOf } from './accept.ts'
 import { callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
-import { type ControlledPayout, judgedOf, type Judgement, payerFieldsMissing, payoutRules, validate } from './validate.ts'
+import {
+  type ControlledPayout,
+  judgedOf,
+  type Judgement,
+  payerFieldsMissing,
+  payoutRules,
+  validate,
+} from './validate.ts'
 
 export type Verdict = {
   readonly rule: string

@@ -58,7 +58,7 @@ type Judged = {
   readonly countryRules: CountryRules
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
-  /** What a bank is told of the customer. Undefined: no bank refuses a payout for what it lacks. */
+  /** The customer as a bank is told of it. Undefined: no bank refuses a payout for what it lacks. */
   readonly payer: PayerData | undefined
 }
 /** `notApplicable`: the rule does not concern the call, or an earlier rule has refused the part that it concerns. */
@@ -156,8 +156,12 @@ function judgeQrReference({ call, account }: Judged): Judgement {
   return refuseField({ pointer: '/reference', code: 'invalid_value', message: qrMistakes[mistake] })
 }
 
-/** What a payment lacks about its payer, as the names of KYC fields. */
-export function payerFieldsMissing(payer: PayerData, account: Account, { currency, amount }: PayoutCall): readonly string[] {
+/** Names the KYC fields that a payment lacks about its payer. */
+export function payerFieldsMissing(
+  payer: PayerData,
+  account: Account,
+  { currency, amount }: PayoutCall,
+): readonly string[] {
   const region = payerRegionOf(account.account, account.bic)
   const { isPerson, address } = payer
   const named = {
@@ -235,7 +239,8 @@ export function judgedOf(
   return {
     call,
     route,
-    payer: route.connector === internalConnectorId ? undefined : payers.get(partnerKey(caller.partnerId, customerId ?? '')),
+    payer:
+      route.connector === internalConnectorId ? undefined : payers.get(partnerKey(caller.partnerId, customerId ?? '')),
     beneficiary,
     account,
     accounts,
