@@ -214,6 +214,7 @@ function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
       partnerId,
       kycSealed,
       erasedAt,
+      customerType: _type,
       accountState: state,
       opensAccounts,
       receives,

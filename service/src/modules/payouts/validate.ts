@@ -7,6 +7,7 @@ import {
   type ChooseConnector,
   internalConnectorId,
   isIban,
+  isQrIban,
   type PayerData,
   payerLacks,
   payerRegionOf,
@@ -152,7 +153,7 @@ function judgeCountry({ call, account, countryRules }: Judged): Judgement {
 function judgeQrReference({ call, account }: Judged): Judgement {
   if (account === undefined || !isFiat(call.currency)) return 'notApplicable'
   const mistake = qrMistake(account.account, call.reference)
-  if (mistake === undefined) return 'passed'
+  if (mistake === undefined) return isQrIban(account.account) ? 'passed' : 'notApplicable'
   return refuseField({ pointer: '/reference', code: 'invalid_value', message: qrMistakes[mistake] })
 }
 
