@@ -218,7 +218,7 @@ export const ruleDeclarations = {
       identification: maybe(text('Date and place of birth, or a number of the payer.')),
       note,
     },
-    { second: 'always' },
+    { second: 'always', hidden: true },
   ),
   'payer-data banks': reads('Count the payments that lacked data of their payer, by bank.', {
     since: time('From when on.'),

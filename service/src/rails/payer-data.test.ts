@@ -52,9 +52,30 @@ test('words and signs that stand in the place of a name count as no name, and na
   const debtor = { account: 'NL91ABNA0417164300', bic: '', countryCode: 'NL', address: null }
   const lacks = (name: string) => debtorLacks({ ...debtor, name }, { currency: 'EUR', amount: 1n })
   const fillers = ['', ' ', '-', '...', 'X', 'XXXXX', 'xxx xxx', '0000', 'N/A', 'n.a.', 'NOTPROVIDED', 'Not provided']
-  const more = ['unknown', 'Our customer', 'ONE OF OUR CUSTOMERS', 'Kunde', 'customer', 'asdfgh', 'qwerty', 'Anonymous', 'None']
+  const more = [
+    'unknown',
+    'Our customer',
+    'ONE OF OUR CUSTOMERS',
+    'Kunde',
+    'customer',
+    'asdfgh',
+    'qwerty',
+    'Anonymous',
+    'None',
+  ]
   for (const name of [...fillers, ...more]) assert.deepEqual(lacks(name), ['name'], name)
-  const names = ['Li', 'Bo Li', 'Ng', 'Kundera', 'Testa', 'Unknown Pleasures Ltd', 'Customer First BV', '李娜', 'محمد', 'Nil Yalter']
+  const names = [
+    'Li',
+    'Bo Li',
+    'Ng',
+    'Kundera',
+    'Testa',
+    'Unknown Pleasures Ltd',
+    'Customer First BV',
+    '李娜',
+    'محمد',
+    'Nil Yalter',
+  ]
   for (const name of names) assert.deepEqual(lacks(name), [], name)
   const common = [...commonNames(7, 200).values()].flat()
   assert.equal(common.length, 12 * 200)

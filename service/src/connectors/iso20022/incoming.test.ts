@@ -345,7 +345,9 @@ test('a credit names the one on whose behalf its debtor pays, and how the payer 
   await folders.put('a.xml', reportXml([one, other]))
   await bank.work()
   assert.equal(await posted(), 5_007_00n)
-  const rows = await service.db.rows<{ readonly debtor: string }>(sql`select debtor from deposits.deposits order by amount`)
+  const rows = await service.db.rows<{ readonly debtor: string }>(
+    sql`select debtor from deposits.deposits order by amount`,
+  )
   const debtor = {
     ...{ account: 'GB29NWBK60161331926819', bic: 'NWBKGB2L', name: 'Example Payments Ltd', countryCode: 'GB' },
     ...{ address: 'High Street, London, GB', identification: 'born 1990-12-31 in London, GB, T22' },
@@ -354,6 +356,8 @@ test('a credit names the one on whose behalf its debtor pays, and how the payer 
     rows.map((row) => JSON.parse(row.debtor) as unknown),
     [debtor, { ...debtor, onBehalfOf: 'Grace Hopper' }],
   )
-  const lacking = await service.db.row<{ readonly count: bigint }>(sql`select count(*) as count from deposits.payer_checks`)
+  const lacking = await service.db.row<{ readonly count: bigint }>(
+    sql`select count(*) as count from deposits.payer_checks`,
+  )
   assert.equal(lacking?.count, 0n)
 })
