@@ -7,7 +7,7 @@ import { suite, test, type TestContext } from 'node:test'
 import { type IsoBank, startIsoBank } from '../../examples/iso-bank/bank.ts'
 import type { Order, Settings } from '../../examples/iso-bank/model.ts'
 import { createManualClock } from '../support/clock.ts'
-import { debtorIban, pain001, put, recall, type Wanted } from './company.ts'
+import { creditorIban, debtorIban, pain001, put, recall, type Wanted } from './company.ts'
 
 const answered = { answerMs: 0, bookMs: 1000, laterMs: 1000 } satisfies Partial<Settings>
 
@@ -57,6 +57,14 @@ const spent = (bank: IsoBank) => {
 const count = (text: string | undefined, part: string) => (text ?? '').split(part).length - 1
 
 suite('a payment', () => {
+  test('shows on whose behalf it is made, in the book and in the report', (context) => {
+    const { bank, pay, texts } = open(context)
+    pay([{ id: '1', amount: 12_50n, payer: { name: 'Ada Lovelace', iban: creditorIban } }])
+    const [payment] = bank().book().payments
+    assert.deepEqual(payment?.payer, { name: 'Ada Lovelace', id: creditorIban, country: null })
+    assert.match(texts('camt.054')[0] ?? '', /<DbtrAcct>.*<UltmtDbtr><Pty><Nm>Ada Lovelace<.*<Cdtr>/)
+  })
+
   test('is answered, booked and told, and is on the next statement', (context) => {
     const { bank, pay, texts, settle } = open(context)
     pay([{ id: '1', amount: 12_50n }])

@@ -11,6 +11,8 @@ export type Wanted = {
   readonly name?: string
   readonly iban?: string
   readonly instant?: boolean
+  /** Who pays by the account of the company. */
+  readonly payer?: { readonly name: string; readonly iban: string }
 }
 
 export const debtorIban = accountsDefault[0]?.iban ?? ''
@@ -27,9 +29,13 @@ export function pain001(messageId: string, wanted: readonly Wanted[], changes: C
   const sum = changes.controlSum ?? decimal(wanted.reduce((total, { amount }) => total + amount, 0n))
   const count = changes.count ?? wanted.length
   const transfers = wanted.map(
-    ({ id, amount, name = 'Grace Hopper', iban = creditorIban }) =>
+    ({ id, amount, name = 'Grace Hopper', iban = creditorIban, payer }) =>
       `<CdtTrfTxInf><PmtId><InstrId>I-${id}</InstrId><EndToEndId>E-${id}</EndToEndId></PmtId>` +
-      `<Amt><InstdAmt Ccy="EUR">${decimal(amount)}</InstdAmt></Amt><Cdtr><Nm>${name}</Nm></Cdtr>` +
+      `<Amt><InstdAmt Ccy="EUR">${decimal(amount)}</InstdAmt></Amt>` +
+      (payer
+        ? `<UltmtDbtr><Nm>${payer.name}</Nm><Id><PrvtId><Othr><Id>${payer.iban}</Id></Othr></PrvtId></Id></UltmtDbtr>`
+        : '') +
+      `<Cdtr><Nm>${name}</Nm></Cdtr>` +
       `<CdtrAcct><Id><IBAN>${iban}</IBAN></Id></CdtrAcct><RmtInf><Ustrd>Invoice ${id}</Ustrd></RmtInf></CdtTrfTxInf>`,
   )
   const scheme = wanted.some(({ instant }) => instant)

@@ -797,6 +797,8 @@ export type Kyc = {
   readonly uboFirstName5?: string
   /** Last name of ultimate beneficial owner 5. */
   readonly uboLastName5?: string
+  /** Country of the postal address, ISO 3166-1 alpha-2. Banks outside the European Economic Area ask for it with a payment. */
+  readonly addressCountryCode?: string
   /** Country of citizenship of the person, ISO 3166-1 alpha-2. */
   readonly citizenshipCountryCode?: string
   /** Country where the company is registered, ISO 3166-1 alpha-2. */
@@ -862,6 +864,8 @@ export type KycInput = {
   readonly uboFirstName5?: string | null | undefined
   /** Last name of ultimate beneficial owner 5. */
   readonly uboLastName5?: string | null | undefined
+  /** Country of the postal address, ISO 3166-1 alpha-2. Banks outside the European Economic Area ask for it with a payment. */
+  readonly addressCountryCode?: string | null | undefined
   /** Country of citizenship of the person, ISO 3166-1 alpha-2. */
   readonly citizenshipCountryCode?: string | null | undefined
   /** Country where the company is registered, ISO 3166-1 alpha-2. */

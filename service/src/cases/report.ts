@@ -1,6 +1,9 @@
 /** The parts of a case's report that decisions read. It is kept as JSON, as the connector sent it. */
 import { ownJson } from '@partner-payments/wire'
+import { present } from '../kernel/index.ts'
+import { type Booked, returnRemittance } from './rules.ts'
 import type { CaseRow } from './store.ts'
+import type { ReturnRow } from './store-returns.ts'
 
 /** Report of a bank about a payment. A credit also names its sender, account and purpose, if the bank gives them. */
 export type CaseReport = {
@@ -13,6 +16,8 @@ export type CaseReport = {
     readonly name: string
     readonly countryCode: string
     readonly address: string | null
+    readonly identification?: string
+    readonly onBehalfOf?: string
   }
   readonly remittance?: string | null
   readonly endToEndId?: string | null
@@ -31,7 +36,9 @@ export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
   const { debtor, ...rest } = read
   const account = textOf(debtor?.['account'])
   if (!debtor || account === '') return rest
-  const address = textOf(debtor['address'])
+  const [address, identification, onBehalfOf] = ['address', 'identification', 'onBehalfOf'].map((key) =>
+    textOf(debtor[key]),
+  )
   return {
     ...rest,
     debtor: {
@@ -39,7 +46,35 @@ export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
       bic: textOf(debtor['bic']),
       name: textOf(debtor['name']),
       countryCode: textOf(debtor['countryCode']),
-      address: address === '' ? null : address,
+      address: address || null,
+      ...(identification ? { identification } : {}),
+      ...(onBehalfOf ? { onBehalfOf } : {}),
     },
+  }
+}
+
+/** Makes the return of a credit to the account that sent it. */
+export function toReturn(row: CaseRow, { currency, amount }: Booked, id: string, now: Date): ReturnRow {
+  const { debtor, endToEndId = null, remittance = null } = reportOf(row)
+  const { account, bic, name } = present(debtor, 'only a credit with its debtor is sent back')
+  return {
+    partnerId: row.partnerId,
+    id,
+    caseId: row.id,
+    connector: row.connector,
+    currency,
+    amount,
+    creditorName: name === '' ? 'NOTPROVIDED' : name,
+    creditorAccount: account,
+    creditorBic: bic === '' ? null : bic,
+    remittance: returnRemittance(endToEndId, remittance),
+    status: 'Due',
+    attempts: 0,
+    dueAt: now,
+    leaseId: null,
+    settledBy: null,
+    endedBy: null,
+    createdAt: now,
+    updatedAt: now,
   }
 }

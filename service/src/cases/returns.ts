@@ -8,8 +8,8 @@ import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { decide } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
-import { reportOf } from './report.ts'
-import { type Booked, resolutions, returnRemittance, reversingTransfer } from './rules.ts'
+import { toReturn } from './report.ts'
+import { type Booked, resolutions, reversingTransfer } from './rules.ts'
 import type { NewCase } from './service.ts'
 import * as store from './store.ts'
 import * as returnStore from './store-returns.ts'
@@ -105,31 +105,6 @@ export function createReturns(deps: ReturnsDeps): Returns {
       return db.transaction((tx) => apply(deps, tx, found, report))
     },
     byId: returnStore.returnById,
-  }
-}
-
-function toReturn(row: store.CaseRow, { currency, amount }: Booked, id: string, now: Date): returnStore.ReturnRow {
-  const { debtor, endToEndId = null, remittance = null } = reportOf(row)
-  const { account, bic, name } = present(debtor, 'only a credit with its debtor is sent back')
-  return {
-    partnerId: row.partnerId,
-    id,
-    caseId: row.id,
-    connector: row.connector,
-    currency,
-    amount,
-    creditorName: name === '' ? 'NOTPROVIDED' : name,
-    creditorAccount: account,
-    creditorBic: bic === '' ? null : bic,
-    remittance: returnRemittance(endToEndId, remittance),
-    status: 'Due',
-    attempts: 0,
-    dueAt: now,
-    leaseId: null,
-    settledBy: null,
-    endedBy: null,
-    createdAt: now,
-    updatedAt: now,
   }
 }
 

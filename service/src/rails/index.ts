@@ -67,6 +67,7 @@ export {
   routingProblem,
 } from './domestic.ts'
 export {
+  bankKeyOf,
   type BritishAccount,
   britishAccountOf,
   ibanCountries,
@@ -75,6 +76,8 @@ export {
   isBic,
   isIban,
 } from './ibans.ts'
+export { debtorLacks, type PayerData, payerLacks, type PayerRegion, payerRegionOf } from './payer-data.ts'
+export { isQrIban, qrMistake, qrMistakes, qrReferenceOf } from './qr-bill.ts'
 export {
   type Acknowledgement,
   type BankNotification,

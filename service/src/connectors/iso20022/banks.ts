@@ -4,7 +4,7 @@ import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { BankFiles, Connector, InstructionKey } from '../../rails/index.ts'
 import { type BankHealth, type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
-import { type Scheme, schemes, type Transport } from './deps.ts'
+import { type Payers, type Scheme, schemes, type Transport } from './deps.ts'
 import { createEndPayment, type PaymentEnd } from './end-payment.ts'
 import { createLetterAnswered, createLetterSent, createRecallLetter } from './recall-letter.ts'
 import { createReleaseFile } from './release.ts'
@@ -63,6 +63,7 @@ type Deps = {
   readonly clock: Clock
   readonly log: Log
   readonly operatorId: string
+  readonly payers?: Payers
   readonly observe?: BanksObserver | undefined
   readonly health?: BankHealth
 }

@@ -1,12 +1,15 @@
 /** The shared dependencies of a bank's file connector: the configuration of the bank, and the transport of files. */
 import type { Pain001Profile, PostalAddress } from '../../iso20022/index.ts'
-import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
+import type { Clock, Currency, Log, Minor, Sealer } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { Calendar, Numbering } from '../../rails/index.ts'
+import type { Calendar, Numbering, PayerData } from '../../rails/index.ts'
 import type { RecallKind } from './ids.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
 export type Scheme = (typeof schemes)[number]
+
+export const payers = ['customer', 'partner', 'none'] as const
+export const payerDataModes = ['send', 'require'] as const
 
 export const chargeBearers = ['SHAR', 'DEBT', 'CRED'] as const
 
@@ -51,6 +54,10 @@ export type BankRules = Calendar & {
   readonly purpose?: string
   /** The bearer of the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
+  /** Whom the files name as the payer (UltmtDbtr): the customer, and the partner for its own payouts; the partner always; or only the owner of the account. Default: `customer`. */
+  readonly payer?: (typeof payers)[number]
+  /** `require`: a payout whose payer lacks what Regulation (EU) 2023/1113 asks for is refused. Default: `send` what there is. */
+  readonly payerData?: (typeof payerDataModes)[number]
   /** Says whether the files ask for a check of the payees, or against one; absent: they do not say. */
   readonly payeeCheck?: 'in' | 'out'
   /** How the bank takes recalls: as files, by default of camt.055, or by a letter that people send. */
@@ -100,12 +107,23 @@ export type Transport = {
   readonly close: () => Promise<void>
 }
 
+/** `customerId`: null is the partner itself. */
+export type PayerKey = { readonly partnerId: string; readonly customerId: string | null }
+
+export type Payers = {
+  readonly sealer: Pick<Sealer, 'seal' | 'open'>
+  /** The payers, in their order. Undefined: it is not known. */
+  readonly read: (keys: readonly PayerKey[]) => Promise<readonly (PayerData | undefined)[]>
+}
+
 export type BankDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
   readonly rules: BankRules
   readonly transport: Transport
+  /** Reads and seals payers. Absent: the files name none. */
+  readonly payers?: Payers
   /** The partner whose ledger holds money without a known owner; entries of the bank belong to it. */
   readonly operatorId: string
 }

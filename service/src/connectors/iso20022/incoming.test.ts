@@ -324,3 +324,40 @@ test('a message of several pages is taken whole', async () => {
   await bank.work()
   assert.equal(await posted(), 2500n)
 })
+
+test('a credit names the one on whose behalf its debtor pays, and how the payer is identified', async () => {
+  const { iban, posted } = await owner()
+  const bank = createIncomingBank(service, folders)
+  const detail = {
+    creditorAccount: { iban },
+    debtor: {
+      ...{ name: 'Example Payments Ltd', address: { street: 'High Street', town: 'London', country: 'GB' } },
+      id: { kind: 'private', birth: { date: '1990-12-31', city: 'London', country: 'GB' }, others: [{ id: 'T22' }] },
+    },
+    debtorAccount: { iban: 'GB29NWBK60161331926819' },
+    debtorAgent: { bic: 'NWBKGB2L' },
+  } as const
+  const ultimate = { ultimateDebtor: { name: 'Grace Hopper' } }
+  const one = entryOf(5_000_00n, { details: [{ ...detail, ...ultimate, references: { endToEndId: 'E1' } }] })
+  // The payer itself is named twice.
+  const same = { ultimateDebtor: { name: detail.debtor.name } }
+  const other = entryOf(7_00n, { details: [{ ...detail, ...same, references: { endToEndId: 'E2' } }] })
+  await folders.put('a.xml', reportXml([one, other]))
+  await bank.work()
+  assert.equal(await posted(), 5_007_00n)
+  const rows = await service.db.rows<{ readonly debtor: string }>(
+    sql`select debtor from deposits.deposits order by amount`,
+  )
+  const debtor = {
+    ...{ account: 'GB29NWBK60161331926819', bic: 'NWBKGB2L', name: 'Example Payments Ltd', countryCode: 'GB' },
+    ...{ address: 'High Street, London, GB', identification: 'born 1990-12-31 in London, GB, T22' },
+  }
+  assert.deepEqual(
+    rows.map((row) => JSON.parse(row.debtor) as unknown),
+    [debtor, { ...debtor, onBehalfOf: 'Grace Hopper' }],
+  )
+  const lacking = await service.db.row<{ readonly count: bigint }>(
+    sql`select count(*) as count from deposits.payer_checks`,
+  )
+  assert.equal(lacking?.count, 0n)
+})

@@ -7,7 +7,7 @@ const personalInstructions: readonly PersonalColumns[] = [
     by: 'id',
     erased: {
       ...{ creditor_name: '', creditor_account: '', creditor_bic: null, creditor_address: null },
-      ...{ remittance: null, error_details: null },
+      ...{ remittance: null, error_details: null, payer_sealed: null },
     },
   },
   // A file of recalls that is rebuilt after this lacks the text. The bank has had it for years.

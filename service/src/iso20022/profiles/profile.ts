@@ -11,6 +11,10 @@ export type KindForm = {
   readonly localInstrument?: string
   /** `configured`: the bank's setting says who bears the charges. */
   readonly chargeBearer?: 'SLEV' | 'configured'
+  /** True if UltmtDbtr may have a postal address. */
+  readonly hasPayerAddress?: boolean
+  /** How many other ids (`Othr`) UltmtDbtr may have. Absent: one. */
+  readonly payerIdsMax?: number
 }
 
 export type Pain001Profile = Pain001Form & {

@@ -291,6 +291,34 @@ test('an erasure forgets who paid the parts', async () => {
   )
 })
 
+for (const outcome of ['received', 'refused'] as const)
+  test(`a part without data of its payer waits, and is ${outcome === 'received' ? 'credited' : 'sent back'} when they are ${outcome}`, async () => {
+    const { payers } = service.deposits
+    const rule = { region: 'inside', currency: 'EUR', above: 0n } as const
+    await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
+    const opened = await inParts()
+    await send(opened, '20.00', 'N/A')
+    await settle()
+    assert.deepEqual(await kindsOf(opened), [['payer_data_missing', 2000n]])
+    await service.db.transaction((tx) => payers.removeRule(tx, rule))
+    const [waiting] = await payers.waiting(service.db, 1)
+    assert.ok(waiting)
+    const answer = outcome === 'received' ? { name: 'Grace Hopper' } : null
+    await service.db.transaction((tx) => payers.decide(tx, waiting, answer))
+    await screenAll(service)
+    await look()
+    if (outcome === 'received') {
+      await sendAll(opened, '29.90')
+      assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Credited', '2990 Credited'] })
+      return
+    }
+    const { status, suspense } = await stateOf(opened)
+    assert.deepEqual([status, suspense], ['Failed', 2000n])
+    const returns = await service.db.rows(sql`select amount, creditor_name from cases.returns
+      where partner_id = ${opened.partner.partnerId}`)
+    assert.deepEqual(returns, [{ amount: 2000n, creditorName: 'N/A' }])
+  })
+
 const look = async () => {
   service.clock.advance(6 * secondMs)
   await service.deposits.screenDue(100)

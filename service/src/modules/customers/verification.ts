@@ -66,9 +66,9 @@ const checks: readonly Check[] = [
     { field: `uboLastName${number}`, judge: (_value, { kyc }) => judgeOwner(kyc, number) },
   ]),
   // The form and the code were checked when the value was stored.
-  ...(['citizenshipCountryCode', 'countryOfIncorporation', 'countryOfPrincipalBusiness'] as const).map(
-    (field): Check => ({ field, judge: () => 'valid' }),
-  ),
+  ...(
+    ['addressCountryCode', 'citizenshipCountryCode', 'countryOfIncorporation', 'countryOfPrincipalBusiness'] as const
+  ).map((field): Check => ({ field, judge: () => 'valid' })),
 ]
 const checkOf = new Map(checks.map(({ field, judge }) => [field, judge]))
 

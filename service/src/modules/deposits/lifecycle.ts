@@ -89,7 +89,7 @@ export const depositLifecycle = createLifecycle({
       from: [...awaitingParts, 'Screening'],
       to: 'Screening',
       cause:
-        'A part has arrived, and the name of the customer or of a payer is on a sanctions list. The part goes to suspense, with a case.',
+        'A part has arrived, and the name of the customer or of a payer is on a sanctions list, or data of the payer are missing. The part goes to suspense, with a case.',
       by: ['bank'],
       on: ['part-held'],
       steps: ['Screening'],
@@ -129,7 +129,7 @@ export const depositLifecycle = createLifecycle({
       from: ['Accepted'],
       to: 'Screening',
       cause:
-        'The bank has booked the money, and the name of the customer or of the payer is on a sanctions list. The money goes to suspense, with a case.',
+        'The bank has booked the money, and the name of the customer or of the payer is on a sanctions list, or data of the payer are missing. The money goes to suspense, with a case.',
       by: ['bank'],
       on: ['held'],
       steps: ['Screening'],
@@ -137,7 +137,7 @@ export const depositLifecycle = createLifecycle({
     release: {
       from: ['Screening'],
       to: 'Completed',
-      cause: 'Compliance cleared the names.',
+      cause: 'Compliance cleared the names, or has the data of the payer.',
       by: ['worker'],
       on: ['cleared'],
       ledger: 'credit',
@@ -149,7 +149,7 @@ export const depositLifecycle = createLifecycle({
       from: ['Screening'],
       to: 'Failed',
       cause:
-        'Compliance confirmed a sanctions match, or the account accepts no money. The money stays in suspense until the case is resolved.',
+        'Compliance confirmed a sanctions match, data of the payer stay missing, or the account accepts no money. The money stays in suspense until the case is resolved; without data of the payer it goes back.',
       by: ['worker'],
       on: ['confirmed'],
       steps: ['Failed'],

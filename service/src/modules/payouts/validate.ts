@@ -1,5 +1,5 @@
 /** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
-import { refuseField, Refusal } from '../../api/index.ts'
+import { refuseField, refuseFields, Refusal } from '../../api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
@@ -9,8 +9,14 @@ import {
   holdsOn,
   internalConnectorId,
   isIban,
+  isQrIban,
   lackingOf,
   lackingText,
+  type PayerData,
+  payerLacks,
+  payerRegionOf,
+  qrMistake,
+  qrMistakes,
   readDomestic,
 } from '../../rails/index.ts'
 import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
@@ -59,6 +65,8 @@ export type Judged = {
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
   readonly executionDay: ExecutionDay
+  /** The customer as a bank is told of it. Undefined: no bank refuses a payout for what it lacks. */
+  readonly payer: PayerData | undefined
 }
 /** The expected execution day of a payment by a connector, `YYYY-MM-DD`. */
 export type ExecutionDay = (connector: string, payment: ForecastPayment) => string
@@ -130,10 +138,12 @@ export const payoutRules: readonly Rule[] = [
         : 'passed'
     },
   },
+  { name: 'qrReference', judge: judgeQrReference },
   { name: 'requirements', judge: judgeRequirements, coming: comingRequirements },
   { name: 'country', judge: judgeCountry },
   { name: 'customer', judge: judgeCustomer },
   { name: 'account', judge: judgeAccounts },
+  { name: 'payer', judge: judgePayer },
 ]
 
 function noConnector(currency: Currency, { rail }: Route): string {
@@ -185,6 +195,47 @@ function judgeCountry({ call, account, countryRules }: Judged): Judgement {
   )
 }
 
+/** Refuses: validation_failed. */
+function judgeQrReference({ call, account }: Judged): Judgement {
+  if (account === undefined || !isFiat(call.currency)) return 'notApplicable'
+  const mistake = qrMistake(account.account, call.reference)
+  if (mistake === undefined) return isQrIban(account.account) ? 'passed' : 'notApplicable'
+  return refuseField({ pointer: '/reference', code: 'invalid_value', message: qrMistakes[mistake] })
+}
+
+/** Names the KYC fields that a payment lacks about its payer. */
+export function payerFieldsMissing(
+  payer: PayerData,
+  account: Account,
+  { currency, amount }: PayoutCall,
+): readonly string[] {
+  const region = payerRegionOf(account.account, account.bic)
+  const { isPerson, address } = payer
+  const named = {
+    name: isPerson ? ['kyc.fullName'] : ['kyc.legalName'],
+    account: [],
+    address: [
+      ...(address.town === null ? ['kyc.city'] : []),
+      ...(address.country === null ? ['kyc.addressCountryCode'] : []),
+    ],
+    document: ['kyc.personalIdentificationNumber'],
+  } as const
+  return payerLacks(payer, { region, currency, amount }).flatMap((field): readonly string[] => named[field])
+}
+
+/** Refuses: validation_failed, by the setting `payerData` of the bank. */
+function judgePayer({ call, account, payer }: Judged): Judgement {
+  if (account === undefined || payer === undefined) return 'notApplicable'
+  const message = (field: string) => `needs ${field} of the customer, which its bank asks for with this payment`
+  const missing = payerFieldsMissing(payer, account, call)
+  const refused = outcomeOf(() =>
+    refuseFields(
+      missing.map((field) => ({ pointer: payeePointerOf(call), code: 'invalid_value', message: message(field) })),
+    ),
+  )
+  return refused instanceof Refusal ? refused : 'passed'
+}
+
 /**
  * A payout for a customer needs its verification, by quote also that for an exchange. A refund goes back to who paid, whatever the customer
  * may do. Refuses: customer_not_verified.
@@ -221,12 +272,13 @@ type Found = {
   readonly balances: { readonly accounts: AccountSnapshots }
   readonly countryRules: CountryRules
   readonly ownIbans: ReadonlySet<string>
+  readonly payers: ReadonlyMap<string, PayerData>
 }
 
 export function judgedOf(
   call: PayoutCall,
   choose: ChooseConnector,
-  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans }: Found,
+  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans, payers }: Found,
   executionDay: ExecutionDay,
 ): Judged {
   const { caller, payee } = call
@@ -236,9 +288,12 @@ export function judgedOf(
   const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
   const customer = customers.get(partnerKey(caller.partnerId, customerId ?? ''))
   const account = 'creditor' in payee ? payee.creditor : beneficiary && accountOf(beneficiary)
+  const route = routeOf(call, account, choose, ownIbans)
   return {
     call,
-    route: routeOf(call, account, choose, ownIbans),
+    route,
+    payer:
+      route.connector === internalConnectorId ? undefined : payers.get(partnerKey(caller.partnerId, customerId ?? '')),
     beneficiary,
     account,
     accounts,
@@ -256,7 +311,7 @@ export const executionDayAt =
     return forecast?.possible === true ? forecast.valueDate : now.toISOString().slice(0, 'YYYY-MM-DD'.length)
   }
 
-/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, customer_not_verified, account_blocked. */
+/** Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, customer_not_verified, account_blocked. */
 export function validate(judged: Judged): ValidPayout {
   for (const { judge } of payoutRules) {
     const judgement = judge(judged)
