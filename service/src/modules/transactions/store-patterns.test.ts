@@ -4,9 +4,10 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
 import { drawing } from '../../../../test/support/drawing.ts'
-import { firstIdOf, hourMs, newId } from '../../kernel/index.ts'
+import { firstIdOf, hourMs, newId, nilId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { payersOf, returnsOf, windowsOf } from './store-patterns.ts'
+import { partReads } from '../deposits/index.ts'
+import { distinctOf, returnsOf, windowsOf } from './store-patterns.ts'
 
 let service: Service
 before(async () => {
@@ -75,7 +76,8 @@ test('a transaction is found if and only if a window with it holds so many, such
       const rows = drawn.toSorted((a, b) => a.hour - b.hour).map((row) => ({ ...row, id: newId() }))
       const { partnerId, customerId } = await store(rows)
       const ms = hours * hourMs
-      const wide = { from: firstIdOf(new Date(0)), to: firstIdOf(new Date('2100-01-01')) }
+      const wide = { from: firstIdOf(new Date(0)), to: firstIdOf(new Date('2100-01-01')), sessionsFrom: nilId }
+      const measure = { currency: 'EUR' } as const
       for (const isCustomer of [true, false]) {
         const own = rows.filter((row) => row.isCounted && row.isCustomer === isCustomer)
         const inward = own.filter(({ isInward }) => isInward)
@@ -84,7 +86,7 @@ test('a transaction is found if and only if a window with it holds so many, such
           list.map(({ id }) => ({ id, customerId: isCustomer ? customerId : null, ...wide }))
         const ids = (found: readonly { readonly id: string }[]) => found.map(({ id }) => id).toSorted()
         if (inward.length > 0) {
-          const what = { direction: 'Inward', currency: 'EUR', amountMin: null, amountMax: null } as const
+          const what = { direction: 'Inward', measure, amountMin: null, amountMax: null, parts: partReads } as const
           const reach = { what, ms, countMin, sumMin }
           const windows = await windowsOf(service.db, partnerId, around(inward), reach)
           const holds = (window: readonly Moved[]) =>
@@ -92,10 +94,8 @@ test('a transaction is found if and only if a window with it holds so many, such
           assert.deepEqual(ids(windows), ids(inward.filter((row) => isIn(row, inward, hours, holds))))
           for (const { count, sum } of windows) assert.ok(count >= BigInt(countMin) && sum >= sumMin)
           const known = inward.filter(({ account }) => account !== null)
-          const payers = await payersOf(service.db, partnerId, around(inward), {
-            currency: 'EUR',
-            ms,
-            payersMin: countMin,
+          const payers = await distinctOf(service.db, partnerId, around(inward), {
+            ...{ what, by: 'account', ms, countMin },
           })
           const pay = (window: readonly Moved[]) => new Set(window.map(({ account }) => account)).size >= countMin
           assert.deepEqual(ids(payers), ids(known.filter((row) => isIn(row, known, hours, pay))))
@@ -104,7 +104,7 @@ test('a transaction is found if and only if a window with it holds so many, such
           ...{ id, customerId: isCustomer ? customerId : null, ...wide, amount: minor, account },
           direction: isInward ? ('Inward' as const) : ('Outward' as const),
         }))
-        const returns = await returnsOf(service.db, partnerId, moved, { currency: 'EUR', percent: 90 })
+        const returns = await returnsOf(service.db, partnerId, moved, { measure, percent: 90, parts: partReads })
         const isBack = (row: Moved, back: Moved) =>
           row.account !== null &&
           row.account === back.account &&
