@@ -248,7 +248,7 @@ async function roundTrips(asked: Asked, rule: Rule<'round_trip'>, page: readonly
   const known = page.filter(({ account, amount, isUndone }) => account !== null && amount >= rule.sum && !isUndone)
   if (known.length === 0) return []
   const around = known.map((movement) => ({ ...movement, ...aroundOf(movement, rule.ms) }))
-  const rows = await patterns.returnsOf(tx, partnerId, around, { measure, percent, parts })
+  const rows = await patterns.returnsOf(tx, partnerId, around, { measure, percent, ms: rule.ms, parts })
   const byId = new Map(known.map((movement) => [movement.id, movement]))
   return rows.flatMap(({ id, reference, amount }) => {
     const movement = byId.get(id)
@@ -268,7 +268,7 @@ async function circles(
   )
   if (got.length === 0) return []
   const around = got.map((movement) => ({ ...movement, ...aroundOf(movement, rule.ms) }))
-  const rows = await patterns.circlesOf(tx, partnerId, around, { measure, percent: rule.percent })
+  const rows = await patterns.circlesOf(tx, partnerId, around, { measure, percent: rule.percent, ms: rule.ms })
   return rows.map(({ id, sum, references }) => [id, { count: references.length, sum, references }])
 }
 

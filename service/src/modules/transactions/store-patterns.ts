@@ -388,30 +388,35 @@ export function firstPayouts(
   )
 }
 
+/** How near the amounts of two movements are, in percent, and their times. */
+type Near = { readonly percent: number; readonly ms: number }
+
 /** The first opposite movement of a party around each one of the page, with nearly its amount and the same other account. */
 export function returnsOf(
   tx: Tx,
   partnerId: string,
-  page: readonly (Around & Pick<Movement, 'amount' | 'account' | 'direction'>)[],
-  { measure, percent, parts }: Pick<Counted, 'measure' | 'parts'> & { readonly percent: number },
+  page: readonly (Around & Pick<Movement, 'amount' | 'account' | 'direction' | 'createdAt'>)[],
+  { measure, percent, ms, parts }: Pick<Counted, 'measure' | 'parts'> & Near,
 ): Promise<readonly { readonly id: string; readonly reference: string; readonly amount: Minor }[]> {
   const column = columnOf(page)
   const [inward = noSql, outward = noSql] = (['Inward', 'Outward'] as const).map((direction) => {
     const what = { direction, measure, amountMin: null, amountMax: null, parts }
     return sql`/* transactions.returnsOf */
-      select id, customer_id, reference, amount, direction, account from ${movedIn(partnerId, page, what, true)} where not is_undone`
+      select id, customer_id, reference, amount, direction, account, created_at from ${movedIn(partnerId, page, what, true)} where not is_undone`
   })
   const sameParty = isOwn(page) ? sql`back.customer_id is null` : sql`back.customer_id = page.customer_id`
+  const time = sql`make_interval(secs => ${ms / 1000})`
   return tx.rows(
     unprepared(sql`/* transactions.returnsOf */
     select distinct on (page.id) page.id, back.reference, back.amount
     from (select moved.* from ${spanOf(page)} cross join lateral (
         ${inward} union all ${outward}) as moved) as back
     join unnest(${column('id')}::uuid[], ${column('customerId')}::uuid[], ${column('from')}::uuid[], ${column('to')}::uuid[],
-        ${column('amount')}::bigint[], ${column('account')}::text[], ${column('direction')}::text[])
-      as page (id, customer_id, from_id, to_id, amount, account, direction)
+        ${column('amount')}::bigint[], ${column('account')}::text[], ${column('direction')}::text[], ${column('createdAt')}::timestamptz[])
+      as page (id, customer_id, from_id, to_id, amount, account, direction, created_at)
       on page.account = back.account and ${sameParty} and page.direction <> back.direction
         and back.id between page.from_id and page.to_id
+        and back.created_at between page.created_at - ${time} and page.created_at + ${time}
         and back.amount * 100 >= page.amount * ${percent}::bigint and page.amount * 100 >= back.amount * ${percent}::bigint
     order by page.id, back.id`),
   )
@@ -424,8 +429,8 @@ export function returnsOf(
 export function circlesOf(
   tx: Tx,
   partnerId: string,
-  page: readonly (Around & Pick<Movement, 'amount'>)[],
-  { measure, percent }: Pick<Counted, 'measure'> & { readonly percent: number },
+  page: readonly (Around & Pick<Movement, 'amount' | 'createdAt'>)[],
+  { measure, percent, ms }: Pick<Counted, 'measure'> & Near,
 ): Promise<readonly Omit<Window, 'count'>[]> {
   const column = columnOf(page)
   const gotIn = (which: Sql): Sql => sql`(/* transactions.circlesOf */
@@ -438,6 +443,7 @@ export function circlesOf(
       and originating_reference is not null and ${isIn(measure)})`
   const hop = (payerId: Sql, beforeId: Sql): Sql =>
     gotIn(sql`customer_id = ${payerId} and transactions.id between page.from_id and ${beforeId}
+      and created_at >= page.created_at - make_interval(secs => ${ms / 1000})
       and ${amountIn(measure)} * 100 >= page.amount * ${percent}::bigint
       and page.amount * 100 >= ${amountIn(measure)} * ${percent}::bigint`)
   return tx.rows(
@@ -445,8 +451,8 @@ export function circlesOf(
     select distinct on (page.id) page.id,
       array_remove(array[last.reference, middle.reference, first.reference], null) as references,
       (last.amount + middle.amount + coalesce(first.amount, 0))::bigint as sum
-    from unnest(${column('id')}::uuid[], ${column('customerId')}::uuid[], ${column('from')}::uuid[], ${column('amount')}::bigint[])
-      as page (id, customer_id, from_id, amount)
+    from unnest(${column('id')}::uuid[], ${column('customerId')}::uuid[], ${column('from')}::uuid[], ${column('amount')}::bigint[],
+        ${column('createdAt')}::timestamptz[]) as page (id, customer_id, from_id, amount, created_at)
     cross join lateral ${gotIn(sql`transactions.id = page.id`)} as last
     cross join lateral ${hop(sql`last.payer_id`, sql`last.id`)} as middle
     left join lateral ${hop(sql`middle.payer_id`, sql`middle.id`)} as first
