@@ -24,6 +24,7 @@ import {
   type Settings,
   type SettingValues,
 } from '../kernel/index.ts'
+import { monitoringSettings } from '../modules/monitoring/settings.ts'
 import { customerSettings } from './customer-settings.ts'
 import { staffSettings } from './staff-settings.ts'
 import { mailSettings } from '../mail/settings.ts'
@@ -124,6 +125,7 @@ export const settings = {
   ...sandboxSettings,
   ...evmSettings,
   ...isoSettings,
+  ...monitoringSettings,
   ...ratesSettings,
   ...verificationSettings,
   ...deliverySettings,

@@ -70,6 +70,8 @@ export type Monitoring = {
   readonly alerts: typeof store.alertsAfter
   /** The transactions of an alert, in pages. */
   readonly hits: typeof store.hitsOf
+  /** Payments with these references, for a report to an authority. */
+  readonly payments: typeof patterns.paymentsOf
   /** Payouts of an alert that wait for its decision (`waiting`), that it does not reach or no longer reaches (`left`), or that have ended. */
   readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
   /** The alerts that hold transactions, or have held them. */
@@ -106,6 +108,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
     hits: store.hitsOf,
+    payments: patterns.paymentsOf,
     standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),
     holding: store.holding,
     holdsOf: createHoldsOf(deps, rulesEverOn),

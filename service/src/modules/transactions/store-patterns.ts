@@ -126,6 +126,24 @@ export function byIds(tx: Tx, partnerId: string, ids: readonly string[]): Promis
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) order by id`)
 }
 
+/** A movement with what a report to an authority says of it. */
+export type Payment = Movement & {
+  readonly type: string
+  readonly status: string
+  readonly description: string | null
+  readonly otherName: string | null
+  readonly otherCountry: string | null
+}
+
+/** Transactions by reference, in the order of their ids. */
+export function paymentsOf(tx: Tx, partnerId: string, references: readonly string[]): Promise<readonly Payment[]> {
+  return tx.rows<Payment>(sql`/* transactions.paymentsOf */
+    select ${columns(partnerId)}, type, status, description, ${otherSide} ->> 'accountHolderName' as other_name,
+      ${otherSide} ->> 'country' as other_country
+    from transactions.transactions
+    where partner_id = ${partnerId} and reference = any(${[...references]}::text[]) order by id`)
+}
+
 /** Payouts of an alert: how many wait for its decision, how many a bank may have or has paid, how many have ended with the money back. */
 export type Standing = { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint }
 
