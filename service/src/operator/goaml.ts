@@ -15,10 +15,12 @@ export type Reporting = {
   readonly location: readonly string[] | null
   readonly codes: FiuCodes
   readonly currency: Currency
+  /** Units of `currency` for one unit of each currency. */
+  readonly rates: ReadonlyMap<Currency, string>
 }
 export type ReportedPayment = Payment & {
-  /** In the currency of the report. Null: there is no rate. */
-  readonly local: { readonly amount: Minor; readonly rate: string } | null
+  /** The amount in the currency of the report. Null: there is no rate. */
+  readonly local: Minor | null
 }
 export type ReportedAlert = {
   readonly id: string
@@ -34,6 +36,7 @@ export type ReportedAlert = {
 
 /** Collects what a report lacks, each once. */
 type Missing = Set<string>
+type Report = { readonly missing: Missing; readonly reporting: Reporting; readonly alert: ReportedAlert }
 
 const commentsCharsMax = 8000
 const timeText = (at: Date): string => at.toISOString().slice(0, 19)
@@ -69,6 +72,7 @@ export function goamlReport(
     'report',
     [
       element('rentity_id', entityId),
+      given(missing, 'rentity_branch', codes.branch, 255),
       element('submission_code', codes.submission),
       element('report_code', codes.report),
       element('entity_reference', id),
@@ -80,10 +84,12 @@ export function goamlReport(
             'reporting_person',
             given(missing, 'first_name', first, 100) + given(missing, 'last_name', last, 100),
           ),
-      location === null ? '' : element('location', addressContent(missing, codes, place)),
+      location === null
+        ? ''
+        : element('location', addressContent(missing, codes, place) + given(missing, 'state', codes.state, 255)),
       given(missing, 'reason', reason, commentsCharsMax),
       given(missing, 'action', action, commentsCharsMax),
-      ...payments.map((payment) => transactionXml(missing, reporting, alert, payment)),
+      ...payments.map((payment) => transactionXml({ missing, reporting, alert }, payment)),
       element('report_indicators', element('indicator', codes[`indicator.${kind}`] ?? codes.indicator)),
     ].join(''),
   )
@@ -106,36 +112,18 @@ const addressContent = (missing: Missing, codes: FiuCodes, { street, city, zip, 
     element('country_code', country),
   ].join('')
 
-function transactionXml(
-  missing: Missing,
-  reporting: Reporting,
-  alert: ReportedAlert,
-  payment: ReportedPayment,
-): string {
+function transactionXml(report: Report, payment: ReportedPayment): string {
+  const { missing, reporting } = report
   const { codes, currency } = reporting
   const { reference, transactionId, description, type, status, createdAt, local } = payment
-  const isOut = payment.direction !== 'Inward'
   const about = [type, status, description].filter((text) => text !== null && text !== '').join(': ')
-  const own = clientSide(missing, alert, payment.customerId)
-  const other = otherSide(missing, alert, payment)
-  const bought = payment.userAmount === null ? undefined : moneyOf(payment.userAmount, payment.userCurrency)
   const paid = moneyOf(payment.amount, payment.currency)
   // What leaves and what arrives differ for an exchange.
-  const sides = isOut
-    ? [side('from', own, paid), side('to', other, bought ?? paid)]
-    : [side('from', other, paid), side('to', own, paid)]
-  function side(way: 'from' | 'to', { tag, content, country, isClient }: Side, money: Money): string {
-    const isLocal = money.currency === currency
-    const rate = local !== null && money === paid ? element('foreign_exchange_rate', local.rate) : ''
-    const foreign = element('foreign_currency_code', money.currency) + element('foreign_amount', money.text) + rate
-    const inner = [
-      element(`${way}_funds_code`, codes.funds),
-      isLocal ? '' : element(`${way}_foreign_currency`, foreign),
-      element(`${way}_${tag}`, content),
-      element(`${way}_country`, country),
-    ]
-    return element(isClient ? `t_${way}_my_client` : `t_${way}`, inner.join(''))
-  }
+  const { userAmount, userCurrency } = payment
+  const bought = userAmount === null || userCurrency === null ? paid : moneyOf(userAmount, userCurrency)
+  const own = clientSide(report, payment.customerId)
+  const other = otherSide(report, payment)
+  const [from, to] = payment.direction === 'Inward' ? [other, own] : [own, other]
   if (local === null) missing.add(`amount_local of ${reference}: no rate from ${payment.currency} to ${currency}`)
   if (codes.transmode === '-') missing.add('transmode_code (FIU_CODES)')
   if (codes.funds === '-') missing.add('funds_code (FIU_CODES)')
@@ -148,41 +136,12 @@ function transactionXml(
       given(missing, 'transaction_description', about, commentsCharsMax),
       element('date_transaction', timeText(createdAt)),
       element('transmode_code', codes.transmode),
-      local === null ? '' : element('amount_local', amountText(local.amount, currency)),
-      ...sides,
+      given(missing, 'transmode_comment', codes.transmode_comment, 255),
+      local === null ? '' : element('amount_local', amountText(local, currency)),
+      sideXml(reporting, 'from', from, paid),
+      sideXml(reporting, 'to', to, bought),
     ].join(''),
   )
-
-  function clientSide(into: Missing, { customers }: ReportedAlert, customerId: string | null): Side {
-    const customer = customerId === null ? undefined : customers.get(customerId)
-    const country = reporting.location?.[2] ?? '-'
-    if (customerId !== null && customer === undefined) into.add(`customer ${customerId}: erased`)
-    if (customer === undefined)
-      return { tag: 'entity', content: partnerContent(into, alert.partnerName), country, isClient: true }
-    return customer.customerType === 'Business'
-      ? { tag: 'entity', content: entityContent(into, codes, customer), country, isClient: true }
-      : { tag: 'person', content: personContent(into, codes, customer), country, isClient: true }
-  }
-
-  /** The other side of a transfer is a customer too. */
-  function otherSide(
-    into: Missing,
-    of: ReportedAlert,
-    { account, bic, otherName, otherCountry, currency: of_ }: Payment,
-  ): Side {
-    const [, customerId] = /^customer (?<id>.+)$/.exec(account ?? '') ?? []
-    if (customerId !== undefined) return clientSide(into, of, customerId)
-    if (payment.direction === 'Internal' || account === 'partner') return clientSide(into, of, payment.customerId)
-    if (bic === null) into.add(`swift of the bank of ${otherName ?? reference}`)
-    const content = [
-      bic === null ? element('institution_code', '-') : element('swift', xmlText(bic)),
-      given(into, 'account', account, 255, `account of the other side of ${reference}`),
-      element('currency_code', payment.userCurrency ?? of_),
-      given(into, 'account_name', otherName, 255, `name of the other side of ${reference}`),
-      /^[A-Z]{2}\d{2}/.test(account ?? '') ? given(into, 'iban', account, 34) : '',
-    ].join('')
-    return { tag: 'account', content, country: countryOf(account, bic) ?? otherCountry ?? '-', isClient: false }
-  }
 }
 
 type Side = {
@@ -191,10 +150,59 @@ type Side = {
   readonly country: string
   readonly isClient: boolean
 }
-type Money = { readonly currency: string; readonly text: string }
-const moneyOf = (amount: Minor, currency: Currency | null): Money => ({
-  ...{ currency: currency ?? '', text: currency === null ? '' : amountText(amount, currency) },
-})
+type Money = { readonly currency: Currency; readonly text: string }
+const moneyOf = (amount: Minor, currency: Currency): Money => ({ currency, text: amountText(amount, currency) })
+
+function sideXml({ codes, currency, rates }: Reporting, way: 'from' | 'to', side: Side, money: Money): string {
+  const foreign = [
+    element('foreign_currency_code', money.currency),
+    element('foreign_amount', money.text),
+    ...[rates.get(money.currency)].map((rate) => (rate === undefined ? '' : element('foreign_exchange_rate', rate))),
+  ]
+  const inner = [
+    element(`${way}_funds_code`, codes.funds),
+    money.currency === currency ? '' : element(`${way}_foreign_currency`, foreign.join('')),
+    element(`${way}_${side.tag}`, side.content),
+    element(`${way}_country`, side.country),
+  ]
+  return element(side.isClient ? `t_${way}_my_client` : `t_${way}`, inner.join(''))
+}
+
+/** A customer, or the partner itself for its own money. Both are clients of the entity that reports. */
+function clientSide({ missing, reporting, alert }: Report, customerId: string | null): Side {
+  const { codes, location } = reporting
+  const place = { country: location?.[2] ?? '-', isClient: true } as const
+  if (customerId === null) return { ...place, tag: 'entity', content: partnerContent(missing, alert.partnerName) }
+  const customer = alert.customers.get(customerId)
+  if (customer === undefined) missing.add(`customer ${customerId}: erased`)
+  if (customer === undefined) return { ...place, tag: 'person', content: '' }
+  return customer.customerType === 'Business'
+    ? { ...place, tag: 'entity', content: entityContent(missing, codes, customer) }
+    : { ...place, tag: 'person', content: personContent(missing, codes, customer) }
+}
+
+/** The other side of a transfer is a customer or the partner, that of a conversion the same party. */
+function otherSide(report: Report, payment: ReportedPayment): Side {
+  const { missing } = report
+  const { reference, account, bic, otherName, otherCountry, currency, userCurrency } = payment
+  const customerId = customerOf(account)
+  if (customerId !== undefined) return clientSide(report, customerId)
+  if (account === 'partner') return clientSide(report, null)
+  if (payment.direction === 'Internal') return clientSide(report, payment.customerId)
+  if (bic === null) missing.add(`swift of the bank of ${otherName ?? reference}`)
+  const content = [
+    bic === null ? element('institution_code', '-') : element('swift', xmlText(bic)),
+    given(missing, 'account', account, 255, `account of the other side of ${reference}`),
+    element('currency_code', userCurrency ?? currency),
+    given(missing, 'account_name', otherName, 255, `name of the other side of ${reference}`),
+    /^[A-Z]{2}\d{2}/.test(account ?? '') ? given(missing, 'iban', account, 34) : '',
+  ].join('')
+  return { tag: 'account', content, country: countryOf(account, bic) ?? otherCountry ?? '-', isClient: false }
+}
+
+/** The customer on the other side of a transfer. */
+export const customerOf = (account: string | null): string | undefined =>
+  /^customer (?<id>.+)$/.exec(account ?? '')?.groups?.['id']
 
 /** The partner's own money: the service has no legal data of a partner but its name. */
 function partnerContent(missing: Missing, name: string): string {

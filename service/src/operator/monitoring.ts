@@ -2,13 +2,13 @@
 import { open, readFile, writeFile } from 'node:fs/promises'
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { csvCellOrAmount, nilId, systemClock } from '../kernel/index.ts'
+import { csvCellOrAmount, currencies, type Currency, nilId, systemClock } from '../kernel/index.ts'
 import type { Customer } from '../modules/customers/index.ts'
 import { readRule, type Rule } from '../modules/monitoring/index.ts'
 import type { Payment } from '../modules/transactions/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
 import type { Call, CommandsOf, Context } from './context.ts'
-import { goamlReport } from './goaml.ts'
+import { customerOf, goamlReport } from './goaml.ts'
 
 const alertsPerPage = 200
 const hitsPerPage = 1000
@@ -142,14 +142,20 @@ async function exportReport(context: Context, partnerId: string, alertId: string
   const rows = await service.monitoring.payments(db, partnerId, [...references])
   const currency = service.rates.referenceCurrency
   const convert = await service.rates.converter(db)
+  const rates = new Map(
+    (Object.keys(currencies) as Currency[]).flatMap((each) => {
+      const found = convert({ amount: 1n, currency: each }, currency)
+      return found === undefined ? [] : [[each, found.rate] as const]
+    }),
+  )
   const { text, missing } = goamlReport(
-    { entityId, person, location, codes, currency },
+    { entityId, person, location, codes, currency, rates },
     {
       ...{ id: alertId, kind: alert.kind, reportedAt: systemClock.now() },
       partnerName: await service.access.partnerName(db, partnerId),
       reason: reasonOf(alert),
       action: actionsOf[alert.state] ?? '',
-      payments: rows.map((row) => ({ ...row, local: convert(row, currency) ?? null })),
+      payments: rows.map((row) => ({ ...row, local: convert(row, currency)?.amount ?? null })),
       customers: await customersOf(context, partnerId, rows),
     },
   )
@@ -169,7 +175,7 @@ const reasonOf = ({ name, kind, note }: Alert): string =>
 
 /** The customers of both sides, with their data opened. An erased one has none. */
 async function customersOf({ service, db }: Context, partnerId: string, rows: readonly Payment[]) {
-  const others = rows.map(({ account }) => /^customer (?<id>.+)$/.exec(account ?? '')?.groups?.['id'] ?? null)
+  const others = rows.map(({ account }) => customerOf(account) ?? null)
   const ids = new Set([...rows.map(({ customerId }) => customerId), ...others].filter((id) => id !== null))
   const found = new Map<string, Customer>()
   for (const id of ids)

@@ -3,13 +3,9 @@ import { refuseSetting, type Settings } from '../../kernel/index.ts'
 
 /** The codes of a report that each authority chooses, with what is written without a setting: `-` is goAML's "not known". */
 const codesDefault = {
-  report: 'STR',
-  submission: 'E',
-  transmode: '-',
-  funds: '-',
-  contact: '-',
-  communication: '-',
-  indicator: '-',
+  ...{ report: 'STR', submission: 'E', transmode: '-', funds: '-', contact: '-', communication: '-', indicator: '-' },
+  // Elements that only some authorities require. Empty: they are not written.
+  ...{ branch: '', state: '', transmode_comment: '' },
 }
 
 export type FiuCodes = Readonly<Record<string, string>> & typeof codesDefault
@@ -19,11 +15,9 @@ function readCodes(value: string | undefined): FiuCodes {
   const pairs = given.map((part) => {
     const [name = '', code = ''] = part.split('=').map((text) => text.trim())
     const isKnown = Object.hasOwn(codesDefault, name) || /^indicator\.[a-z_]+$/.test(name)
-    return isKnown && /^[\w-]{1,20}$/.test(code)
-      ? ([name, code] as const)
-      : refuseSetting(
-          `must be NAME=CODE with commas between; the names are ${Object.keys(codesDefault).join(', ')}, indicator.KIND`,
-        )
+    if (isKnown && /^[\w -]{1,25}$/.test(code)) return [name, code] as const
+    const names = [...Object.keys(codesDefault), 'indicator.KIND'].join(', ')
+    return refuseSetting(`must be NAME=CODE with commas between; the names are ${names}`)
   })
   return { ...codesDefault, ...Object.fromEntries(pairs) }
 }
@@ -57,11 +51,9 @@ export const monitoringSettings = {
     read: partsOf(['STREET', 'CITY', 'COUNTRY']),
   },
   FIU_CODES: {
-    default: Object.entries(codesDefault)
-      .map(([name, code]) => `${name}=${code}`)
-      .join(','),
+    default: 'report=STR,submission=E, and - for the others',
     description:
-      'The codes of the lists that each authority has for goAML. `indicator.KIND` is the indicator of the rules of a kind, for example `indicator.structuring=STRC`',
+      'The codes of the lists that each authority has for goAML. `indicator.KIND` is the indicator of the rules of a kind, for example `indicator.structuring=STRC`. `branch`, `state` and `transmode_comment` are written only if they are given',
     read: readCodes,
   },
 } as const satisfies Settings
