@@ -24,7 +24,6 @@ import {
   type Settings,
   type SettingValues,
 } from '../kernel/index.ts'
-import { monitoringSettings } from '../modules/monitoring/settings.ts'
 import { customerSettings } from './customer-settings.ts'
 import { staffSettings } from './staff-settings.ts'
 import { mailSettings } from '../mail/settings.ts'
@@ -125,7 +124,6 @@ export const settings = {
   ...sandboxSettings,
   ...evmSettings,
   ...isoSettings,
-  ...monitoringSettings,
   ...ratesSettings,
   ...verificationSettings,
   ...deliverySettings,

@@ -3,7 +3,7 @@
  * data lacks is left out and listed: each authority requires other fields, and a person completes them.
  */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
-import { xmlDeclaration, xmlElement as element, xmlText } from '../iso20022/index.ts'
+import { shortened, xmlDeclaration, xmlElement as element, xmlText } from '../iso20022/index.ts'
 import type { Customer } from '../modules/customers/index.ts'
 import { countryOf, type FiuCodes } from '../modules/monitoring/index.ts'
 import type { Payment } from '../modules/transactions/index.ts'
@@ -50,8 +50,7 @@ function given(
   charsMax: number,
   lacking?: string,
 ): string {
-  if (text !== null && text !== undefined && text !== '')
-    return element(name, xmlText([...text].slice(0, charsMax).join('')))
+  if (text !== null && text !== undefined && text !== '') return element(name, xmlText(shortened(text, charsMax)))
   if (lacking !== undefined) missing.add(lacking)
   return ''
 }

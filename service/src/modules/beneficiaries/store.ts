@@ -246,7 +246,7 @@ const accountOf = (name: Sql): Sql =>
 /** An account that more beneficiaries have is that of a shop or an authority, which everybody pays. */
 const sameAccountMax = 10_000
 
-/** For each of these beneficiaries, all that have its account, removed ones and those of other customers too. The oldest is the first. */
+/** Finds all beneficiaries with the account of each of these, removed ones and those of other customers too. The oldest is the first. */
 export function withSameAccounts(
   tx: Tx,
   partnerId: string,

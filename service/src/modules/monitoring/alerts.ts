@@ -80,7 +80,7 @@ const shown = ({ sum, ...evidence }: Evidence, currency: Currency) => ({
 })
 
 /** `partner ID`, `customer ID`, or `payee ID`: the oldest beneficiary with the account. */
-export const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
+const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
   `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
 
 /** The case has the id of the alert. It holds ids and references, and no name. */

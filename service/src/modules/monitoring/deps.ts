@@ -10,7 +10,7 @@ export type MonitoringDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cases: Pick<Cases, 'hold' | 'record' | 'resolutionsOf'>
-  /** By which rules count over all currencies. */
+  /** The rates by which rules count over all currencies. */
   readonly rates: Pick<Rates, 'converter'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** Judges who proposed and who turns a rule on or off, as they stand now. */

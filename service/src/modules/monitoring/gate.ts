@@ -74,7 +74,7 @@ async function holdsOfPartner(
       if (error instanceof Refusal && error.code === 'fx_rates_unavailable') return undefined
       throw error
     })
-    // Without rates nobody knows what the rule would find: the payouts wait for rates, and are asked about again.
+    // Without rates the rule cannot judge: the payouts wait for rates, and are asked about again.
     if (own === undefined) return new Map([...free.map((id) => [id, 'open'] as const), ...standing])
     if (own.length > 0) hits.push({ rule, own })
   }

@@ -10,7 +10,7 @@
 export type { MonitoringHoldsOf } from './gate.ts'
 export { monitoringJobs } from './jobs.ts'
 export { eraseHits, keptAlerts } from './store-personal.ts'
-export { type FiuCodes, monitoringSettings } from './settings.ts'
+export type { FiuCodes } from './settings.ts'
 export {
   countryOf,
   currencyScopes,

@@ -1,4 +1,4 @@
-/** What rules count, by real movements: exchanges, parts of sessions, transfers, payouts to one account, failures, returns and refunds. */
+/** The movements that rules count, as they happen: exchanges, parts of sessions, transfers, payouts to one account, failures, returns and refunds. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'

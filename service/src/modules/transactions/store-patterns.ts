@@ -10,13 +10,13 @@ import { columnOf, noSql, type Sql, sql, type Tx, unprepared } from '../../postg
 
 /** A transaction, or a part of one, as monitoring reads it. */
 export type Movement = {
-  /** Of the transaction or of the part. Ids follow the time. */
+  /** The id of the transaction or of the part. Ids follow the time. */
   readonly id: string
   readonly transactionId: string
   readonly reference: string
   readonly amount: Minor
   readonly currency: Currency
-  /** What an exchange buys for the amount. Null: no exchange. */
+  /** The money that an exchange buys for the amount. Null: no exchange. */
   readonly userAmount: Minor | null
   readonly userCurrency: Currency | null
   /** `Internal`: an exchange between two balances. */
@@ -73,11 +73,11 @@ const account = (
     select coalesce('customer ' || other.customer_id::text, 'partner') from transactions.transactions as other
     where other.partner_id = ${partnerId} and other.reference = transactions.originating_reference and other.direction = 'Outward') end)`
 
-/** What refers to a payment of its own party gives it back. The original of what another party sent inside is that party's. */
+/** Recognises money that goes back: it refers to a payment of its own party. The original of what another party sent inside is that party's. */
 const isBack = (partnerId: string): Sql => sql`(originating_reference is not null and (direction = 'Outward' or exists (
   select from transactions.transactions as original
   where original.partner_id = ${partnerId} and original.reference = transactions.originating_reference
-    and original.customer_id is not distinct from transactions.customer_id)))`
+    and transactions.customer_id is not distinct from original.customer_id)))`
 const isUndone = (partnerId: string): Sql =>
   sql`(${failed} or timeline @> '[{"step": "Returned"}]' or ${isBack(partnerId)})`
 
@@ -183,7 +183,7 @@ const directionIn = ({ currency, rates }: Measure): Sql =>
     ? sql`(case when direction <> 'Internal' then direction when currency = ${currency} then 'Outward' else 'Inward' end)`
     : sql`direction`
 
-/** What a window counts. Null: no bound. */
+/** The movements that a window counts. Null: no bound. */
 export type Counted = {
   readonly direction: 'Inward' | 'Outward'
   readonly measure: Measure
@@ -245,25 +245,24 @@ const partyOf = (page: readonly Around[]): Sql =>
 const bounded = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sql`
   ${amountMin === null ? noSql : sql`and ${amount} >= ${amountMin}`} ${amountMax === null ? noSql : sql`and ${amount} < ${amountMax}`}`
 
-/** The rows that a window counts, in the measure. `isWhole`: with the other side, and whether the money went back. */
-function movedIn(partnerId: string, page: readonly Around[], what: Counted, isWhole = false): Sql {
+/** The rows that a window counts, in the measure. `except`: a condition of transactions that do not count; the others have their account. */
+function movedIn(partnerId: string, page: readonly Around[], what: Counted, except?: Sql): Sql {
   const { direction, measure, areFailed = false, parts } = what
   const hasParts = direction === 'Inward' && !isOwn(page)
-  const whole = sql`, ${account(partnerId)} as account, ${isBack(partnerId)} as is_back, ${isUndone(partnerId)} as is_undone`
   const ofPart = measure.rates === undefined ? sql`amount` : converted(measure.rates)
   const span = { customerId: sql`span.customer_id`, sessionsFrom: sql`span.sessions_from` }
   return sql`(/* transactions.movedIn */
     select id, reference, customer_id, created_at, ${amountIn(measure)} as amount, ${direction}::text as direction
-      ${isWhole ? whole : noSql}
+      ${except === undefined ? noSql : sql`, ${account(partnerId)} as account`}
     from transactions.transactions
     where partner_id = ${partnerId} and ${partyOf(page)} and transactions.id between span.from_id and span.to_id
       and ${areFailed ? failed : counts} and ${isIn(measure)} and ${directionIn(measure)} = ${direction}
-      ${bounded(what, amountIn(measure))}
+      ${bounded(what, amountIn(measure))} ${except === undefined ? noSql : sql`and not ${except}`}
       ${hasParts ? sql`and (session_id is null or not ${parts.areIn(partnerId, sql`transactions.reference`)})` : noSql}
     ${
       hasParts
         ? sql`union all select id, reference, customer_id, created_at, ${ofPart}, ${direction}::text
-            ${isWhole ? sql`, account, false, false` : noSql}
+            ${except === undefined ? noSql : sql`, account`}
           from (${parts.between(partnerId, { ...span, from: sql`span.from_id`, to: sql`span.to_id` })}) as part
           where ${measure.rates === undefined ? sql`currency = ${measure.currency}` : sql`true`} ${bounded(what, ofPart)}`
         : noSql
@@ -319,8 +318,8 @@ export function windowsOf(
 
 /**
  * Finds the movements of the page that are in a window of this length with so many accounts that paid, or so many customers. One counts
- * from its payment until its next one, which counts instead, or until the window has passed: the sum of these changes is their number. What a
- * bank returned was paid by nobody.
+ * from its payment until its next one, which counts instead, or until the window has passed: the sum of these changes is their number. A
+ * return of a bank has no payer.
  */
 export function distinctOf(
   tx: Tx,
@@ -330,14 +329,14 @@ export function distinctOf(
 ): Promise<readonly Window[]> {
   const time = sql`make_interval(secs => ${ms / 1000})`
   const key = by === 'account' ? sql`account` : sql`customer_id`
-  const kept = by === 'account' ? sql`account is not null and not is_back` : sql`customer_id is not null`
+  const except = by === 'account' ? isBack(partnerId) : undefined
   const ends = sql`/* transactions.distinctOf */
     select id, created_at, count, sum from (
       select payment_id as id, at as created_at, sum(change) over (order by at, step) as count,
         (sum(moved) over (order by at range between ${time} preceding and current row))::bigint as sum
       from (
         select id, created_at, amount, lead(created_at) over (partition by ${key} order by created_at, id) as next_at
-        from ${movedIn(partnerId, page, what, by === 'account')} where ${kept}) as paid
+        from ${movedIn(partnerId, page, what, except)} where ${key} is not null) as paid
       cross join lateral (values
         (paid.id, paid.created_at, 1, 1, paid.amount),
         (null, least(paid.next_at, paid.created_at + ${time}),
@@ -420,7 +419,7 @@ export function returnsOf(
   const [inward = noSql, outward = noSql] = (['Inward', 'Outward'] as const).map((direction) => {
     const what = { direction, measure, amountMin: null, amountMax: null, parts }
     return sql`/* transactions.returnsOf */
-      select id, customer_id, reference, amount, direction, account, created_at from ${movedIn(partnerId, page, what, true)} where not is_undone`
+      select id, customer_id, reference, amount, direction, account, created_at from ${movedIn(partnerId, page, what, isUndone(partnerId))}`
   })
   const sameParty = isOwn(page) ? sql`back.customer_id is null` : sql`back.customer_id = page.customer_id`
   const time = sql`make_interval(secs => ${ms / 1000})`
@@ -440,6 +439,23 @@ export function returnsOf(
   )
 }
 
+/** Reads what customers got from another party of the partner, with the payer: null for the partner. */
+const receivedInside = (partnerId: string, measure: Measure, which: Sql): Sql => sql`/* transactions.receivedInside */ (
+    select id, reference, ${amountIn(measure)} as amount, (
+      select original.customer_id from transactions.transactions as original
+      where original.partner_id = ${partnerId} and original.reference = transactions.originating_reference
+        and original.direction = 'Outward') as payer_id
+    from transactions.transactions
+    where partner_id = ${partnerId} and ${which} and direction = 'Inward' and status = 'Completed'
+      and originating_reference is not null and ${isIn(measure)})`
+
+/** The condition of what the payer of a later movement got before it, with nearly the amount of the page's. */
+const hopTo = (later: Sql, measure: Measure, { percent, ms }: Near): Sql => sql`customer_id = ${later}.payer_id
+  and transactions.id between page.from_id and ${later}.id
+  and created_at >= page.created_at - make_interval(secs => ${ms / 1000})
+  and ${amountIn(measure)} * 100 >= page.amount * ${percent}::bigint
+  and page.amount * 100 >= ${amountIn(measure)} * ${percent}::bigint`
+
 /**
  * Money that a customer gets from another one, and that came from it before: by the payer itself (A, B, A), or by one between (A, B, C, A). Each
  * hop has nearly the amount. `page`: money that has come in. Returns the references of the hops, the last first.
@@ -451,19 +467,9 @@ export function circlesOf(
   { measure, percent, ms }: Pick<Counted, 'measure'> & Near,
 ): Promise<readonly Omit<Window, 'count'>[]> {
   const column = columnOf(page)
-  const gotIn = (which: Sql): Sql => sql`(/* transactions.circlesOf */
-    select id, reference, ${amountIn(measure)} as amount, (
-      select original.customer_id from transactions.transactions as original
-      where original.partner_id = ${partnerId} and original.reference = transactions.originating_reference
-        and original.direction = 'Outward') as payer_id
-    from transactions.transactions
-    where partner_id = ${partnerId} and ${which} and direction = 'Inward' and status = 'Completed'
-      and originating_reference is not null and ${isIn(measure)})`
-  const hop = (payerId: Sql, beforeId: Sql): Sql =>
-    gotIn(sql`customer_id = ${payerId} and transactions.id between page.from_id and ${beforeId}
-      and created_at >= page.created_at - make_interval(secs => ${ms / 1000})
-      and ${amountIn(measure)} * 100 >= page.amount * ${percent}::bigint
-      and page.amount * 100 >= ${amountIn(measure)} * ${percent}::bigint`)
+  const last = receivedInside(partnerId, measure, sql`transactions.id = page.id`)
+  const middle = receivedInside(partnerId, measure, hopTo(sql`last`, measure, { percent, ms }))
+  const first = receivedInside(partnerId, measure, hopTo(sql`middle`, measure, { percent, ms }))
   return tx.rows(
     unprepared(sql`/* transactions.circlesOf */
     select distinct on (page.id) page.id,
@@ -471,9 +477,9 @@ export function circlesOf(
       (last.amount + middle.amount + coalesce(first.amount, 0))::bigint as sum
     from unnest(${column('id')}::uuid[], ${column('customerId')}::uuid[], ${column('from')}::uuid[], ${column('amount')}::bigint[],
         ${column('createdAt')}::timestamptz[]) as page (id, customer_id, from_id, amount, created_at)
-    cross join lateral ${gotIn(sql`transactions.id = page.id`)} as last
-    cross join lateral ${hop(sql`last.payer_id`, sql`last.id`)} as middle
-    left join lateral ${hop(sql`middle.payer_id`, sql`middle.id`)} as first
+    cross join lateral ${last} as last
+    cross join lateral ${middle} as middle
+    left join lateral ${first} as first
       on middle.payer_id <> page.customer_id and first.payer_id = page.customer_id
     where last.payer_id <> page.customer_id and (middle.payer_id = page.customer_id or first.id is not null)
     order by page.id, first.id is not null, middle.id desc`),
