@@ -1,6 +1,6 @@
 /**
  * The rules of monitoring over the transactions of one partner with 5,000 customers, as a backtest reads them: what each kind costs for a
- * transaction, beside the kind that asks the database nothing (`country`); and for a customer that has a large part of the last day.
+ * transaction, beside the kind that asks the database nothing (`country`); and for a customer that has a large part of the last days.
  * `node bench/monitoring.ts [transactions]`, by default 300,000 over 90 days.
  */
 import { readRule } from '../service/src/modules/monitoring/index.ts'
@@ -18,11 +18,14 @@ const insertedAtOnce = 100_000
 const rules = [
   { kind: 'country', direction: 'Outward', countries: ['IR'] },
   { kind: 'velocity', direction: 'Outward', hours: 24, count: 50 },
+  { kind: 'velocity', direction: 'Outward', hours: 24, count: 50, counts: 'AllCurrencies' },
   { kind: 'structuring', direction: 'Outward', hours: 72, threshold: '1000.00', count: 3 },
   { kind: 'new_payee', hours: 24, sum: '5000.00' },
   { kind: 'dormant', direction: 'Outward', days: 30, sum: '500.00' },
   { kind: 'round_trip', hours: 48, sum: '500.00' },
   { kind: 'many_payers', hours: 24, payers: 20 },
+  { kind: 'many_customers', hours: 24, customers: 20 },
+  { kind: 'failures', hours: 24, count: 20 },
 ]
 
 const service = await createTestService({ now: new Date() })
@@ -54,15 +57,25 @@ for (let first = 1; first <= transactions; first += insertedAtOnce)
       Math.min(transactions, first + insertedAtOnce - 1),
     ],
   )
-await service.db.pool.query('analyze transactions.transactions')
+// Five beneficiaries have each account.
+await service.db.pool.query(
+  `insert into beneficiaries.beneficiaries (partner_id, id, name, iban, currency, created_at, updated_at)
+  select $1, ('00000000-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid, 'Payee', 'DE' || lpad((n % 4000)::text, 20, '0'), 'EUR', at, at
+  from generate_series(0, 19999) as n cross join (values ($2::timestamptz)) as made (at)`,
+  [partnerId, service.clock.now()],
+)
+await service.db.pool.query('analyze transactions.transactions, beneficiaries.beneficiaries')
 
 const dayBefore = (days: number): string =>
   new Date(service.clock.now().getTime() - days * dayMs).toISOString().slice(0, 10)
 const parts = {
   'two weeks of all': [dayBefore(34), dayBefore(20)],
-  'the last day': [dayBefore(0), dayBefore(0)],
+  // A whole day, whatever the time is now.
+  yesterday: [dayBefore(1), dayBefore(1)],
 } as const
 
+const nameOf = ({ kind, counts }: { readonly kind: string; readonly counts?: string }) =>
+  counts === undefined ? kind : `${kind} ${counts}`
 const costs = new Map<string, number>()
 for (const rule of rules) {
   const draft = readRule(JSON.stringify({ name: rule.kind, currency: 'EUR', partners: [partnerId], ...rule }))
@@ -72,11 +85,11 @@ for (const rule of rules) {
     const startMs = performance.now()
     const found = await service.monitoring.backtest({ id, from, until, ...by })
     const ms = (performance.now() - startMs) / Number(found.transactions)
-    costs.set(`${rule.kind} ${part}`, ms)
+    costs.set(`${nameOf(rule)} ${part}`, ms)
     const ratio = ms / (costs.get(`country ${part}`) ?? ms)
     const facts = `${found.transactions} transactions, ${found.hits} hits`
     console.log(
-      `${rule.kind.padEnd(12)} ${part.padEnd(17)} ${ms.toFixed(3)} ms each, ${ratio.toFixed(1)} times country (${facts})`,
+      `${nameOf(rule).padEnd(22)} ${part.padEnd(17)} ${ms.toFixed(3)} ms each, ${ratio.toFixed(1)} times country (${facts})`,
     )
   }
 }

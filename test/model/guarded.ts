@@ -211,7 +211,7 @@ function alertOf(world: World, rule: Rule, payout: Payout): Alert {
 export function look(world: World): void {
   if (!world.rules.some(({ isOn }) => isOn)) return
   const changed = world.payouts.filter(({ changedAt, status }) => {
-    return changedAt > world.lookedAt && status !== 'Failed' && status !== 'Cancelled'
+    return changedAt > world.lookedAt && status !== 'Cancelled'
   })
   for (const rule of world.rules)
     for (const payout of changed)

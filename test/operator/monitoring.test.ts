@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
+import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
 import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
@@ -43,6 +43,66 @@ const [ada, joan] = [
   ['--staff', 'Ada'],
   ['--staff', 'Joan'],
 ] as const
+
+/** The alert of three payments as a report by goAML, with its settings. */
+async function reported({ partnerId, customer }: TestPartner, alertId: string): Promise<void> {
+  const report = [
+    'monitoring',
+    'alert',
+    'export',
+    '--partner',
+    partnerId,
+    '--to',
+    join(folder, 'r.xml'),
+    '--format',
+    'goaml',
+  ]
+  assert.match(await refused(...report), /is about one alert: give --alert/)
+  assert.match(await refused(...report, '--alert', alertId), /set FIU_ENTITY_ID/)
+  Object.assign(env, {
+    FIU_ENTITY_ID: '1234',
+    FIU_REPORTING_PERSON: 'Ada;Lovelace',
+    FIU_LOCATION: 'Main Street 1;Vilnius;LT',
+    FIU_CODES: 'transmode=ELCFT,funds=ELCFT,indicator.structuring=STRC',
+  })
+  assert.match(await refused(...report, '--alert', partnerId), /no alert .* of this partner/)
+  const written = await printed<{ transactions: number; missing: string[] }>(...report, '--alert', alertId)
+  // The pattern has two payments from before the rule was on.
+  assert.equal(written.transactions, 3)
+  const { serviceId } = await service.customers.get(partnerId, customer.id)
+  for (const lacking of [
+    `birthdate of customer ${serviceId}`,
+    `gender, residence and identity document of customer ${serviceId}`,
+  ])
+    assert.ok(written.missing.includes(lacking), lacking)
+  assert.ok(!written.missing.some((lacking) => /FIU_|amount_local/.test(lacking)))
+  const text = await readFile(join(folder, 'r.xml'), 'utf8')
+  const tags = [...text.matchAll(/<(?<tag>\w+)>/g)].map((match) => match.groups?.['tag'])
+  assert.deepEqual(tags.slice(0, 17), [
+    ...[
+      'report',
+      'rentity_id',
+      'submission_code',
+      'report_code',
+      'entity_reference',
+      'submission_date',
+      'currency_code_local',
+    ],
+    ...['reporting_person', 'first_name', 'last_name', 'location', 'address_type', 'address', 'city', 'country_code'],
+    ...['reason', 'action'],
+  ])
+  assert.match(text, /<reason>The rule "Just under 1,000" \(structuring\) .* =Its salaries<\/reason>/)
+  const [, , , last = ''] = text.split('<transaction>')
+  assert.match(
+    last,
+    /<amount_local>970\.00<\/amount_local><t_from_my_client><from_funds_code>ELCFT<\/from_funds_code><from_person><first_name>Ada<\/first_name><last_name>Lovelace<\/last_name><nationality1>GB<\/nationality1>/,
+  )
+  assert.match(
+    last,
+    /<t_to><to_funds_code>ELCFT<\/to_funds_code><to_account>.*<account>DE89370400440532013000<\/account><currency_code>EUR<\/currency_code><account_name>Grace Hopper<\/account_name><iban>DE89370400440532013000<\/iban><\/to_account><to_country>DE<\/to_country><\/t_to><\/transaction>/,
+  )
+  assert.match(text, /<report_indicators><indicator>STRC<\/indicator><\/report_indicators><\/report>\n$/)
+}
 
 test('a rule from a file to an alert that two persons close, and its export; the partner reads none of it', async () => {
   const partner = await addPartner(service, 10_000_00n)
@@ -96,6 +156,8 @@ test('a rule from a file to an alert that two persons close, and its export; the
     /,"Just under 1,000",1,structuring,high,.*,noted,"Ada, approved by Joan",.*,'=Its salaries,.*,3,2880\.00,EUR,/,
   )
   assert.equal(end, '')
+
+  await reported(partner, alert.id)
   const actions = await service.db.rows<{ partnerId: string; action: string }>(sql`
     select partner_id, content::json ->> 'action' as action from audit.records where content ~ 'operator (monitoring|case)'`)
   assert.ok(actions.length >= 5)

@@ -253,8 +253,12 @@ export const ruleDeclarations = {
   'monitoring alert list': reads('List the alerts of a partner.', { partner }),
   'monitoring alert export': changes(
     'compliance',
-    'Write the transactions of the alerts of a partner to a file.',
-    { partner, to: file('The file to write.', 'FILE.csv') },
+    'Write the transactions of the alerts of a partner to a file, or one alert as a report by goAML.',
+    {
+      ...{ partner, to: file('The file to write.', 'FILE') },
+      format: or(choice('The form of the file.', 'csv', 'goaml'), 'csv'),
+      alert: maybe(id('Only this alert. Required for goaml.')),
+    },
     { scheduled: true, hidden: true },
   ),
   'bic load': changes(

@@ -1,11 +1,14 @@
 /** Commands of the monitoring of transactions: rules, their backtests, and the alerts of a partner, also as a file. */
-import { open, readFile } from 'node:fs/promises'
+import { open, readFile, writeFile } from 'node:fs/promises'
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { csvCellOrAmount, nilId } from '../kernel/index.ts'
+import { csvCellOrAmount, currencies, type Currency, nilId, systemClock } from '../kernel/index.ts'
+import type { Customer } from '../modules/customers/index.ts'
 import { readRule, type Rule } from '../modules/monitoring/index.ts'
+import type { Payment } from '../modules/transactions/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
 import type { Call, CommandsOf, Context } from './context.ts'
+import { customerOf, goamlReport } from './goaml.ts'
 
 const alertsPerPage = 200
 const hitsPerPage = 1000
@@ -88,10 +91,13 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
   },
 
   /** Writes the transactions of each alert of a partner to a file, with the decision: for the authority or the auditor. */
-  'monitoring alert export': async (context, { partner: partnerId, to: file }, call) => {
+  'monitoring alert export': async (context, { partner: partnerId, to: file, format, alert: alertId }, call) => {
     const { service, db } = context
+    if (format === 'goaml' && alertId === undefined)
+      throw new ConfigError('operator: a report by goAML is about one alert: give --alert')
     // Before the file: what was read is on record, also if the command ends half way.
     await db.transaction((tx) => record(service, tx, call))
+    if (format === 'goaml') return exportReport(context, partnerId, alertId ?? '', file)
     const handle = await open(file, 'w').catch((error: Error) => {
       throw new ConfigError(`operator: ${file}: ${error.message}`)
     })
@@ -99,6 +105,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     try {
       await handle.write(`${columns.join(',')}\r\n`)
       for await (const alert of alertsOf(context, partnerId)) {
+        if (alertId !== undefined && alert.id !== alertId) continue
         alerts += 1
         for await (const hits of hitsOf(context, partnerId, alert.id)) {
           transactions += hits.length
@@ -110,6 +117,71 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     }
     return { file, alerts, transactions }
   },
+}
+
+/** A report names what a person has read: more transactions are no pattern that one could describe. */
+const reportedMax = 10_000
+
+/** Writes one alert as a report by goAML, with the personal data of its customers. Returns what the report lacks. */
+async function exportReport(context: Context, partnerId: string, alertId: string, file: string) {
+  const { service, db, config } = context
+  const { FIU_ENTITY_ID: entityId, FIU_REPORTING_PERSON: person, FIU_LOCATION: location, FIU_CODES: codes } = config
+  if (entityId === null) throw new ConfigError('operator: set FIU_ENTITY_ID')
+  const alert = await alertOf(context, partnerId, alertId)
+  if (alert === undefined) throw new ConfigError(`operator: no alert ${alertId} of this partner`)
+  const references = new Set<string>()
+  for await (const hits of hitsOf(context, partnerId, alertId))
+    for (const { reference, evidence } of hits)
+      for (const each of [reference, ...(ownJson<HitEvidence>(evidence).references ?? [])])
+        if (each !== '') references.add(each)
+  if (references.size === 0) throw new ConfigError('operator: what the rule has found was erased')
+  if (references.size > reportedMax)
+    throw new ConfigError(
+      `operator: the alert has ${references.size} transactions, and a report at most ${reportedMax}`,
+    )
+  const rows = await service.monitoring.payments(db, partnerId, [...references])
+  const currency = service.rates.referenceCurrency
+  const convert = await service.rates.converter(db)
+  const rates = new Map(
+    (Object.keys(currencies) as Currency[]).flatMap((each) => {
+      const found = convert({ amount: 1n, currency: each }, currency)
+      return found === undefined ? [] : [[each, found.rate] as const]
+    }),
+  )
+  const { text, missing } = goamlReport(
+    { entityId, person, location, codes, currency, rates },
+    {
+      ...{ id: alertId, kind: alert.kind, reportedAt: systemClock.now() },
+      partnerName: await service.access.partnerName(db, partnerId),
+      reason: reasonOf(alert),
+      action: actionsOf[alert.state] ?? '',
+      payments: rows.map((row) => ({ ...row, local: convert(row, currency)?.amount ?? null })),
+      customers: await customersOf(context, partnerId, rows),
+    },
+  )
+  await writeFile(file, text, { mode: 0o600 }).catch((error: Error) => {
+    throw new ConfigError(`operator: ${file}: ${error.message}`)
+  })
+  return { file, alerts: 1, transactions: rows.length, missing }
+}
+
+const actionsOf: Readonly<Record<string, string>> = {
+  open: 'Under review.',
+  noted: 'The alert was closed; payments that waited were released.',
+  refused: 'Payments that waited were refused.',
+}
+const reasonOf = ({ name, kind, note }: Alert): string =>
+  `The rule "${name}" (${kind}) has found a pattern of payments.${note === null ? '' : ` ${note}`}`
+
+/** The customers of both sides, with their data opened. An erased one has none. */
+async function customersOf({ service, db }: Context, partnerId: string, rows: readonly Payment[]) {
+  const others = rows.map(({ account }) => customerOf(account) ?? null)
+  const ids = new Set([...rows.map(({ customerId }) => customerId), ...others].filter((id) => id !== null))
+  const found = new Map<string, Customer>()
+  for (const id of ids)
+    if ((await service.customers.presentIdOf(db, partnerId, id)) !== undefined)
+      found.set(id, await service.customers.get(partnerId, id))
+  return found
 }
 
 /** The version that the person has read, if it is given. */
@@ -167,6 +239,11 @@ async function* hitsOf({ service: { monitoring }, db }: Context, partnerId: stri
     if (page.length < hitsPerPage) return
     position = page.at(-1)?.transactionId ?? position
   }
+}
+
+async function alertOf(context: Context, partnerId: string, alertId: string): Promise<Alert | undefined> {
+  for await (const alert of alertsOf(context, partnerId)) if (alert.id === alertId) return alert
+  return undefined
 }
 
 /** The alerts of a partner, oldest first, each with its rule and its decision. */

@@ -14,6 +14,7 @@ import { createLedger } from '../ledger/index.ts'
 import { createEventOutbox } from '../events/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createSandboxBank } from '../connectors/sandbox/index.ts'
+import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification } from '../verification/index.ts'
 import { createBeneficiaries } from '../modules/beneficiaries/index.ts'
 import { createScreening } from '../screening/index.ts'
@@ -71,7 +72,15 @@ const beneficiaries = createBeneficiaries({
 const audit = createAudit({ db, clock, cursors, sealer })
 const transactions = createTransactions({ audit, db, clock, cursors, eventOutbox, customers, clockDifferenceMsMax: 0 })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
+const rates = createConfiguredRates(
+  {
+    ...{ FX_RATES: { kind: 'none' }, FX_RATES_SEED: '', FX_RATES_MAX_AGE_SECONDS: undefined },
+    ...{ FX_RATES_JUMP_MAX_PERCENT: 20, REFERENCE_CURRENCY: 'EUR', REFERENCE_RATES_MAX_AGE_DAYS: 7 },
+  },
+  { db, clock, log },
+)
 const monitoring = createMonitoring({
+  rates,
   judgeTwo: twoOfStaff(decidesHits),
   db,
   clock,

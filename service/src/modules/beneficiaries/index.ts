@@ -22,6 +22,7 @@ export {
   type Payee,
   type PayeeCheck,
 } from './service.ts'
+export { withSameAccounts } from './store.ts'
 export { keptVerifications } from './store-personal.ts'
 export { createRenewals, type Renewals } from './renewals.ts'
 export { toVerification } from './verification-shape.ts'

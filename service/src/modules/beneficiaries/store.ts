@@ -3,7 +3,7 @@ import { type AccountType, ownJson, type PayeeAddress } from '@partner-payments/
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import type { PayeeResult } from '../../rails/index.ts'
-import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type Beneficiary = {
   readonly id: string
@@ -312,4 +312,23 @@ export async function eraseOf(
   await tx.run(sql`/* beneficiaries.eraseOf */
     delete from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
   return rows
+}
+
+const accountOf = (name: Sql): Sql =>
+  sql`coalesce(${name}.iban, ${name}.domestic_account, lower(${name}.wallet_address))`
+/** An account that more beneficiaries have is that of a shop or an authority, which everybody pays. */
+const sameAccountMax = 10_000
+
+/** Finds all beneficiaries with the account of each of these, removed ones and those of other customers too. The oldest is the first. */
+export function withSameAccounts(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<readonly { readonly id: string; readonly sameIds: readonly string[] }[]> {
+  return tx.rows(sql`/* beneficiaries.withSameAccounts */
+    select own.id, array(
+      select other.id from beneficiaries.beneficiaries as other
+      where other.partner_id = ${partnerId} and ${accountOf(sql`other`)} = ${accountOf(sql`own`)}
+      order by other.id limit ${sameAccountMax}) as same_ids
+    from beneficiaries.beneficiaries as own where own.partner_id = ${partnerId} and own.id = any(${[...ids]}::uuid[])`)
 }

@@ -6,9 +6,11 @@ import {
   ofPartners,
   type PersonalColumns,
   type RowOf,
+  type Sql,
   sql,
   type Tx,
 } from '../../postgres/index.ts'
+import type { Movement, PartReads } from '../transactions/index.ts'
 import type { DepositKey } from './store.ts'
 
 /**
@@ -109,6 +111,47 @@ export function creditsInParts(
         select credit_id from deposits.parts where credit_id = any(${creditIds}::text[]) and connector = ${connector}`,
     ),
   )
+}
+
+/** A part counts once it is there, whatever becomes of its session, until it is taken back or while its payer is under review. */
+const counts = sql`part.status in ('Held', 'Credited', 'Suspended')`
+/** The columns of `Movement`, for the monitoring of transactions. */
+const movements = (partnerId: string, which: Sql): Sql => sql`/* deposits.movements */
+  select part.id, deposit.transaction_id, deposit.reference, part.amount, deposit.currency, deposit.customer_id,
+    nullif(part.report::json -> 'debtor' ->> 'account', '') as account, nullif(part.report::json -> 'debtor' ->> 'bic', '') as bic,
+    part.received_at as created_at
+  from deposits.deposits as deposit
+  join deposits.parts as part on part.partner_id = ${partnerId} and part.deposit_id = deposit.id and ${counts}
+  where deposit.partner_id = ${partnerId} and deposit.in_parts and ${which}`
+
+export const partReads: PartReads = {
+  areIn: (partnerId, reference) => sql`exists (/* deposits.areIn */
+    select from deposits.deposits as deposit
+    join deposits.parts as part on part.partner_id = ${partnerId} and part.deposit_id = deposit.id and ${counts}
+    where deposit.partner_id = ${partnerId} and deposit.reference = ${reference} and deposit.in_parts)`,
+  between: (partnerId, { customerId, sessionsFrom, from, to }) =>
+    movements(
+      partnerId,
+      sql`deposit.customer_id = ${customerId} and deposit.id between ${sessionsFrom} and ${to}
+        and part.id between ${from} and ${to}`,
+    ),
+}
+
+export type PartMovement = Pick<
+  Movement,
+  'id' | 'transactionId' | 'reference' | 'amount' | 'currency' | 'customerId' | 'account' | 'bic' | 'createdAt'
+>
+
+/** The parts of the sessions with these references, oldest first. */
+export async function partMovements(
+  tx: Tx,
+  partnerId: string,
+  references: readonly string[],
+): Promise<readonly PartMovement[]> {
+  return references.length === 0
+    ? []
+    : tx.rows<PartMovement>(sql`/* deposits.partMovements */
+        ${movements(partnerId, sql`deposit.reference = any(${[...references]}::text[])`)} order by part.id`)
 }
 
 const personal: PersonalColumns = { table: 'deposits.parts', by: 'deposit_id', erased: { report: null } }

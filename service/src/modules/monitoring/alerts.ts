@@ -1,6 +1,6 @@
 /** Alerts: one open case for a rule and a subject, which gathers every further transaction until two persons decide it. */
 import type { NewCase } from '../../cases/index.ts'
-import { amountText, newId } from '../../kernel/index.ts'
+import { amountText, type Currency, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Active, MonitoringDeps } from './deps.ts'
 import type { Evidence, Hit } from './evaluate.ts'
@@ -20,12 +20,12 @@ export async function record(
     tx,
     partnerId,
     rule.id,
-    hits.map(({ movement: { id } }) => id),
+    hits.map(({ movement: { transactionId } }) => transactionId),
   )
-  const fresh = hits.filter(({ movement: { id } }) => !known.has(id))
+  const fresh = hits.filter(({ movement: { transactionId } }) => !known.has(transactionId))
   if (fresh.length === 0) return
   const now = clock.now()
-  const bySubject = Map.groupBy(fresh, ({ movement: { customerId } }) => customerId ?? partnerId)
+  const bySubject = Map.groupBy(fresh, ({ subjectId }) => subjectId)
   const open = await openAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()], holds)
   const opened = [...bySubject].flatMap(([subjectId, [first]]) =>
     open.has(subjectId) || first === undefined
@@ -46,9 +46,9 @@ export async function record(
   await store.insertHits(
     tx,
     [...bySubject].flatMap(([subjectId, own]) =>
-      own.map(({ movement: { id, reference, currency }, evidence }) => ({
-        ...{ partnerId, ruleId: rule.id, transactionId: id, alertId: alertOf.get(subjectId) ?? '', reference },
-        ...{ evidence: JSON.stringify(shown(evidence, currency)), foundAt: now },
+      own.map(({ movement: { transactionId, reference }, evidence }) => ({
+        ...{ partnerId, ruleId: rule.id, transactionId, alertId: alertOf.get(subjectId) ?? '', reference },
+        ...{ evidence: JSON.stringify(shown(evidence, rule.settings.currency)), foundAt: now },
         holds,
       })),
     ),
@@ -74,10 +74,14 @@ async function openAlerts(
   return open
 }
 
-const shown = ({ count, sum, references, fact }: Evidence, currency: Hit['movement']['currency']) => ({
-  ...{ count, sum: amountText(sum, currency), currency, references },
-  ...(fact === undefined ? {} : { fact }),
+const shown = ({ sum, ...evidence }: Evidence, currency: Currency) => ({
+  ...evidence,
+  ...{ sum: amountText(sum, currency), currency },
 })
+
+/** `partner ID`, `customer ID`, or `payee ID`: the oldest beneficiary with the account. */
+const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
+  `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
 
 /** The case has the id of the alert. It holds ids and references, and no name. */
 function caseOf(
@@ -87,13 +91,13 @@ function caseOf(
 ): NewCase {
   return {
     ...{ id, partnerId, kind: 'monitoring_alert', connector: 'ledger', notificationId: `monitoring ${id}` },
-    subject: subjectId === partnerId ? `partner ${partnerId}` : `customer ${subjectId}`,
+    subject: subjectText(partnerId, subjectId, settings.kind),
     report: {
       kind: 'monitoring',
       rule: { id: ruleId, version, name, kind: settings.kind, severity: settings.severity, when: settings.when },
       ...(movement.customerId === null ? {} : { customerId: movement.customerId }),
       reference: movement.reference,
-      ...shown(evidence, movement.currency),
+      ...shown(evidence, settings.currency),
     },
     booked: null,
   }

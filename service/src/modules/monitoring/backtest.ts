@@ -4,7 +4,7 @@ import { after, dayMs, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type Movement, patterns } from '../transactions/index.ts'
 import type { MonitoringDeps } from './deps.ts'
-import { evaluate } from './evaluate.ts'
+import { evaluate, withParts } from './evaluate.ts'
 import type { RuleSettings } from './rules.ts'
 
 export const pageRows = 500
@@ -26,7 +26,7 @@ export type Days = { readonly from: Date; readonly before: Date }
 
 /** Reads the transactions page by page. `onPage` is called after each with how many were read, and may throw to end it. */
 export async function tryRule(
-  { db, partnerIds }: Pick<MonitoringDeps, 'db' | 'partnerIds'>,
+  { db, partnerIds, rates }: Pick<MonitoringDeps, 'db' | 'partnerIds' | 'rates'>,
   settings: RuleSettings,
   { from, before }: Days,
   onPage: (transactions: bigint) => Promise<void>,
@@ -37,9 +37,10 @@ export async function tryRule(
   for (const partnerId of settings.partners ?? (await partnerIds(db)))
     for await (const page of pagesOf(db, partnerId, from, before)) {
       transactions += BigInt(page.length)
-      for (const { movement, evidence } of await evaluate(db, partnerId, settings, page)) {
+      const movements = await withParts(db, partnerId, page)
+      for (const { movement, evidence, subjectId } of await evaluate({ rates }, db, partnerId, settings, movements)) {
         hits += 1n
-        subjects.add(movement.customerId ?? partnerId)
+        subjects.add(subjectId)
         const { reference } = movement
         if (examples.length < examplesMax) examples.push({ partnerId, reference, references: evidence.references })
       }

@@ -2,6 +2,7 @@
  * Rules that are evaluated before the bank has a payout. The worker asks after the payout was accepted: of two payouts that only together
  * cross a sum, at least the one that is asked about later is seen with the other. Without such rules no statement is made.
  */
+import { Refusal } from '../../api/index.ts'
 import { after, nilId, partnerKey, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { patterns } from '../transactions/index.ts'
@@ -69,7 +70,12 @@ async function holdsOfPartner(
   const page = await patterns.byIds(deps.db, partnerId, free)
   const hits: { readonly rule: Active; readonly own: readonly Hit[] }[] = []
   for (const rule of on) {
-    const own = await evaluate(deps.db, partnerId, rule.settings, page)
+    const own = await evaluate(deps, deps.db, partnerId, rule.settings, page).catch((error: unknown) => {
+      if (error instanceof Refusal && error.code === 'fx_rates_unavailable') return undefined
+      throw error
+    })
+    // Without rates the rule cannot judge: the payouts wait for rates, and are asked about again.
+    if (own === undefined) return new Map([...free.map((id) => [id, 'open'] as const), ...standing])
     if (own.length > 0) hits.push({ rule, own })
   }
   if (hits.length === 0) return standing

@@ -10,5 +10,15 @@
 export type { MonitoringHoldsOf } from './gate.ts'
 export { monitoringJobs } from './jobs.ts'
 export { eraseHits, keptAlerts } from './store-personal.ts'
-export { moments, readRule, ruleFields, ruleKinds, severities, type RuleKind } from './rules.ts'
+export type { FiuCodes } from './settings.ts'
+export {
+  countryOf,
+  currencyScopes,
+  moments,
+  readRule,
+  ruleFields,
+  ruleKinds,
+  severities,
+  type RuleKind,
+} from './rules.ts'
 export { createMonitoring, type Monitoring, type Rule, type RuleState } from './service.ts'

@@ -14,6 +14,8 @@ export const ruleKinds = [
   'round_trip',
   'country',
   'many_payers',
+  'many_customers',
+  'failures',
 ] as const
 export type RuleKind = (typeof ruleKinds)[number]
 
@@ -22,9 +24,12 @@ type Severity = (typeof severities)[number]
 export type Direction = 'Inward' | 'Outward'
 
 export const moments = ['before', 'after'] as const
+/** Over all currencies, each amount counts in the currency of the rule at the rates of the day of the evaluation. */
+export const currencyScopes = ['OwnCurrency', 'AllCurrencies'] as const
 
 type Common = {
   readonly currency: Currency
+  readonly counts: (typeof currencyScopes)[number]
   readonly severity: Severity
   readonly partners: readonly string[] | null
   /** `before`: a payout that matches waits until two persons have decided its alert. */
@@ -59,12 +64,12 @@ export type RuleSettings = Common &
         readonly countries: readonly string[]
         readonly sum: Minor
       }
-    | { readonly kind: 'many_payers'; readonly ms: number; readonly count: number }
+    | { readonly kind: 'many_payers' | 'many_customers' | 'failures'; readonly ms: number; readonly count: number }
   )
 
 export type Draft = { readonly name: string; readonly settings: RuleSettings; readonly text: string }
 
-/** The fields of each kind, besides name, kind, currency, severity, partners and when. A field in brackets may be missing. */
+/** The fields of each kind, besides name, kind, currency, counts, severity, partners and when. A field in brackets may be missing. */
 export const ruleFields: Readonly<Record<RuleKind, readonly string[]>> = {
   velocity: ['direction', 'hours', '[count]', '[sum]'],
   structuring: ['direction', 'hours', 'count', 'threshold', '[percent]'],
@@ -73,6 +78,8 @@ export const ruleFields: Readonly<Record<RuleKind, readonly string[]>> = {
   round_trip: ['hours', 'sum', '[percent]'],
   country: ['direction', 'countries', '[sum]'],
   many_payers: ['hours', 'payers'],
+  many_customers: ['hours', 'customers'],
+  failures: ['hours', 'count'],
 }
 
 const percentDefault = 90
@@ -93,6 +100,7 @@ export function readRule(json: string): Draft {
     'name',
     'kind',
     'currency',
+    'counts',
     'severity',
     'partners',
     'when',
@@ -103,6 +111,8 @@ export function readRule(json: string): Draft {
   const isInward = kind === 'many_payers' || ('direction' in settings && settings.direction === 'Inward')
   if (settings.when === 'before' && isInward)
     throw refuse('/when', 'must be after: money that comes in is not held by a rule.')
+  if (settings.when === 'before' && kind === 'failures')
+    throw refuse('/when', 'must be after: a payout that waits has not failed.')
   return { name: name.trim(), settings, text: JSON.stringify(given) }
 }
 
@@ -160,6 +170,10 @@ function settingsOf(given: Given, kind: RuleKind): RuleSettings {
       return { ...shared, kind, direction: direction(), countries: countriesOf(given), sum: amount('sum', 0n) }
     case 'many_payers':
       return { ...shared, kind, ms: hours(), count: integer(given, 'payers', 2, 10_000) }
+    case 'many_customers':
+      return { ...shared, kind, ms: hours(), count: integer(given, 'customers', 2, 10_000) }
+    case 'failures':
+      return { ...shared, kind, ms: hours(), count: integer(given, 'count', 2, 10_000) }
   }
 }
 
@@ -173,7 +187,8 @@ function commonOf(given: Given): Common {
     throw refuse('/partners', 'must be a list of ids of partners. Without it, the rule is for all.')
   const severity = given['severity'] === undefined ? 'medium' : choice(given, 'severity', severities)
   const when = given['when'] === undefined ? 'after' : choice(given, 'when', moments)
-  return { currency, severity, partners: partners as readonly string[] | null, when }
+  const counts = given['counts'] === undefined ? 'OwnCurrency' : choice(given, 'counts', currencyScopes)
+  return { currency, counts, severity, partners: partners as readonly string[] | null, when }
 }
 
 function tried<T>(pointer: string, read: () => T): T {

@@ -42,9 +42,10 @@ const numbersOf = async (id: string) =>
   )
 /** `runStep` with another bound. */
 const stepWith = (max: bigint) => {
-  const { db, clock, access, cases } = service
+  const { db, clock, access, cases, rates } = service
+  const { partnerIds } = access
   return stepRuns(
-    { db, clock, cases, partnerIds: access.partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(decidesHits) },
+    { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(decidesHits) },
     max,
   )
 }

@@ -6,7 +6,7 @@ import { type Movement, patterns, type Place, type Standing } from '../transacti
 import { record } from './alerts.ts'
 import { type Counted, dayText, daysOf, pageRows, tryRule } from './backtest.ts'
 import type { Active, MonitoringDeps } from './deps.ts'
-import { evaluate } from './evaluate.ts'
+import { evaluate, withParts } from './evaluate.ts'
 import { createHoldsOf, type MonitoringHoldsOf } from './gate.ts'
 import { type Draft, settingsOfText } from './rules.ts'
 import { type AskedRun, askRun, stepRuns } from './runs.ts'
@@ -70,6 +70,8 @@ export type Monitoring = {
   readonly alerts: typeof store.alertsAfter
   /** The transactions of an alert, in pages. */
   readonly hits: typeof store.hitsOf
+  /** Payments with these references, for a report to an authority. */
+  readonly payments: typeof patterns.paymentsOf
   /** Payouts of an alert that wait for its decision (`waiting`), that it does not reach or no longer reaches (`left`), or that have ended. */
   readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
   /** The alerts that hold transactions, or have held them. */
@@ -106,6 +108,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
     hits: store.hitsOf,
+    payments: patterns.paymentsOf,
     standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),
     holding: store.holding,
     holdsOf: createHoldsOf(deps, rulesEverOn),
@@ -238,11 +241,12 @@ async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Activ
     const page = await patterns.changedAfter(tx, partnerId, await placeIn(tx), horizon, pageRows)
     const last = page.at(-1)
     if (last === undefined) return false
+    const movements = await withParts(tx, partnerId, page)
     for (const rule of on) {
       // Only the worker that asks before it begins a payout knows that it waits. This one may be begun at this moment, and changes then.
-      const isLeftToGate = ({ waits }: Movement) => waits && rule.settings.when === 'before'
-      const own = page.filter((movement) => movement.changedAt >= rule.onSince && !isLeftToGate(movement))
-      const hits = await evaluate(tx, partnerId, rule.settings, own)
+      const isLeftToGate = ({ isUnbegun }: Movement) => isUnbegun && rule.settings.when === 'before'
+      const own = movements.filter((movement) => movement.changedAt >= rule.onSince && !isLeftToGate(movement))
+      const hits = await evaluate(deps, tx, partnerId, rule.settings, own)
       if (hits.length > 0) await record(deps, tx, partnerId, rule, hits, false)
     }
     store.setProgress(tx, partnerId, { changedAt: last.changedAt, transactionId: last.id })

@@ -18,6 +18,6 @@ export {
   type Transactions,
 } from './service.ts'
 export * as patterns from './store-patterns.ts'
-export type { Movement, Place, Standing } from './store-patterns.ts'
+export type { Measure, Movement, PartReads, Payment, Place, Standing } from './store-patterns.ts'
 export type { WithdrawalSearch } from './store-lists.ts'
 export { type ShownTransaction, type TransactionView } from './view.ts'

@@ -1,5 +1,12 @@
 /** The form of a rule of monitoring: the fields of every kind, and the JSON that the command reads. */
-import { moments, ruleFields, type RuleKind, ruleKinds, severities } from '../../modules/monitoring/index.ts'
+import {
+  currencyScopes,
+  moments,
+  ruleFields,
+  type RuleKind,
+  ruleKinds,
+  severities,
+} from '../../modules/monitoring/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { field, hiddenField } from '../console/components.ts'
@@ -10,9 +17,9 @@ import { type RuleTexts, ruleTexts } from './rule-texts.ts'
 
 const directions = ['Inward', 'Outward'] as const
 const lists = ['countries', 'partners'] as const
-const numbers = ['hours', 'days', 'count', 'payers', 'percent'] as const
-const texts = ['name', 'kind', 'currency', 'severity', 'when', 'direction', 'sum', 'threshold'] as const
-const ofKinds = ['hours', 'days', 'count', 'payers', 'sum', 'threshold', 'percent', 'countries'] as const
+const numbers = ['hours', 'days', 'count', 'payers', 'customers', 'percent'] as const
+const texts = ['name', 'kind', 'currency', 'counts', 'severity', 'when', 'direction', 'sum', 'threshold'] as const
+const ofKinds = ['hours', 'days', 'count', 'payers', 'customers', 'sum', 'threshold', 'percent', 'countries'] as const
 
 /** The rule of a form, as JSON. What is typed wrongly stays as text, so that the command refuses it by its pointer. */
 export function ruleOf(form: Form): string {
@@ -74,8 +81,8 @@ export function ruleForm(view: ConsoleView, { action, version, typed, error, tit
       ${field({ ...common('name'), more: html`maxlength="100"` })} ${choice('kind', ruleKinds, d.choose)}
       <div class="grid">
         ${field({ ...common('currency'), more: html`maxlength="4" autocapitalize="characters"` })}
-        ${choice('severity', severities, d.medium)} ${choice('when', moments, d.after)}
-        ${choice('direction', directions, d.choose)}
+        ${choice('counts', currencyScopes, d.OwnCurrency)} ${choice('severity', severities, d.medium)}
+        ${choice('when', moments, d.after)} ${choice('direction', directions, d.choose)}
       </div>
       <div class="grid">
         ${ofKinds.map((name) => field({ ...common(name), optional: true, help: kindsOf(d, name) }))}

@@ -164,7 +164,10 @@ function settingsOf(view: ConsoleView, { settings }: RuleVersion): readonly (rea
     .filter(([name]) => !shownElsewhere.includes(name))
     .map(([name, value]) => {
       const text = typeof value === 'object' && value !== null ? value.join(', ') : String(value)
-      return [(d[name] ?? name).split(',', 1)[0] ?? name, name === 'direction' ? (d[text] ?? text) : text]
+      return [
+        (d[name] ?? name).split(',', 1)[0] ?? name,
+        name === 'direction' || name === 'counts' ? (d[text] ?? text) : text,
+      ]
     })
 }
 
