@@ -15,7 +15,7 @@ export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules)
     const days = { valueDate: dayOf(at, rules), arrivesOn: dayOf(arrivesAt, rules) }
     return { possible: true, method: 'SepaInstant', cutOffAt: null, submitsAt: at, ...days }
   }
-  const { opensAt, cutOffAt, date } = nextWindow(at, rules)
+  const { opensAt, cutOffAt, date } = nextWindow(at, rules, payment.currency)
   const goesBySepa = isSepa(payment)
   return {
     possible: true,

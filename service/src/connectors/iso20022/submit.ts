@@ -71,7 +71,6 @@ export function createSubmit(deps: Deps) {
 
 function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): readonly store.NewInstruction[] {
   const now = clock.now()
-  const transfersDueAt = openFrom(now, rules)
   return instructions.map((instruction) => {
     const { partnerId, id, endToEndId, currency, amount, remittance } = instruction
     const { creditorName, creditorAccount, creditorBic, creditorAccountType = null } = instruction
@@ -107,7 +106,7 @@ function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): r
       schemeApplied: choice.applied,
       schemeReason: choice.reason,
       status: 'Queued',
-      dueAt: choice.applied === 'Instant' ? now : transfersDueAt,
+      dueAt: choice.applied === 'Instant' ? now : openFrom(now, rules, currency),
       errorKey: null,
       errorDetails: null,
       reasonCode: null,
