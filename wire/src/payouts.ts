@@ -20,7 +20,7 @@ import {
   singleLine,
   pageQuery,
 } from './shapes.ts'
-import { rails } from './transactions.ts'
+import { Hold, rails } from './transactions.ts'
 import { verificationStates } from './verification.ts'
 
 export const payoutStatuses = [
@@ -109,6 +109,10 @@ const RuleVerdict = closed({
     'The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed.',
   ),
   detail: described(optional(Type.String()), 'Explanation for people. The text may change.'),
+  hold: described(
+    optional(Hold),
+    'Why the payout would be refused or would wait because of this rule, who acts next, and what would help. Absent if the request itself is wrong.',
+  ),
 })
 /** Outcome of a payout that is not made, rule by rule. */
 export const FiatPayoutPreview = closed({

@@ -88,6 +88,29 @@ export const timelineSteps = [
 /** Actors of a step. */
 export const timelineActors = ['Partner', 'Service', 'Bank', 'Time', 'Operator'] as const
 export type TimelineActor = (typeof timelineActors)[number]
+/** Reasons why a payment waits or would be refused, as far as they may be said. */
+export const holdKinds = [
+  'Approval',
+  'OperatorCheck',
+  'Sending',
+  'BankWindow',
+  'BankAnswer',
+  'BankExecution',
+  'PayeeCheck',
+  'PayeeName',
+  'Recall',
+  'Payer',
+  'Booking',
+  'OperatorCase',
+  'AccountBlocked',
+  'CustomerVerification',
+  'CoolingOff',
+  'Limit',
+  'Funds',
+  'SegregatedFunds',
+  'Country',
+] as const
+export const holdActors = ['You', 'Approver', 'Operator', 'Bank', 'PayeeBank', 'Payer', 'Time'] as const
 /** Relations between the transactions of a payment. */
 export const transactionRelations = ['Original', 'Return', 'Refund', 'Reversal', 'Transfer'] as const
 export type TransactionRelation = (typeof transactionRelations)[number]
@@ -256,6 +279,16 @@ export const RelatedTransactions = closed({
   ),
 })
 
+export const Hold = closed({
+  kind: described(oneOf(holdKinds), 'Kind of the hold. Later versions may add kinds.'),
+  reason: described(Type.String(), 'Why the payment does not go on, for people. The text may change.'),
+  actor: described(
+    oneOf(holdActors),
+    'Who acts next. `Approver`: another person of your team. `Operator`: who runs this service. `Time`: nobody has to act.',
+  ),
+  by: described(nullable(Timestamp), 'Time by which that happens, or at which the wait ends. Null: it is not known.'),
+  evidence: described(Type.Array(Type.String()), 'What helps to end the hold. Empty: nothing is needed.'),
+})
 export const TransactionTimeline = closed({
   reference: described(Type.String(), 'The `reference` of the transaction.'),
   status: described(oneOf(transactionStatuses), 'Status of the transaction now.'),
@@ -271,6 +304,10 @@ export const TransactionTimeline = closed({
       }),
     ),
     'The member of your team or the service account that requested the transaction. Absent if no request of yours did.',
+  ),
+  hold: described(
+    optional(Hold),
+    'Why the payment waits now, who acts next, and what would help. Absent if it does not wait.',
   ),
   data: described(
     Type.Array(

@@ -70,7 +70,7 @@ import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type 
 import { composeMembers, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { composeSafeguarding } from './safeguarding.ts'
-import { createWaiting } from './waiting.ts'
+import { createHoldOf, createWaiting } from './waiting.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
 
 export type ModulesDeps = {
@@ -105,6 +105,7 @@ export function composeModules(deps: ModulesDeps) {
     ...delivery,
     ...payments,
     waiting,
+    holdOf: createHoldOf({ ...deps, ...core, ...payments }),
     staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue, waiting }),
     monitors: composeMonitors(deps, core, delivery),
   }

@@ -135,7 +135,7 @@ export type Controlled = {
   /** Null: the payout needs none. */
   readonly approval: NeededApproval | null
   /** See `coolingOffOf`. */
-  readonly coolingOff: Refusal | undefined | null
+  readonly coolingOff: Date | undefined | null
 }
 
 /** The counters that are read with the first reads of a batch, by the rules that were read last. */
@@ -274,5 +274,8 @@ const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 
 /** Orders the results: a refusal, then a cooling-off that has passed, then no rule. */
-const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] =>
-  coolingOffs.find((each) => each instanceof Refusal) ?? (coolingOffs.includes(undefined) ? undefined : null)
+const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] => {
+  const times = coolingOffs.filter((each) => each instanceof Date).map((each) => each.getTime())
+  if (times.length > 0) return new Date(Math.max(...times))
+  return coolingOffs.includes(undefined) ? undefined : null
+}

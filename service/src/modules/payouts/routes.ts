@@ -5,6 +5,7 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import { toVerification } from '../beneficiaries/index.ts'
 import { sidesOfCall } from '../payout-controls/index.ts'
+import { explain } from '../transactions/index.ts'
 import type { Preview } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
@@ -140,7 +141,7 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     total: writeAmount(leaving.amount + fee, leaving.currency),
     ...(payout === undefined ? {} : { rail: payout.rail }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
-    rules: [...verdicts],
+    rules: verdicts.map(({ hold, ...verdict }) => (hold === undefined ? verdict : { ...verdict, hold: explain(hold) })),
   }
 }
 
