@@ -111,7 +111,7 @@ const RuleVerdict = closed({
   detail: described(optional(Type.String()), 'Explanation for people. The text may change.'),
   hold: described(
     optional(Hold),
-    'Why the payout would be refused or would wait because of this rule, who acts next, and what would help. Absent if the request itself is wrong.',
+    'Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong.',
   ),
 })
 /** Outcome of a payout that is not made, rule by rule. */

@@ -281,13 +281,13 @@ export const RelatedTransactions = closed({
 
 export const Hold = closed({
   kind: described(oneOf(holdKinds), 'Kind of the hold. Later versions may add kinds.'),
-  reason: described(Type.String(), 'Why the payment does not go on, for people. The text may change.'),
+  reason: described(Type.String(), 'Reason, for people. The text may change.'),
   actor: described(
     oneOf(holdActors),
-    'Who acts next. `Approver`: another person of your team. `Operator`: who runs this service. `Time`: nobody has to act.',
+    'Party that acts next. `Approver`: another person of your team. `Operator`: the company that runs this service. `Time`: no one has to act.',
   ),
   by: described(nullable(Timestamp), 'Time by which that happens, or at which the wait ends. Null: it is not known.'),
-  evidence: described(Type.Array(Type.String()), 'What helps to end the hold. Empty: nothing is needed.'),
+  evidence: described(Type.Array(Type.String()), 'Evidence that helps to end the hold. Empty: nothing is needed.'),
 })
 export const TransactionTimeline = closed({
   reference: described(Type.String(), 'The `reference` of the transaction.'),
@@ -307,7 +307,7 @@ export const TransactionTimeline = closed({
   ),
   hold: described(
     optional(Hold),
-    'Why the payment waits now, who acts next, and what would help. Absent if it does not wait.',
+    'Reason for which the payment waits now, who acts next, and what helps. Absent if it does not wait.',
   ),
   data: described(
     Type.Array(

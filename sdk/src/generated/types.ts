@@ -557,6 +557,8 @@ export type FiatPayoutPreview = {
     readonly code?: string
     /** Explanation for people. The text may change. */
     readonly detail?: string
+    /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
+    readonly hold?: Hold
   })[]
 }
 
@@ -642,6 +644,8 @@ export type FxPayoutPreview = {
     readonly code?: string
     /** Explanation for people. The text may change. */
     readonly detail?: string
+    /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
+    readonly hold?: Hold
   })[]
   /** Amount that the quote sells, with its fee, in major units of `sellCurrency`. */
   readonly sellAmount: Amount
@@ -660,6 +664,19 @@ export type FxPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+}
+
+export type Hold = {
+  /** Kind of the hold. Later versions may add kinds. */
+  readonly kind: 'Approval' | 'OperatorCheck' | 'Sending' | 'BankWindow' | 'BankAnswer' | 'BankExecution' | 'PayeeCheck' | 'PayeeName' | 'Recall' | 'Payer' | 'Booking' | 'OperatorCase' | 'AccountBlocked' | 'CustomerVerification' | 'CoolingOff' | 'Limit' | 'Funds' | 'SegregatedFunds' | 'Country'
+  /** Reason, for people. The text may change. */
+  readonly reason: string
+  /** Party that acts next. `Approver`: another person of your team. `Operator`: the company that runs this service. `Time`: no one has to act. */
+  readonly actor: 'You' | 'Approver' | 'Operator' | 'Bank' | 'PayeeBank' | 'Payer' | 'Time'
+  /** Time by which that happens, or at which the wait ends. Null: it is not known. */
+  readonly by: string | null
+  /** Evidence that helps to end the hold. Empty: nothing is needed. */
+  readonly evidence: readonly string[]
 }
 
 export type Invitation = {
@@ -1671,6 +1688,8 @@ export type TransactionTimeline = {
     /** The name at that time. */
     readonly name: string
   }
+  /** Reason for which the payment waits now, who acts next, and what helps. Absent if it does not wait. */
+  readonly hold?: Hold
   /** Every step, the oldest first. */
   readonly data: readonly ({
     /** Place of the step, from 1 without gaps. It never changes. */
@@ -2365,8 +2384,10 @@ export type PayoutRecallUpdated = {
   readonly answerCode: string | null
   /** Last day for the answer, `YYYY-MM-DD`. Null until the bank has the request. */
   readonly answerDueOn: string | null
-  /** Returned amount, in major units of `currency`. Null until it is booked. */
+  /** Returned amount, in major units of `settledCurrency`. Null until it is booked. */
   readonly settledAmount: Amount | null
+  /** Currency in which the payout was paid and comes back: `currency`, unless it was bought by a quote. */
+  readonly settledCurrency: string
   /** Reference of the transaction that brought the money back. Null until it is booked. */
   readonly returnReference: string | null
 }
@@ -3820,6 +3841,8 @@ export type OperationResults = {
     readonly createdAt: string
     /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
@@ -3866,6 +3889,8 @@ export type OperationResults = {
     readonly createdAt: string
     /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
@@ -3901,6 +3926,8 @@ export type OperationResults = {
     readonly idempotencyKey: string
     /** Time of the conversion. */
     readonly createdAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
   }
   readonly createFiatPayout: FiatPayout
   readonly previewFiatPayout: FiatPayoutPreview
@@ -4110,7 +4137,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -4162,7 +4189,7 @@ export type OperationResults = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -4217,7 +4244,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -4267,7 +4294,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -4317,7 +4344,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -4367,7 +4394,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -7167,6 +7194,8 @@ export type Namespaces = {
     readonly createdAt: string
     /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
@@ -7221,6 +7250,8 @@ export type Namespaces = {
     readonly createdAt: string
     /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
@@ -7276,6 +7307,8 @@ export type Namespaces = {
     readonly idempotencyKey: string
     /** Time of the conversion. */
     readonly createdAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
   }>) & ((body: Omit<{
       /** The quote to accept. A quote can be accepted once, before it expires. */
       readonly quoteId: string
@@ -7311,6 +7344,8 @@ export type Namespaces = {
     readonly idempotencyKey: string
     /** Time of the conversion. */
     readonly createdAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
   }>)
   }
   readonly payouts: {
@@ -7864,7 +7899,7 @@ export type Namespaces = {
         readonly endsOn?: string | undefined
         /** How many dates the schedule has, 1 to 10,000. Not with `Once` or `endsOn`. */
         readonly count?: number | undefined
-        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
+        /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
         readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
       }
     }, options?: CallOptions) => Promise<{
@@ -7896,7 +7931,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -7956,7 +7991,7 @@ export type Namespaces = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -8014,7 +8049,7 @@ export type Namespaces = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -8077,7 +8112,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -8136,7 +8171,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -8196,7 +8231,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -8255,7 +8290,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */

@@ -57,7 +57,7 @@ export type Service = {
   readonly chainKeys: ChainKeys
   readonly customers: Customers
   readonly deposits: Deposits
-  /** Why a transaction waits. Used by the operator's commands. */
+  /** Finds why a transaction waits. Used by the operator's commands. */
   readonly holdOf: HoldOf
   /** Bank-file connectors, for the operator's commands. */
   readonly isoBanks: IsoBanks

@@ -128,7 +128,7 @@ async function viewOf(
   }
 }
 
-/** What the partner's own read does not tell apart: a name, a text or a rule. */
+/** Tells apart what the partner's own read does not: a name, a text or a rule. */
 function trueKind({ kind }: Hold, hits: readonly { readonly subjectKind: string }[], isMonitored: boolean): HoldKind {
   if (kind !== 'decision' && kind !== 'sending') return kind
   if (hits.length === 0) return isMonitored ? 'monitoring' : kind
@@ -138,7 +138,7 @@ function trueKind({ kind }: Hold, hits: readonly { readonly subjectKind: string 
 /** The first letter of each word: enough to recognise a name that the caller knows. */
 const masked = (name: string): string => name.replaceAll(/(?<=\p{L})[\p{L}\p{M}]+/gu, '***')
 
-/** What remains to be done about a payout that waits for nothing. */
+/** The first thing to do about a payout that waits for nothing. */
 const ended: Readonly<Partial<Record<Status, string>>> = {
   Completed: 'The bank has paid it. To have it back: bank recall.',
   Failed: 'It has ended, and its money is available again. The partner pays again with a new payout.',

@@ -11,7 +11,7 @@ import {
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
 import { accountTypeCodes, dayOf, nextWindow, readDomestic } from '../../rails/index.ts'
-import type { BankRules, Scheme } from './deps.ts'
+import type { BankRules } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
 import { qrReferenceOf } from './qr-bill.ts'
 import { kindOf } from './schemes.ts'

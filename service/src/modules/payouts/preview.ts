@@ -26,7 +26,7 @@ export type Verdict = {
   /** The code of the refusal, or the error key with which the connector would end the payout. */
   readonly code?: string
   readonly detail?: string
-  /** Why the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
+  /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
   readonly hold?: Hold
 }
 

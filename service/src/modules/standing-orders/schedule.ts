@@ -9,7 +9,7 @@ export type BusinessDays = (typeof standingOrders.businessDayRules)[number]
 
 /** Dates are `YYYY-MM-DD`. */
 export type Schedule = {
-  /** Its business days are those on which the currency settles. */
+  /** The currency, whose days are the business days. */
   readonly currency: Currency
   readonly frequency: Frequency
   readonly startsOn: string

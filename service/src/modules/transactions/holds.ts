@@ -70,7 +70,7 @@ export const told: Readonly<Record<HoldKind, Told>> = {
 }
 
 type Row = {
-  /** What the partner reads. */
+  /** The kind that the partner reads. */
   readonly told: HoldKind
   /** The first thing that staff does. The runbook has the rest. */
   readonly staff: string
@@ -92,7 +92,7 @@ export const holds = {
     told: 'OperatorCheck',
     staff: 'Decide the alert of monitoring: monitoring alert list, case propose.',
   },
-  /** As the partner's own reads see it: a name, a text, a country or a rule. */
+  /** A name, a text, a country or a rule: the partner's own read does not tell which. */
   decision: { told: 'OperatorCheck', staff: decideHit },
   frozen: { told: 'OperatorCheck', staff: lookAtCase },
   sending: {
@@ -160,7 +160,7 @@ export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
   monitoring_alert: 'frozen',
 }
 
-/** What a partner reads. A check of the operator has no time, because a time would tell one kind from another. */
+/** Writes what a partner reads. A check of the operator has no time, because a time would tell one kind from another. */
 export function explain({ kind, by }: Hold): Explained {
   const row: Row = holds[kind]
   const { reason, actor, evidence } = told[row.told]

@@ -78,7 +78,7 @@ type Transaction = {
   readonly raw: unknown
 }
 
-/** What a payment waits for: who acts next, until when, and what helps. */
+/** Shows what a payment waits for: who acts next, until when, and what helps. */
 export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: Explained): Html {
   const h = holdTexts[view.language]
   const words = h.kinds[kind]
