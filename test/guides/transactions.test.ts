@@ -8,10 +8,10 @@ const guide = new URL('../../docs/guides/transactions.md', import.meta.url)
 const guideTest = guideTests(import.meta.url)
 
 guideTest(
-  'the code of the guide runs, finds payouts, follows a return, explains it and streams changes',
+  'the code of the guide runs, finds payouts, follows a return, explains it and what it waits for, and streams changes',
   async (service) => {
     const { text, blocks } = programOf(guide, 'ts')
-    assert.equal(blocks, 6)
+    assert.equal(blocks, 7)
     const runs = await runTypeScript(service, text)
     for (const lines of runs)
       assert.deepEqual(
@@ -24,6 +24,7 @@ guideTest(
     assertLine(runs, /^Original: true$/)
     assertLine(runs, /^1\. Created by Partner$/)
     assertLine(runs, /^6\. Returned by Bank AC04: The account of the recipient is closed\.$/)
+    assertLine(runs, /^Bank: The bank has the payment and executes it\.$/)
     assertLine(runs, /^only what changed: true$/)
   },
 )

@@ -210,7 +210,7 @@ test('a credit that a corrected statement omits is cancelled by two persons, and
   const { partnerId, customer } = await addPartner(service)
   const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
   // At a weekend nothing is missing yet: banks book its entries on the next day of the calendar.
-  const today = lastListedOn(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() })
+  const today = lastListedOn(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() }, 'EUR')
   const details = [{ references: { endToEndId: 'E9' }, creditorAccount: { iban }, debtor: { name: 'Ada' } }]
   const entry = entryOf(5n, { bookingDate: today, details })
   const statement = { kind: 'camt.053', statementId: 'C1', on: today, opening: 6n } as const

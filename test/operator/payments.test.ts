@@ -42,6 +42,8 @@ type Payment = {
   readonly beneficiary: string
   readonly timeline: readonly { readonly step: string; readonly createdAt: string }[]
   readonly cases: readonly { readonly kind: string }[]
+  readonly hold?: string
+  readonly partnerReads?: string
   readonly next: string
   readonly runbook: string
 }
@@ -115,6 +117,7 @@ test('a payment says where it stands and since when, its open case, and what is 
   )
   assert.deepEqual([timeline.at(-1)?.step, timeline.at(-1)?.createdAt], ['Sent', since])
   assert.match(next, /end-to-end id/)
+  assert.deepEqual([sent.hold, sent.partnerReads], ['execution', 'The bank has the payment and executes it.'])
   await until('the bank has reported another amount', async () => {
     const [short] = (await find('--id', second)).payments
     return short?.cases[0]?.kind === 'amount_differs'

@@ -13,6 +13,7 @@ import { addPartner, createTestService, ip, type Service, stepMsDefault } from '
 import { quoteBody } from './fx.ts'
 import { pick } from './generated-requests.ts'
 import { checkoutOperations } from './hostile-checkout.ts'
+import { holdOperations } from './hostile-holds.ts'
 import {
   type Actor,
   amountOf,
@@ -216,6 +217,7 @@ const operations = new Map(
     ...operatorOperations,
     ...ruleOperations,
     ...payeeOperations,
+    ...holdOperations,
   }),
 )
 /** Money moves more often than anything else, and workers run between. */
@@ -248,6 +250,13 @@ const drawn = [
   'payVerified',
   'payVerified',
   'changePayeeRule',
+  'fund',
+  'moveHeld',
+  'moveHeld',
+  'convertHeld',
+  'payHeld',
+  'renameInPayment',
+  'renameInPayment',
 ]
 
 async function run(day: HostileDay, name: string, operation: Operation): Promise<void> {

@@ -228,7 +228,10 @@ export const events = {
       answerDueOn: textOrNull('Last day for the answer, `YYYY-MM-DD`. Null until the bank has the request.'),
       settledAmount: described(
         nullable(Amount),
-        'Returned amount, in major units of `currency`. Null until it is booked.',
+        'Returned amount, in major units of `settledCurrency`. Null until it is booked.',
+      ),
+      settledCurrency: text(
+        'Currency in which the payout was paid and comes back: `currency`, unless it was bought by a quote.',
       ),
       returnReference: textOrNull('Reference of the transaction that brought the money back. Null until it is booked.'),
     }),

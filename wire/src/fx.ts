@@ -2,6 +2,7 @@
 import { type Decimal, isDecimal } from './decimal.ts'
 import {
   Amount,
+  CalendarDate,
   Currency,
   CustomerRef,
   IdempotencyKey,
@@ -86,6 +87,9 @@ const exchanged = {
   fee: described(Fee, 'The fee, in the sold currency. Zero if there is none.'),
 }
 
+const valueDateText =
+  'The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD.'
+
 export const FxQuote = closed({
   id: described(Uuid, 'Identifies the quote.'),
   status: described(
@@ -98,6 +102,7 @@ export const FxQuote = closed({
   margin: described(Margin, 'The difference between `midRate` and `rate`, for what is exchanged.'),
   createdAt: described(Timestamp, 'Time of creation.'),
   expiresAt: described(Timestamp, 'Expiry of the quote: it cannot be accepted from this time on.'),
+  valueDate: described(CalendarDate, valueDateText),
   customerId: described(optional(Uuid), 'The `guid` of the customer. Absent for the money of the partner.'),
   acceptedBy: described(
     optional(Type.String()),
@@ -132,6 +137,7 @@ export const FxConversion = closed({
   ...exchanged,
   idempotencyKey: described(Type.String(), 'The idempotency key of the request.'),
   createdAt: described(Timestamp, 'Time of the conversion.'),
+  valueDate: described(CalendarDate, valueDateText),
 })
 
 /** A rate of the sandbox, set by hand. */

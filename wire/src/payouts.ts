@@ -21,7 +21,7 @@ import {
   singleLine,
   pageQuery,
 } from './shapes.ts'
-import { rails } from './transactions.ts'
+import { Hold, rails } from './transactions.ts'
 import { verificationStates } from './verification.ts'
 
 export const payoutStatuses = [
@@ -124,6 +124,10 @@ const RuleVerdict = closed({
   detail: described(
     optional(Type.String()),
     'Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on.',
+  ),
+  hold: described(
+    optional(Hold),
+    'Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong.',
   ),
 })
 /** Outcome of a payout that is not made, rule by rule. */

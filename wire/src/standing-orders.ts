@@ -47,7 +47,7 @@ const count = described(
   'How many dates the schedule has, 1 to 10,000. Not with `Once` or `endsOn`.',
 )
 const businessDayText =
-  'Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. ' +
+  'Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. ' +
   '`Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`.'
 
 const ScheduleCreate = closed({

@@ -88,6 +88,31 @@ export const timelineSteps = [
 /** Actors of a step. */
 export const timelineActors = ['Partner', 'Service', 'Bank', 'Time', 'Operator'] as const
 export type TimelineActor = (typeof timelineActors)[number]
+/** Reasons why a payment waits or would be refused, as far as they may be said. */
+export const holdKinds = [
+  'Approval',
+  'OperatorCheck',
+  'Sending',
+  'BankWindow',
+  'BankAnswer',
+  'BankExecution',
+  'PayeeCheck',
+  'PayeeName',
+  'Recall',
+  'Payer',
+  'PayerData',
+  'WalletOwnership',
+  'Booking',
+  'OperatorCase',
+  'AccountBlocked',
+  'CustomerVerification',
+  'CoolingOff',
+  'Limit',
+  'Funds',
+  'SegregatedFunds',
+  'Country',
+] as const
+export const holdActors = ['You', 'Approver', 'Operator', 'Bank', 'PayeeBank', 'Payer', 'Time'] as const
 /** Relations between the transactions of a payment. */
 export const transactionRelations = ['Original', 'Return', 'Refund', 'Reversal', 'Transfer'] as const
 export type TransactionRelation = (typeof transactionRelations)[number]
@@ -256,6 +281,16 @@ export const RelatedTransactions = closed({
   ),
 })
 
+export const Hold = closed({
+  kind: described(oneOf(holdKinds), 'Kind of the hold. Later versions may add kinds.'),
+  reason: described(Type.String(), 'Reason, for people. The text may change.'),
+  actor: described(
+    oneOf(holdActors),
+    'Party that acts next. `Approver`: another person of your team. `Operator`: the company that runs this service. `Time`: no one has to act.',
+  ),
+  by: described(nullable(Timestamp), 'Time by which that happens, or at which the wait ends. Null: it is not known.'),
+  evidence: described(Type.Array(Type.String()), 'Evidence that helps to end the hold. Empty: nothing is needed.'),
+})
 export const TransactionTimeline = closed({
   reference: described(Type.String(), 'The `reference` of the transaction.'),
   status: described(oneOf(transactionStatuses), 'Status of the transaction now.'),
@@ -271,6 +306,10 @@ export const TransactionTimeline = closed({
       }),
     ),
     'The member of your team or the service account that requested the transaction. Absent if no request of yours did.',
+  ),
+  hold: described(
+    optional(Hold),
+    'Reason for which the payment waits now, who acts next, and what helps. Absent if it does not wait.',
   ),
   data: described(
     Type.Array(

@@ -576,6 +576,8 @@ export type FiatPayoutPreview = {
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
+    readonly hold?: Hold
   })[]
 }
 
@@ -672,6 +674,8 @@ export type FxPayoutPreview = {
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
+    readonly hold?: Hold
   })[]
   /** Amount that the quote sells, with its fee, in major units of `sellCurrency`. */
   readonly sellAmount: Amount
@@ -690,6 +694,19 @@ export type FxPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+}
+
+export type Hold = {
+  /** Kind of the hold. Later versions may add kinds. */
+  readonly kind: 'Approval' | 'OperatorCheck' | 'Sending' | 'BankWindow' | 'BankAnswer' | 'BankExecution' | 'PayeeCheck' | 'PayeeName' | 'Recall' | 'Payer' | 'Booking' | 'OperatorCase' | 'AccountBlocked' | 'CustomerVerification' | 'CoolingOff' | 'Limit' | 'Funds' | 'SegregatedFunds' | 'Country'
+  /** Reason, for people. The text may change. */
+  readonly reason: string
+  /** Party that acts next. `Approver`: another person of your team. `Operator`: the company that runs this service. `Time`: no one has to act. */
+  readonly actor: 'You' | 'Approver' | 'Operator' | 'Bank' | 'PayeeBank' | 'Payer' | 'Time'
+  /** Time by which that happens, or at which the wait ends. Null: it is not known. */
+  readonly by: string | null
+  /** Evidence that helps to end the hold. Empty: nothing is needed. */
+  readonly evidence: readonly string[]
 }
 
 export type Invitation = {
@@ -1753,6 +1770,8 @@ export type TransactionTimeline = {
     /** The name at that time. */
     readonly name: string
   }
+  /** Reason for which the payment waits now, who acts next, and what helps. Absent if it does not wait. */
+  readonly hold?: Hold
   /** Every step, the oldest first. */
   readonly data: readonly ({
     /** Place of the step, from 1 without gaps. It never changes. */
@@ -2447,8 +2466,10 @@ export type PayoutRecallUpdated = {
   readonly answerCode: string | null
   /** Last day for the answer, `YYYY-MM-DD`. Null until the bank has the request. */
   readonly answerDueOn: string | null
-  /** Returned amount, in major units of `currency`. Null until it is booked. */
+  /** Returned amount, in major units of `settledCurrency`. Null until it is booked. */
   readonly settledAmount: Amount | null
+  /** Currency in which the payout was paid and comes back: `currency`, unless it was bought by a quote. */
+  readonly settledCurrency: string
   /** Reference of the transaction that brought the money back. Null until it is booked. */
   readonly returnReference: string | null
 }
@@ -3923,6 +3944,8 @@ export type OperationResults = {
     readonly createdAt: string
     /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
@@ -3969,6 +3992,8 @@ export type OperationResults = {
     readonly createdAt: string
     /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
@@ -4004,6 +4029,8 @@ export type OperationResults = {
     readonly idempotencyKey: string
     /** Time of the conversion. */
     readonly createdAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
   }
   readonly createFiatPayout: FiatPayout
   readonly previewFiatPayout: FiatPayoutPreview
@@ -4213,7 +4240,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -4265,7 +4292,7 @@ export type OperationResults = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -4320,7 +4347,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -4370,7 +4397,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -4420,7 +4447,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -4470,7 +4497,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -7290,6 +7317,8 @@ export type Namespaces = {
     readonly createdAt: string
     /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
@@ -7344,6 +7373,8 @@ export type Namespaces = {
     readonly createdAt: string
     /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
@@ -7399,6 +7430,8 @@ export type Namespaces = {
     readonly idempotencyKey: string
     /** Time of the conversion. */
     readonly createdAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
   }>) & ((body: Omit<{
       /** The quote to accept. A quote can be accepted once, before it expires. */
       readonly quoteId: string
@@ -7434,6 +7467,8 @@ export type Namespaces = {
     readonly idempotencyKey: string
     /** Time of the conversion. */
     readonly createdAt: string
+    /** The first day, from that of `createdAt` (UTC) on, on which both currencies settle: TARGET for EUR, London for GBP, the Federal Reserve for USD. */
+    readonly valueDate: string
   }>)
   }
   readonly payouts: {
@@ -7987,7 +8022,7 @@ export type Namespaces = {
         readonly endsOn?: string | undefined
         /** How many dates the schedule has, 1 to 10,000. Not with `Once` or `endsOn`. */
         readonly count?: number | undefined
-        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
+        /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
         readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
       }
     }, options?: CallOptions) => Promise<{
@@ -8019,7 +8054,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -8079,7 +8114,7 @@ export type Namespaces = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -8137,7 +8172,7 @@ export type Namespaces = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -8200,7 +8235,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -8259,7 +8294,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -8319,7 +8354,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -8378,7 +8413,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */

@@ -33,6 +33,7 @@ import type { BulkPayouts } from '../modules/bulk-payouts/index.ts'
 import type { PayoutControls } from '../modules/payout-controls/index.ts'
 import type { PayoutLife, Payouts } from '../modules/payouts/index.ts'
 import type { Recalls } from '../modules/recalls/index.ts'
+import type { HoldOf } from '../modules/transactions/index.ts'
 import type { Monitoring } from '../modules/monitoring/index.ts'
 import type { Safeguarding } from '../modules/safeguarding/index.ts'
 import type { StandingOrders } from '../modules/standing-orders/index.ts'
@@ -57,6 +58,8 @@ export type Service = {
   readonly chainKeys: ChainKeys
   readonly customers: Customers
   readonly deposits: Deposits
+  /** Finds why a transaction waits. Used by the operator's commands. */
+  readonly holdOf: HoldOf
   /** Bank-file connectors, for the operator's commands. */
   readonly isoBanks: IsoBanks
   /** The link of a partner without members, for the start of the sandbox. */

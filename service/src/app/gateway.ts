@@ -54,7 +54,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...identityRoutes(modules.identityChecks, modules.idempotency),
   ...reportsRoutes(modules.reports, modules.idempotency),
   ...simulationsRoutes(modules.simulations, modules.idempotency),
-  ...transactionsRoutes(modules.transactions),
+  ...transactionsRoutes(modules.transactions, modules.holdOf),
   ...usersRoutes(modules.users, modules.idempotency),
   ...membersRoutes(modules.members),
   ...guestLinksRoutes(modules.guestLinks, modules.idempotency),

@@ -76,7 +76,7 @@ import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type 
 import { composeMembers, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { composeSafeguarding } from './safeguarding.ts'
-import { createWaiting } from './waiting.ts'
+import { createHoldOf, createWaiting } from './waiting.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
 
 export type ModulesDeps = {
@@ -111,6 +111,7 @@ export function composeModules(deps: ModulesDeps) {
     ...delivery,
     ...payments,
     waiting,
+    holdOf: createHoldOf({ ...deps, ...core, ...payments }),
     staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue, waiting }),
     monitors: composeMonitors(deps, core, delivery),
   }
@@ -259,7 +260,6 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
-    rates,
     judgeTwo: twoOfStaff(decidesHits),
     partnerIds: core.access.partnerIds,
     clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,

@@ -22,7 +22,8 @@ export function composeSafeguarding(deps: Deps): Safeguarding {
     ...deps,
     partnerIds: access.partnerIds,
     addOperator: access.addOperator,
-    dueOn: (connector, day) => lastListedOn(day, { closedDays: closedDays.get(connector) ?? new Set() }),
+    dueOn: ({ connector, currency }, day) =>
+      lastListedOn(day, { closedDays: closedDays.get(connector) ?? new Set() }, currency),
     internalConnector: internalConnectorId,
     // Until noon of the next day.
     waitMs: dayMs / 2,

@@ -1,11 +1,14 @@
-/** Gathers what waits for a person of staff besides cases, from the modules that know it, and how the connectors are. */
-import { operatorPartnerId } from '../cases/index.ts'
+/**
+ * Gathers what waits for a person of staff besides cases, from the modules that know it, and how the connectors are; and for a partner why one
+ * of its transactions waits.
+ */
+import { type Cases, operatorPartnerId } from '../cases/index.ts'
 import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Access } from '../access/index.ts'
 import type { Accounts } from '../modules/accounts/index.ts'
 import type { Customers, Review } from '../modules/customers/index.ts'
-import type { Deposits } from '../modules/deposits/index.ts'
-import { type PayoutAges, payoutsDue } from '../modules/payouts/index.ts'
+import { type Deposits, holdOfDeposit } from '../modules/deposits/index.ts'
+import { instructionIdOf, type PayoutAges, payoutsDue } from '../modules/payouts/index.ts'
 import type { Recalls } from '../modules/recalls/index.ts'
 import {
   type AskWaiting,
@@ -15,6 +18,7 @@ import {
   thingName,
   type WaitingThing,
 } from '../modules/staff/index.ts'
+import { type Hold, type HoldOf, holds, holdsOfCases } from '../modules/transactions/index.ts'
 import type { ConnectorFacts } from '../pages/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BankFiles, Connector, ConnectorHealth } from '../rails/index.ts'
@@ -72,6 +76,38 @@ export function createWaiting(deps: Deps): Waiting {
       return namesOf(keys.filter((key) => !waiting.has(thingName(key)) && isSure(deps, key)))
     },
     connectors: () => readConnectors(deps),
+  }
+}
+
+type HoldDeps = Pick<Deps, 'db'> & {
+  readonly cases: Pick<Cases, 'openAbout'>
+  readonly deposits: Pick<Deposits, 'byReferences'>
+  readonly payoutAges: Pick<PayoutAges, 'ofTransaction'>
+  readonly recalls: Pick<Recalls, 'list'>
+}
+
+const openRecalls: ReadonlySet<string> = new Set(['Requested', 'Sent', 'Accepted'])
+
+/** A payment that has ended may wait for the answer to a recall, or for a decision about its money. */
+export function createHoldOf({ db, cases, deposits, payoutAges, recalls }: HoldDeps): HoldOf {
+  const ofCases = async (partnerId: string, subjects: readonly string[]): Promise<Hold | undefined> => {
+    const kinds = (await cases.openAbout(db, partnerId, subjects)).map(({ kind }) => holdsOfCases[kind])
+    const kind = kinds.find((each) => holds[each].told === 'OperatorCheck') ?? kinds[0]
+    return kind && { kind, by: null }
+  }
+  return async (transaction) => {
+    const { partnerId, reference, category } = transaction.row
+    if (category === 'Deposit') {
+      const [deposit] = await deposits.byReferences(db, partnerId, [reference])
+      return deposit && (holdOfDeposit(deposit) ?? ofCases(partnerId, [deposit.id]))
+    }
+    const found = category === 'Withdrawal' ? await payoutAges.ofTransaction(transaction) : undefined
+    if (found === undefined || found.hold !== undefined) return found?.hold
+    const { id, endToEndId, status } = found.payout
+    const sent = status === 'Completed' ? await recalls.list(partnerId, id) : []
+    const recall = sent.find((each) => openRecalls.has(each.status))
+    if (recall !== undefined) return { kind: 'recall', by: recall.status === 'Accepted' ? null : recall.answerDueAt }
+    return ofCases(partnerId, [id, instructionIdOf(found.payout), endToEndId, reference])
   }
 }
 

@@ -165,6 +165,7 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
     answerCode: 'NOAS',
     answerDueOn: '2026-02-20',
     settledAmount: null,
+    settledCurrency: 'EUR',
     returnReference: null,
   }),
   'checkout.part.updated': () => ({

@@ -21,6 +21,7 @@ export type Context = {
     | 'closePartner'
     | 'customers'
     | 'decisions'
+    | 'holdOf'
     | 'deposits'
     | 'isoBanks'
     | 'ledger'

@@ -3,6 +3,7 @@ import { ConfigError } from '../app/config.ts'
 import { after, amountText, dayMs } from '../kernel/index.ts'
 import { instructionIdOf, partiesOf, type PayoutSearch } from '../modules/payouts/index.ts'
 import { operatorOf } from '../modules/recalls/index.ts'
+import { explain, type Hold, holds } from '../modules/transactions/index.ts'
 import type { CommandsOf, Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { decided } from './limits.ts'
@@ -59,6 +60,7 @@ export const paymentCommands: Omit<CommandsOf<`payment ${string}` | 'deposit und
 
 type Found = Awaited<ReturnType<Context['service']['payouts']['find']>>[number]
 type Status = Found['payout']['status'] | 'Screening'
+type HoldKind = Hold['kind']
 
 function searchOf({ id, reference, amount, currency, day }: Omit<OptionsOf<'payment find'>, 'partner'>): PayoutSearch {
   if ([id, reference, amount].filter((key) => key !== undefined).length !== 1)
@@ -75,7 +77,7 @@ function searchOf({ id, reference, amount, currency, day }: Omit<OptionsOf<'paym
 }
 
 async function viewOf(
-  { service: { cases, monitoring, screening }, db }: Context,
+  { service: { cases, holdOf, monitoring, screening }, db }: Context,
   { payout, transaction }: Found,
 ): Promise<object> {
   const { partnerId, id, currency, soldAmount, soldCurrency, transactionId } = payout
@@ -90,6 +92,8 @@ async function viewOf(
   const step = timeline.at(-1)?.step
   const status: Status =
     payout.status === 'Pending' && (hits.length > 0 || step === 'Screening') ? 'Screening' : payout.status
+  const hold = await holdOf(transaction)
+  const kind = hold === undefined ? undefined : trueKind(hold, hits, alerts.length > 0)
   return {
     partnerId,
     payoutId: id,
@@ -117,24 +121,27 @@ async function viewOf(
       openedAt,
     })),
     alerts: alerts.map(({ alertId }) => alertId),
-    next: next[status],
+    hold: kind,
+    partnerReads: hold && explain(hold).reason,
+    next: kind === undefined ? ended[payout.status] : holds[kind].staff,
     runbook: `${runbook}#${status.toLowerCase()}`,
   }
+}
+
+/** Tells apart what the partner's own read does not: a name, a text or a rule. */
+function trueKind({ kind }: Hold, hits: readonly { readonly subjectKind: string }[], isMonitored: boolean): HoldKind {
+  if (kind !== 'decision' && kind !== 'sending') return kind
+  if (hits.length === 0) return isMonitored ? 'monitoring' : kind
+  return hits.every(({ subjectKind }) => subjectKind === 'payout') ? 'texts' : 'names'
 }
 
 /** The first letter of each word: enough to recognise a name that the caller knows. */
 const masked = (name: string): string => name.replaceAll(/(?<=\p{L})[\p{L}\p{M}]+/gu, '***')
 
-/** The first thing to do. The runbook has the rest. */
-const next: Readonly<Record<Status, string>> = {
-  Pending: 'The worker has not sent it. Look at the alerts PaymentsQueueStuck and PaymentsProcessDown.',
-  PendingApproval:
-    'Another service account of the partner approves or rejects it. It is cancelled when the time for that is over.',
-  Screening: 'Decide the hit: screening show, screening decide.',
-  Processing: 'The bank has not answered. The service asks it again, and ends the payout after the last attempt.',
-  Sent: 'The bank has it. Ask the bank by the end-to-end id; `bank payment` shows its reports.',
+/** The first thing to do about a payout that waits for nothing. */
+const ended: Readonly<Partial<Record<Status, string>>> = {
   Completed: 'The bank has paid it. To have it back: bank recall.',
   Failed: 'It has ended, and its money is available again. The partner pays again with a new payout.',
-  Returned: 'The bank has returned it, and its money is available again. An open case explains any difference.',
+  Returned: 'The bank has returned it, and its money is available again.',
   Cancelled: 'It has ended before it was sent, and its money is available again.',
 }

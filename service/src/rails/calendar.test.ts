@@ -2,12 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { dayMs, hourMs, minuteMs } from '../kernel/index.ts'
-import { type Calendar, dayOf, easterOf, isTargetDay, nextWindow, openFrom } from './calendar.ts'
+import {
+  type Calendar,
+  dayOf,
+  easterOf,
+  isOpenFor,
+  isTargetDay,
+  nextWindow,
+  openFrom,
+  valueDateOf,
+} from './calendar.ts'
 
 const berlin: Calendar = { timeZone: 'Europe/Berlin', opensAt: 7 * 60, cutOffAt: 16 * 60, closedDays: new Set() }
 const at = (text: string) => new Date(text)
 const windowAt = (text: string, calendar = berlin) => {
-  const { opensAt, cutOffAt, date } = nextWindow(at(text), calendar)
+  const { opensAt, cutOffAt, date } = nextWindow(at(text), calendar, 'EUR')
   return [date, opensAt.toISOString(), cutOffAt.toISOString()]
 }
 
@@ -55,6 +64,55 @@ test('TARGET is closed on weekends and on its six days, in every year', () => {
   )
 })
 
+const closedIn = (currency: 'GBP' | 'USD', year: number) => {
+  const closed: string[] = []
+  for (let day = new Temporal.PlainDate(year, 1, 1); day.year === year; day = day.add({ days: 1 }))
+    if (day.dayOfWeek < 6 && !isOpenFor(currency, day)) closed.push(day.toString().slice(5))
+  return closed.join(' ')
+}
+
+/** Bank holidays of England and Wales as gov.uk publishes them, substitute days included. */
+const ukHolidays = {
+  2020: '01-01 04-10 04-13 05-08 05-25 08-31 12-25 12-28',
+  2021: '01-01 04-02 04-05 05-03 05-31 08-30 12-27 12-28',
+  2022: '01-03 04-15 04-18 05-02 06-02 06-03 08-29 09-19 12-26 12-27',
+  2023: '01-02 04-07 04-10 05-01 05-08 05-29 08-28 12-25 12-26',
+  2024: '01-01 03-29 04-01 05-06 05-27 08-26 12-25 12-26',
+  2026: '01-01 04-03 04-06 05-04 05-25 08-31 12-25 12-28',
+  2027: '01-01 03-26 03-29 05-03 05-31 08-30 12-27 12-28',
+} as const
+/** Holiday schedule of the Federal Reserve Banks; one on a Saturday has no other day. */
+const usHolidays = {
+  2020: '01-01 01-20 02-17 05-25 09-07 10-12 11-11 11-26 12-25',
+  2021: '01-01 01-18 02-15 05-31 07-05 09-06 10-11 11-11 11-25',
+  2022: '01-17 02-21 05-30 06-20 07-04 09-05 10-10 11-11 11-24 12-26',
+  2023: '01-02 01-16 02-20 05-29 06-19 07-04 09-04 10-09 11-23 12-25',
+  2026: '01-01 01-19 02-16 05-25 06-19 09-07 10-12 11-11 11-26 12-25',
+  2027: '01-01 01-18 02-15 05-31 07-05 09-06 10-11 11-11 11-25',
+} as const
+
+test('sterling and the dollar settle on the days of their own central banks', () => {
+  for (const [year, days] of Object.entries(ukHolidays)) assert.equal(closedIn('GBP', Number(year)), days, year)
+  for (const [year, days] of Object.entries(usHolidays)) assert.equal(closedIn('USD', Number(year)), days, year)
+})
+
+test('a window follows the currency, and a value date is open for both sides of an exchange', () => {
+  // Spring bank holiday and Memorial Day: 25 May 2026. TARGET is open on it, and closed on 1 May.
+  const dateOf = (time: string, currency: 'EUR' | 'GBP' | 'USD') => nextWindow(at(time), berlin, currency).date
+  assert.deepEqual(
+    [dateOf('2026-05-25T08:00:00Z', 'EUR'), dateOf('2026-05-25T08:00:00Z', 'GBP')],
+    ['2026-05-25', '2026-05-26'],
+  )
+  assert.deepEqual(
+    [dateOf('2026-05-01T08:00:00Z', 'EUR'), dateOf('2026-05-01T08:00:00Z', 'USD')],
+    ['2026-05-04', '2026-05-01'],
+  )
+  assert.equal(valueDateOf(['EUR', 'USD'], '2026-05-01'), '2026-05-04')
+  assert.equal(valueDateOf(['EUR', 'GBP'], '2026-05-25'), '2026-05-26')
+  assert.equal(valueDateOf(['GBP', 'USD'], '2026-12-25'), '2026-12-29')
+  assert.equal(valueDateOf(['EUR', 'USDC'], '2026-04-04'), '2026-04-07')
+})
+
 test('a window is open from its opening to before its cut-off, by the clocks of the bank', () => {
   const monday = ['2026-11-23', '2026-11-23T06:00:00.000Z', '2026-11-23T15:00:00.000Z']
   const tuesday = ['2026-11-24', '2026-11-24T06:00:00.000Z', '2026-11-24T15:00:00.000Z']
@@ -76,14 +134,14 @@ test('a payment of a long closing waits for the first day behind it', () => {
 
 test('the clocks change: midnight to midnight is 23 or 25 hours, and a time that is left out is an hour later', () => {
   const hours = (text: string, calendar: Calendar) => {
-    const { opensAt, cutOffAt } = nextWindow(at(text), calendar)
+    const { opensAt, cutOffAt } = nextWindow(at(text), calendar, 'EUR')
     return (cutOffAt.getTime() - opensAt.getTime()) / hourMs
   }
   // Sydney changes on Sundays as well, so that a zone is taken whose clocks changed on a Friday: Amman, 2021-03-26 and 2021-10-29.
   const amman: Calendar = { timeZone: 'Asia/Amman', opensAt: 0, cutOffAt: 24 * 60, closedDays: new Set() }
   assert.equal(hours('2021-03-26T10:00:00Z', amman), 23)
   assert.equal(hours('2021-10-29T10:00:00Z', amman), 25)
-  const early = nextWindow(at('2021-03-25T23:30:00Z'), { ...amman, opensAt: 30 })
+  const early = nextWindow(at('2021-03-25T23:30:00Z'), { ...amman, opensAt: 30 }, 'EUR')
   assert.equal(early.opensAt.toISOString(), '2021-03-25T22:30:00.000Z')
 })
 
@@ -97,21 +155,26 @@ test('at any time: the window ends later, opens on an open day, and no open day 
   })
   const moments = fc.date({ min: at('2020-01-01T00:00:00Z'), max: at('2040-01-01T00:00:00Z'), noInvalidDate: true })
   fc.assert(
-    fc.property(calendars, moments, ({ timeZone, opensAt, minutes, closed }, moment) => {
-      const tomorrow = Temporal.PlainDate.from(dayOf(moment, { timeZone })).add({ days: 1 })
-      const closedDays = new Set(Array.from({ length: closed }, (_none, days) => tomorrow.add({ days }).toString()))
-      const calendar = { timeZone, opensAt, cutOffAt: Math.min(24 * 60, opensAt + minutes), closedDays }
-      const window = nextWindow(moment, calendar)
-      assert.ok(moment < window.cutOffAt)
-      assert.ok(isTargetDay(Temporal.PlainDate.from(window.date)) && !closedDays.has(window.date))
-      assert.equal(dayOf(window.opensAt, calendar), window.date)
-      // The same window until its cut-off, and a later one from then on.
-      assert.deepEqual(nextWindow(new Date(window.cutOffAt.getTime() - 1), calendar), window)
-      assert.ok(nextWindow(window.cutOffAt, calendar).date > window.date)
-      assert.ok(window.opensAt.getTime() - moment.getTime() < 9 * dayMs)
-      const due = openFrom(moment, calendar)
-      assert.ok(due >= moment && due >= window.opensAt && due < window.cutOffAt)
-    }),
+    fc.property(
+      calendars,
+      moments,
+      fc.constantFrom('EUR', 'GBP', 'USD'),
+      ({ timeZone, opensAt, minutes, closed }, moment, currency) => {
+        const tomorrow = Temporal.PlainDate.from(dayOf(moment, { timeZone })).add({ days: 1 })
+        const closedDays = new Set(Array.from({ length: closed }, (_none, days) => tomorrow.add({ days }).toString()))
+        const calendar = { timeZone, opensAt, cutOffAt: Math.min(24 * 60, opensAt + minutes), closedDays }
+        const window = nextWindow(moment, calendar, currency)
+        assert.ok(moment < window.cutOffAt)
+        assert.ok(isOpenFor(currency, Temporal.PlainDate.from(window.date)) && !closedDays.has(window.date))
+        assert.equal(dayOf(window.opensAt, calendar), window.date)
+        // The same window until its cut-off, and a later one from then on.
+        assert.deepEqual(nextWindow(new Date(window.cutOffAt.getTime() - 1), calendar, currency), window)
+        assert.ok(nextWindow(window.cutOffAt, calendar, currency).date > window.date)
+        assert.ok(window.opensAt.getTime() - moment.getTime() < 9 * dayMs)
+        const due = openFrom(moment, calendar, currency)
+        assert.ok(due >= moment && due >= window.opensAt && due < window.cutOffAt)
+      },
+    ),
     { numRuns: 400 },
   )
 })
@@ -120,7 +183,7 @@ test('exactly at the cut-off, in every minute of a day, the window is that of th
   for (let minute = 1; minute < 24 * 60; minute += 1) {
     const calendar = { ...berlin, opensAt: 0, cutOffAt: minute }
     const cutOff = new Date(at('2026-11-23T23:00:00Z').getTime() + minute * minuteMs)
-    assert.equal(nextWindow(new Date(cutOff.getTime() - 1), calendar).date, '2026-11-24')
-    assert.equal(nextWindow(cutOff, calendar).date, '2026-11-25')
+    assert.equal(nextWindow(new Date(cutOff.getTime() - 1), calendar, 'EUR').date, '2026-11-24')
+    assert.equal(nextWindow(cutOff, calendar, 'EUR').date, '2026-11-25')
   }
 })

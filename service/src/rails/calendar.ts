@@ -1,15 +1,15 @@
 /** Pure: when a bank accepts credit transfers, and on which day it executes them. */
-import { assert } from '../kernel/index.ts'
+import { assert, type Currency } from '../kernel/index.ts'
 
 /**
- * A bank accepts credit transfers on days when TARGET is open, from `opensAt` to `cutOffAt` of its time zone: minutes
- * after midnight.
+ * A bank accepts credit transfers on days when the currency settles, from `opensAt` to `cutOffAt` of its time zone:
+ * minutes after midnight.
  */
 export type Calendar = {
   readonly timeZone: string
   readonly opensAt: number
   readonly cutOffAt: number
-  /** Days on which the bank is closed in addition to those of TARGET: `YYYY-MM-DD`. */
+  /** Days on which the bank is closed in addition to those of the currency: `YYYY-MM-DD`. */
   readonly closedDays: ReadonlySet<string>
 }
 
@@ -34,22 +34,94 @@ export function easterOf(year: number): Temporal.PlainDate {
   return new Temporal.PlainDate(year, Math.floor(days / 31), (days % 31) + 1)
 }
 
+/** Days after Easter Sunday. */
+const fromEaster = (day: Temporal.PlainDate): number => easterOf(day.year).until(day, { largestUnit: 'days' }).days
+
 /** TARGET is closed on them in every year: New Year's Day, Labour Day, Christmas Day and the day after. */
 const fixedClosings: ReadonlySet<string> = new Set(['01-01', '05-01', '12-25', '12-26'])
 
 /** Guideline ECB/2022/8, annex I: Saturdays, Sundays, the fixed days, Good Friday and Easter Monday. */
 export function isTargetDay(day: Temporal.PlainDate): boolean {
   if (day.dayOfWeek >= 6 || fixedClosings.has(day.toString().slice(5))) return false
-  const fromEaster = easterOf(day.year).until(day, { largestUnit: 'days' }).days
-  return fromEaster !== -2 && fromEaster !== 1
+  const easter = fromEaster(day)
+  return easter !== -2 && easter !== 1
 }
 
-/** The window that is open at `at`, or else the next one. At the cut-off it is closed. */
-export function nextWindow(at: Date, { timeZone, opensAt, cutOffAt, closedDays }: Calendar): Window {
+/**
+ * Days of single years that the rules do not give: moved or added (`closed`), and those that they left (`open`). Source: Royal
+ * proclamations under the Banking and Financial Dealings Act 1971.
+ */
+const ukExceptions = {
+  closed: new Set(['2020-05-08', '2022-06-02', '2022-06-03', '2022-09-19', '2023-05-08']),
+  open: new Set(['2020-05-04', '2022-05-30']),
+}
+
+/**
+ * Banking and Financial Dealings Act 1971, schedule 1: the bank holidays of England and Wales, on which CHAPS and Bacs are closed. A
+ * holiday of the calendar on a weekend moves to the next weekday that has none.
+ */
+function isUkDay(day: Temporal.PlainDate): boolean {
+  const { dayOfWeek, day: date, month } = day
+  if (dayOfWeek >= 6 || ukExceptions.closed.has(day.toString())) return false
+  if (ukExceptions.open.has(day.toString())) return true
+  const easter = fromEaster(day)
+  if (easter === -2 || easter === 1) return false
+  if (month === 1) return !(date === 1 || (dayOfWeek === 1 && date <= 3))
+  // Boxing Day gives way to Christmas Day: both on a weekend are Monday 27 and Tuesday 28.
+  if (month === 12) return !(date === 25 || date === 26 || (date <= 28 && date > 26 && dayOfWeek <= 2))
+  const isMonday = dayOfWeek === 1
+  const isLast = date + 7 > day.daysInMonth
+  return !(isMonday && ((month === 5 && (date <= 7 || isLast)) || (month === 8 && isLast)))
+}
+
+/** Month, and which Monday of it: 5 is the last. */
+const usMondays = new Set(['1 3', '2 3', '5 5', '9 1', '10 2'])
+/** New Year's Day, Juneteenth (since 2022 at the Federal Reserve), Independence Day, Veterans Day, Christmas Day. */
+const usDates = new Set(['1 1', '6 19', '7 4', '11 11', '12 25'])
+const isUsDate = ({ month, day, year }: Temporal.PlainDate): boolean =>
+  usDates.has(`${month} ${day}`) && (month !== 6 || year >= 2022)
+
+/**
+ * Federal Reserve Bank Services, holiday schedule: Fedwire is closed on weekends and federal holidays. One on a Sunday is observed on Monday; for
+ * one on a Saturday the banks are open on Friday.
+ */
+function isUsDay(day: Temporal.PlainDate): boolean {
+  const { dayOfWeek, day: date, month } = day
+  if (dayOfWeek >= 6 || isUsDate(day)) return false
+  const week = Math.ceil(date / 7)
+  if (dayOfWeek === 4) return !(month === 11 && week === 4)
+  if (dayOfWeek !== 1) return true
+  const isLast = date + 7 > day.daysInMonth
+  return !(usMondays.has(`${month} ${month === 5 && isLast ? 5 : week}`) || isUsDate(day.subtract({ days: 1 })))
+}
+
+/** Reports whether payments of a currency settle on a day. Tokens move on every day. */
+const settlementDays: Readonly<Record<Currency, (day: Temporal.PlainDate) => boolean>> = {
+  EUR: isTargetDay,
+  GBP: isUkDay,
+  USD: isUsDay,
+  EURC: () => true,
+  USDC: () => true,
+}
+export const isOpenFor = (currency: Currency, day: Temporal.PlainDate): boolean => settlementDays[currency](day)
+
+/** The first day, from `day` on, on which all these currencies settle: `YYYY-MM-DD`. */
+export function valueDateOf(currenciesMoved: readonly Currency[], day: string): string {
+  let found = Temporal.PlainDate.from(day)
+  while (!currenciesMoved.every((currency) => isOpenFor(currency, found))) found = found.add({ days: 1 })
+  return found.toString()
+}
+
+/** The window that is open at `at` for a currency, or else the next one. At the cut-off it is closed. */
+export function nextWindow(
+  at: Date,
+  { timeZone, opensAt, cutOffAt, closedDays }: Calendar,
+  currency: Currency,
+): Window {
   let day = localDay(at, timeZone)
   for (let days = 0; ; days += 1, day = day.add({ days: 1 })) {
     assert(days < closedDaysMax, 'the bank is open on some day')
-    if (!isTargetDay(day) || closedDays.has(day.toString())) continue
+    if (!isOpenFor(currency, day) || closedDays.has(day.toString())) continue
     const window = { opensAt: momentOf(day, opensAt, timeZone), cutOffAt: momentOf(day, cutOffAt, timeZone) }
     // A change of the clocks can leave a short window without any time.
     if (window.opensAt < window.cutOffAt && at < window.cutOffAt) return { ...window, date: day.toString() }
@@ -57,19 +129,19 @@ export function nextWindow(at: Date, { timeZone, opensAt, cutOffAt, closedDays }
 }
 
 /**
- * The last day whose statement is the one of `day` or an earlier one: a bank lists entries of closed days on its next
- * day.
+ * The last day whose statement of an account in a currency is the one of `day` or an earlier one: a bank lists entries of closed
+ * days on its next day.
  */
-export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closedDays'>): string {
-  const isOpen = (one: Temporal.PlainDate) => isTargetDay(one) && !closedDays.has(one.toString())
+export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closedDays'>, currency: Currency): string {
+  const isOpen = (one: Temporal.PlainDate) => isOpenFor(currency, one) && !closedDays.has(one.toString())
   let listed = Temporal.PlainDate.from(day)
   for (let days = 0; !isOpen(listed) && days < closedDaysMax; days += 1) listed = listed.subtract({ days: 1 })
   return listed.toString()
 }
 
-/** The earliest time, from `at` on, at which the bank accepts a credit transfer. */
-export function openFrom(at: Date, calendar: Calendar): Date {
-  const { opensAt } = nextWindow(at, calendar)
+/** The earliest time, from `at` on, at which the bank accepts a credit transfer in a currency. */
+export function openFrom(at: Date, calendar: Calendar, currency: Currency): Date {
+  const { opensAt } = nextWindow(at, calendar, currency)
   return opensAt <= at ? at : opensAt
 }
 

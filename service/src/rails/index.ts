@@ -33,7 +33,16 @@ export type {
   PendingReport,
   Sums,
 } from './books.ts'
-export { type Calendar, dayOf, isTargetDay, lastListedOn, nextWindow, openFrom } from './calendar.ts'
+export {
+  type Calendar,
+  dayOf,
+  isOpenFor,
+  isTargetDay,
+  lastListedOn,
+  nextWindow,
+  openFrom,
+  valueDateOf,
+} from './calendar.ts'
 export type { ChainNetwork, ChainSimulator, Received, Tokens } from './chain.ts'
 export {
   chainConnectorId,

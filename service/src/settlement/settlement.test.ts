@@ -132,7 +132,7 @@ const settlement = {
   log,
   connectors: [bank],
   payouts: life,
-  payoutAges: createPayoutAges(shared),
+  payoutAges: createPayoutAges({ ...shared, forecastOf: () => undefined }),
   recalls: createRecalls({ ...shared, payouts, canRecall: () => true }),
   deposits,
   cases,

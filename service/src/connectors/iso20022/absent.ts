@@ -22,7 +22,7 @@ export async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
     const [last] = newestFirst
     if (last === undefined || last.closingOn === null) continue
     const listed = {
-      until: lastListedOn(last.closingOn, rules),
+      until: lastListedOn(last.closingOn, rules, currency),
       takenAt: last.createdAt,
       missing: gapDaysOf(newestFirst.toReversed(), currency, rules.statementNumbers),
     }

@@ -64,7 +64,7 @@ const book = async (minor: bigint, detail: Partial<EntryDetail>) => {
 async function readBy({ payout }: Sent) {
   const { partnerId, caller } = partner
   const call = { caller, params: { reference: payout.reference }, query: {}, body: undefined }
-  const { body } = await transactionsRoutes(service.transactions).getTransactionTimeline(call as never)
+  const { body } = await transactionsRoutes(service.transactions, service.holdOf).getTransactionTimeline(call as never)
   const events = await service.db.rows<{ data: string }>(sql`
     select data from events.events where partner_id = ${partnerId} and reference = ${payout.reference} order by id`)
   return {

@@ -41,8 +41,7 @@ type Payments = Awaited<ReturnType<typeof paymentsOfBatches>>
 /** A file that could not be delivered for days requests an execution date that has passed. */
 function dateIsOver({ clock, rules }: BankDeps, { madeAt }: Held, payment: Payments[number] | undefined): boolean {
   if (payment === undefined) return false
-  const { schemeApplied } = payment
-  return executionDateOf(schemeApplied, madeAt, rules) < executionDateOf(schemeApplied, clock.now(), rules)
+  return executionDateOf(payment, madeAt, rules) < executionDateOf(payment, clock.now(), rules)
 }
 
 async function messageOf(deps: BankDeps, file: Held, payments: Payments): Promise<Message> {

@@ -26,7 +26,7 @@ export type BankAccount = {
   readonly ownerAddress: PostalAddress
 }
 
-/** The rules of a bank. Credit transfers are executed on days when TARGET and the bank are open (`Calendar`). */
+/** The rules of a bank. Credit transfers are executed on days when their currency settles and the bank is open (`Calendar`). */
 export type BankRules = Calendar & {
   /** The id of the connector: `iso20022`, or `iso20022-` and a name. */
   readonly id: string

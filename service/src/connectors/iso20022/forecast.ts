@@ -8,7 +8,7 @@ import { chooseScheme, isRefused, isSepa } from './schemes.ts'
 const instantMs = 10 * secondMs
 
 export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules): Forecast {
-  const { opensAt, cutOffAt, date } = nextWindow(at, rules)
+  const { opensAt, cutOffAt, date } = nextWindow(at, rules, payment.currency)
   const choice = chooseScheme(payment, rules, date)
   if (isRefused(choice)) return { possible: false, errorKey: choice.errorKey, details: choice.details }
   if (choice.applied === 'Instant') {

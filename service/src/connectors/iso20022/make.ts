@@ -1,5 +1,5 @@
 /** Makes files of waiting payments: a row for the file, and payments that name it, in one transaction. */
-import { newId } from '../../kernel/index.ts'
+import { type Currency, newId } from '../../kernel/index.ts'
 import { nextWindow } from '../../rails/index.ts'
 import { type BankDeps, type Scheme, schemes } from './deps.ts'
 import { fileNameOf, messageIdOf } from './ids.ts'
@@ -25,9 +25,16 @@ export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (pa
 async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Promise<number> {
   const { db, clock, rules } = deps
   const now = clock.now()
-  // A payment whose window closed before it was in a file waits for the next window.
-  if (scheme === 'CreditTransfer' && nextWindow(now, rules).opensAt > now) return 0
-  const queued = await store.queuedPayments(db, rules.id, scheme, now, rules.paymentsPerFileMax)
+  // A payment whose window closed before it was in a file waits for the next window of its currency.
+  const isOpen = (currency: Currency) => scheme === 'Instant' || nextWindow(now, rules, currency).opensAt <= now
+  const open = [...new Set(rules.accounts.map(({ currency }) => currency))].filter(isOpen)
+  if (open.length === 0) return 0
+  const queued = await store.queuedPayments(
+    db,
+    { connector: rules.id, scheme, currencies: open },
+    now,
+    rules.paymentsPerFileMax,
+  )
   const [oldest] = queued
   const windowMs = scheme === 'Instant' ? rules.instantWindowMs : rules.fileWindowMs
   const isDue =

@@ -13,7 +13,7 @@ import {
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
 import { accountTypeCodes, dayOf, nextWindow, qrReferenceOf, readDomestic } from '../../rails/index.ts'
-import type { BankRules, Scheme } from './deps.ts'
+import type { BankRules } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
 import { ultimateDebtorOf } from './payer.ts'
 import { kindOf } from './schemes.ts'
@@ -43,7 +43,7 @@ export const inBatch = (fileId: string, payments: readonly Payment[]): readonly 
 export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): Message {
   const [first] = payments
   assert(first !== undefined, 'a file has payments')
-  const executionDate = executionDateOf(first.schemeApplied, file.madeAt, rules)
+  const executionDate = executionDateOf(first, file.madeAt, rules)
   const initiation: CreditTransferInitiation = {
     messageId: file.messageId,
     createdAt: file.madeAt,
@@ -82,8 +82,11 @@ export function messageOf<Value>(
  * The execution day: for an instant payment the day on which its file is made, for a credit transfer that of its
  * window.
  */
-export const executionDateOf = (scheme: Scheme, madeAt: Date, rules: BankRules): string =>
-  scheme === 'Instant' ? dayOf(madeAt, rules) : nextWindow(madeAt, rules).date
+export const executionDateOf = (
+  { schemeApplied, currency }: Pick<Payment, 'schemeApplied' | 'currency'>,
+  madeAt: Date,
+  rules: BankRules,
+): string => (schemeApplied === 'Instant' ? dayOf(madeAt, rules) : nextWindow(madeAt, rules, currency).date)
 
 export function initiatorOf({
   initiator: { name, id },

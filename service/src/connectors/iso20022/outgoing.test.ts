@@ -387,4 +387,33 @@ suite('again, and back', () => {
       { status: 'Sent', requestedBy: 'Sam Staff' },
     ])
   })
+
+  test('on a bank holiday in London sterling waits for the next day, and euro of the same bank leaves', async () => {
+    const [euros] = open().deps.rules.accounts
+    assert.ok(euros)
+    const accounts = [euros, { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const }]
+    const { connector, work } = open({ accounts, opensAt: 7 * 60, cutOffAt: 16 * 60 })
+    const until = (time: string) => service.clock.advance(new Date(time).getTime() - service.clock.now().getTime())
+    // Christmas Eve: what misses its file waits for the next day that is open for its currency.
+    until('2026-12-24T14:59:59Z')
+    await connector.instruct([...many(1), ...many(2, { currency: 'GBP' })])
+    until('2026-12-28T09:00:00Z')
+    await connector.instruct([...many(1), ...many(1, { currency: 'GBP' })])
+    service.clock.advance(hourMs)
+    await work()
+    const sent = async () =>
+      (await initiationsOf(await atBank(folders))).flatMap(({ batches }) =>
+        batches.map(({ executionDate, transfers }) => [
+          executionDate,
+          transfers.map(({ money }) => money.currency).join(' '),
+        ]),
+      )
+    assert.deepEqual(await sent(), [['2026-12-28', 'EUR EUR']])
+    until('2026-12-29T09:00:00Z')
+    await work()
+    assert.deepEqual((await sent()).toSorted(), [
+      ['2026-12-28', 'EUR EUR'],
+      ['2026-12-29', 'GBP GBP GBP'],
+    ])
+  })
 })

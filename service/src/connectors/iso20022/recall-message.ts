@@ -42,7 +42,7 @@ export function recallMessage(
         instructionId: bankInstructionId(one),
         endToEndId: one.endToEndId,
         money: { currency: one.currency, minor: one.amount },
-        executionDate: executionDateOf(one.schemeApplied, original.madeAt, rules),
+        executionDate: executionDateOf(one, original.madeAt, rules),
         reason: one.reason,
         ...(one.details === null ? {} : { text: one.details }),
       })),

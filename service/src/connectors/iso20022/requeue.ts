@@ -17,7 +17,7 @@ export type RefusedInstant = InstructionKey & { readonly reasonCode: string }
 export function createRequeue({ clock, rules }: Pick<BankDeps, 'clock' | 'rules'>) {
   return async (tx: Tx, refused: readonly RefusedInstant[]): Promise<readonly InstructionKey[]> => {
     const now = clock.now()
-    const times = { dueAt: openFrom(now, rules), now }
+    const times = { dueAt: openFrom(now, rules, 'EUR'), now }
     const again: InstructionKey[] = []
     for (const group of byShard(tx, refused)) {
       const codes = new Map(group.map((each) => [partnerKey(each.partnerId, each.id), each.reasonCode]))

@@ -32,8 +32,11 @@ export type Queued = InstructionKey & { readonly dueAt: Date }
 /** Payments that wait for a file of a scheme, oldest first: a due-work scan, which names no partner by design. */
 export function queuedPayments(
   tx: Tx,
-  connector: string,
-  scheme: Scheme,
+  {
+    connector,
+    scheme,
+    currencies,
+  }: { readonly connector: string; readonly scheme: Scheme; readonly currencies: readonly Currency[] },
   now: Date,
   paymentsMax: number,
 ): Promise<readonly Queued[]> {
@@ -42,7 +45,7 @@ export function queuedPayments(
       unprepared(sql`/* rails.queuedPayments */
         select partner_id, id, due_at from rails.iso_instructions
         where connector = ${connector} and scheme_applied = ${scheme} and status = 'Queued' and due_at <= ${now}
-          and ${whose()}
+          and currency = any(${[...currencies]}::text[]) and ${whose()}
         order by due_at, id limit ${paymentsMax}`),
     ),
   )

@@ -78,12 +78,10 @@ function rowsOf(
   payers: ReadonlyMap<string, Buffer>,
 ): readonly store.NewInstruction[] {
   const now = clock.now()
-  const transfersDueAt = openFrom(now, rules)
-  const executionDay = nextWindow(now, rules).date
   return instructions.map((instruction) => {
     const { partnerId, id, endToEndId, currency, amount, remittance } = instruction
     const { creditorName, creditorAccount, creditorBic, creditorAccountType = null, creditorAddress } = instruction
-    const choice = chooseScheme(instruction, rules, executionDay)
+    const choice = chooseScheme(instruction, rules, nextWindow(now, rules, currency).date)
     const common = {
       partnerId,
       id,
@@ -117,7 +115,7 @@ function rowsOf(
       schemeApplied: choice.applied,
       schemeReason: choice.reason,
       status: 'Queued',
-      dueAt: choice.applied === 'Instant' ? now : transfersDueAt,
+      dueAt: choice.applied === 'Instant' ? now : openFrom(now, rules, currency),
       errorKey: null,
       errorDetails: null,
       reasonCode: null,

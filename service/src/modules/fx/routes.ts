@@ -2,6 +2,7 @@
 import { type RawNumber, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
+import { valueDateOf } from '../../rails/index.ts'
 import { type Rate, rateText } from '../../rates/index.ts'
 import type { Fx, QuoteView } from './service.ts'
 import type { Conversion, QuoteRow } from './store.ts'
@@ -35,15 +36,20 @@ export function fxRoutes(fx: Fx): Handlers<'fx'> {
   }
 }
 
-type Exchanged = Pick<QuoteRow, 'sellCurrency' | 'sellAmount' | 'buyCurrency' | 'buyAmount' | 'rate' | 'feeAmount'>
+type Exchanged = Pick<
+  QuoteRow,
+  'sellCurrency' | 'sellAmount' | 'buyCurrency' | 'buyAmount' | 'rate' | 'feeAmount' | 'createdAt'
+>
 
-const exchanged = ({ sellCurrency, sellAmount, buyCurrency, buyAmount, rate, feeAmount }: Exchanged) => ({
+const exchanged = ({ sellCurrency, sellAmount, buyCurrency, buyAmount, rate, feeAmount, createdAt }: Exchanged) => ({
   sellCurrency,
   sellAmount: writeAmount(sellAmount, sellCurrency),
   buyCurrency,
   buyAmount: writeAmount(buyAmount, buyCurrency),
   rate: rawNumber(rate),
   fee: { amount: writeAmount(feeAmount, sellCurrency), currency: sellCurrency },
+  createdAt: createdAt.toISOString(),
+  valueDate: valueDateOf([sellCurrency, buyCurrency], createdAt.toISOString().slice(0, 10)),
 })
 
 export function toQuote({ row, status, refusal }: QuoteView): ResponseOf<'getFxQuote'> {
@@ -59,7 +65,6 @@ export function toQuote({ row, status, refusal }: QuoteView): ResponseOf<'getFxQ
       currency: buyCurrency,
       basisPoints: marginBasisPoints,
     },
-    createdAt: row.createdAt.toISOString(),
     expiresAt: row.expiresAt.toISOString(),
     ...(customerId === null ? {} : { customerId }),
     ...(acceptedBy === null ? {} : { acceptedBy }),
@@ -78,5 +83,4 @@ const toConversion = (row: Conversion): ResponseOf<'createFxConversion'> => ({
   quoteId: row.quoteId,
   ...exchanged(row),
   idempotencyKey: row.idempotencyKey,
-  createdAt: row.createdAt.toISOString(),
 })

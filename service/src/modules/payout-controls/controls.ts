@@ -4,7 +4,6 @@
  * the same count of changes.
  */
 import type { Rail, VerificationState } from '@partner-payments/wire'
-import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, areRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -157,7 +156,7 @@ export type Controlled = {
   /** Null: the payout needs none. */
   readonly approval: NeededApproval | null
   /** See `coolingOffOf`. */
-  readonly coolingOff: Refusal | undefined | null
+  readonly coolingOff: Date | undefined | null
 }
 
 /** The counters that are read with the first reads of a batch, by the rules that were read last. */
@@ -332,6 +331,9 @@ function judgeSide(payout: ValidPayout, side: Side, controls: Controls, starts: 
 const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 
-/** Orders the results: a refusal, then a cooling-off that has passed, then no rule. */
-const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] =>
-  coolingOffs.find((each) => each instanceof Refusal) ?? (coolingOffs.includes(undefined) ? undefined : null)
+/** Orders the results: the latest time, then a cooling-off that has passed, then no rule. */
+const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] => {
+  const times = coolingOffs.filter((each) => each instanceof Date).map((each) => each.getTime())
+  if (times.length > 0) return new Date(Math.max(...times))
+  return coolingOffs.includes(undefined) ? undefined : null
+}

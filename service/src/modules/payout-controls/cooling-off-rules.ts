@@ -17,15 +17,16 @@ type Paid = {
   readonly unchangedSince: Date | null
 }
 
-/**
- * Null: no rule applies to the payout. Undefined: the time has passed. Otherwise the refusal: beneficiary_cooling_off.
- */
-export function coolingOffOf(rules: readonly CoolingOff[], payout: Paid, now: Date): Refusal | undefined | null {
+/** Null: no rule applies to the payout. Undefined: the time has passed. Otherwise the time from which the beneficiary can be paid. */
+export function coolingOffOf(rules: readonly CoolingOff[], payout: Paid, now: Date): Date | undefined | null {
   const { partnerId, currency, unchangedSince } = payout
   const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
   if (rule === undefined || unchangedSince === null) return null
   const from = after(unchangedSince, rule.hours * hourMs)
-  if (from <= now) return undefined
+  return from <= now ? undefined : from
+}
+
+export function refuseCoolingOff(from: Date): Refusal {
   const time = from.toISOString()
   return new Refusal(
     'beneficiary_cooling_off',

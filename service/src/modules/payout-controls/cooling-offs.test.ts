@@ -133,6 +133,7 @@ test('the preview has a verdict, and limits and funds are judged besides', async
     verdict: 'failed',
     code: 'beneficiary_cooling_off',
     detail: `can be paid from ${timeAfter(3 * hourMs)}`,
+    hold: { kind: 'coolingOff', by: new Date(timeAfter(3 * hourMs)) },
   })
   assert.equal(young.funds?.verdict, 'passed')
   advance(3 * hourMs)

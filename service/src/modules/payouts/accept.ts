@@ -6,7 +6,15 @@ import { Refusal } from '../../api/index.ts'
 import { amountText, present } from '../../kernel/index.ts'
 import { createFundsCheck, type EntryRequest, insufficientFunds, type Shortage } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
-import { count, countersOf, type Exceeding, haveRoom, withControls, withinLimits } from '../payout-controls/index.ts'
+import {
+  count,
+  countersOf,
+  type Exceeding,
+  haveRoom,
+  refuseCoolingOff,
+  withControls,
+  withinLimits,
+} from '../payout-controls/index.ts'
 import { callMapKey, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
@@ -142,7 +150,7 @@ function validateAll(
 /** Refuses: beneficiary_cooling_off. Answers these calls, and returns the others. */
 const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcomes): readonly ControlledPayout[] =>
   payouts.filter(({ call, coolingOff }) => {
-    if (coolingOff) outcomes.set(call, coolingOff)
+    if (coolingOff) outcomes.set(call, refuseCoolingOff(coolingOff))
     return !coolingOff
   })
 

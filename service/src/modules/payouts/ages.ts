@@ -1,9 +1,12 @@
 /** How long payouts have stood in a status or waited for a person: for metrics, alerts and the queue of the desk. */
-import { after, type Clock, minuteMs } from '../../kernel/index.ts'
+import type { TimelineStep } from '@partner-payments/wire'
+import { after, dayMs, minuteMs } from '../../kernel/index.ts'
 import { oldestOf, type OldestUnfinished, type Unfinished } from '../../lifecycle/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import type { Hold, TransactionView } from '../transactions/index.ts'
+import type { PayoutsDeps } from './deps.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
-import { retryDelayMsMax } from './rules.ts'
+import { type PayoutStatus, retryDelayMsMax } from './rules.ts'
+import { type PayoutRow, payoutsKnownAs } from './store.ts'
 import { oldestIn, oldestInScreening } from './store-reads.ts'
 import {
   heldPayouts,
@@ -34,9 +37,13 @@ export type PayoutAges = {
   readonly waiting: (partnerIds: readonly string[], rowsMax: number) => Promise<readonly WaitingPayout[]>
   /** Returns those of these payouts of a partner that wait for a person. */
   readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingPayout[]>
+  /** The payout of a transaction, with why it does not go on. `hold`: undefined if it has ended. */
+  readonly ofTransaction: (
+    transaction: TransactionView,
+  ) => Promise<{ readonly payout: PayoutRow; readonly hold: Hold | undefined } | undefined>
 }
 
-type Deps = { readonly db: Database; readonly clock: Clock }
+type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'forecastOf'>
 type Status = keyof typeof payoutAgeLimitsMs
 
 /** A connector keeps a payout whose due time is later by this much: longer than every delay between attempts. */
@@ -64,8 +71,60 @@ export function createPayoutAges(deps: Deps): PayoutAges {
       return [...held, ...oldestFirst(others.filter(({ why }) => why !== 'held')).slice(0, rowsMax)]
     },
     waitingOf: async (partnerId, ids) => classified(await unfinishedByIds(db, partnerId, ids)),
+    ofTransaction: async ({ row: { partnerId, reference, endToEndId }, timeline }) => {
+      const known = { ids: [], endToEndIds: endToEndId === null ? [] : [endToEndId], references: [reference] }
+      const payout = (await payoutsKnownAs(db, partnerId, known)).find((each) => each.reference === reference)
+      if (payout === undefined) return undefined
+      // Read for every payout that waits for the worker, held or not.
+      const [row] = payout.status === 'Pending' ? await unfinishedByIds(db, payout.partnerId, [payout.id]) : []
+      const isHeld = (row?.screeningSince ?? null) !== null
+      const steps = timeline.map(({ step }) => step)
+      const held = { payout, steps, isHeld, forecastOf: deps.forecastOf, now: clock.now() }
+      return { payout, hold: holdIn[payout.status](held) }
+    },
   }
 }
+
+type Held = Pick<Deps, 'forecastOf'> & {
+  readonly payout: PayoutRow
+  readonly steps: readonly TimelineStep[]
+  readonly isHeld: boolean
+  readonly now: Date
+}
+
+const none = () => undefined
+/** The hold of a payout in each status. */
+const holdIn: Readonly<Record<PayoutStatus, (held: Held) => Hold | undefined>> = {
+  PendingApproval: ({ payout }) => ({ kind: 'approval', by: payout.approvalExpiresAt }),
+  Pending: ({ isHeld, payout, now }) =>
+    isHeld ? { kind: 'decision', by: null } : { kind: 'sending', by: ahead(payout.dueAt, now) },
+  Processing: ({ payout, now }) =>
+    payout.dueAt !== null && !isRetried(payout)
+      ? { kind: 'bankWindow', by: ahead(payout.dueAt, now) }
+      : { kind: 'bankAnswer', by: null },
+  Sent: atBank,
+  Completed: none,
+  Failed: none,
+  Returned: none,
+  Cancelled: none,
+}
+
+const ahead = (time: Date | null, now: Date): Date | null => (time !== null && time > now ? time : null)
+
+/** The bank that found another name keeps the payment. Otherwise the forecast of the time at which it got it says when it pays. */
+function atBank({ payout, steps, forecastOf, now }: Held): Hold {
+  const checked = steps.findLast((step) => step.startsWith('Payee'))
+  if (checked === 'PayeeNotMatched' || checked === 'PayeeMatchedClosely') return { kind: 'payeeCheck', by: null }
+  const forecast = forecastOf(payout.connector, payout, payout.updatedAt)
+  if (forecast?.possible !== true) return { kind: 'execution', by: null }
+  if (forecast.submitsAt > now) return { kind: 'bankWindow', by: forecast.submitsAt }
+  const endOfDay = after(new Date(`${forecast.arrivesOn ?? forecast.valueDate}T00:00:00Z`), dayMs)
+  return { kind: 'execution', by: ahead(endOfDay, now) }
+}
+
+/** The due time is the delay of a further attempt, and not the time until which a connector keeps the payout. */
+const isRetried = ({ dueAt, updatedAt }: Pick<WaitingRow, 'dueAt' | 'updatedAt'>): boolean =>
+  dueAt !== null && dueAt.getTime() - updatedAt.getTime() <= retryDelayMsMax
 
 const oldestFirst = <T extends { readonly since: Date }>(rows: readonly T[]): readonly T[] =>
   rows.toSorted((a, b) => a.since.getTime() - b.since.getTime())
@@ -101,13 +160,17 @@ async function readBehind({ db }: Deps, wanted: readonly StatusOfPartner[]): Pro
 
 /** Undefined: it does not wait for a person. */
 function waitingOf(row: WaitingRow, now: Date): WaitingPayout | undefined {
-  const { partnerId, id, status, createdAt, updatedAt, dueAt, leaseId, sendAttempts, screeningSince } = row
+  const { partnerId, id, status, createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row
   const found = (why: WaitingPayout['why'], since: Date) => ({ partnerId, id, why, status, since })
   if (status === 'Pending' && screeningSince !== null && dueAt !== null) return found('held', screeningSince)
   const ageMs = (since: Date) => now.getTime() - since.getTime()
-  // The delay of a further attempt, and not the time until which a connector keeps the payout.
-  const isRetried = dueAt !== null && dueAt.getTime() - updatedAt.getTime() <= retryDelayMsMax
-  if (status === 'Processing' && leaseId === null && sendAttempts > 0 && isRetried && ageMs(createdAt) > unknownMsMin)
+  if (
+    status === 'Processing' &&
+    leaseId === null &&
+    sendAttempts > 0 &&
+    isRetried(row) &&
+    ageMs(createdAt) > unknownMsMin
+  )
     return found('unknown', createdAt)
   const since = dueAt !== null && ageMs(dueAt) < -keptMsMin ? dueAt : createdAt
   const limitMs = status in payoutAgeLimitsMs ? payoutAgeLimitsMs[status as Status] : undefined

@@ -6,8 +6,8 @@ import { addressText } from '../../rails/index.ts'
 import { unknownCountry } from './rules.ts'
 import type { PayoutRow } from './store.ts'
 
-/** The amount that leaves the balance, as the transaction has it. */
-function leftBalance({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
+/** The amount that leaves the balance, as the transaction has it and every event of the payout. */
+export function leftBalance({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
   if (soldAmount === null || soldCurrency === null) return { amount: writeAmount(amount, currency), currency }
   return { amount: writeAmount(soldAmount, soldCurrency), currency: soldCurrency }
 }

@@ -4,7 +4,16 @@ import { present } from '../../kernel/index.ts'
 import { coveredBy, createFundsCheck, isSegregated } from '../../ledger/index.ts'
 import { replayOf } from '../../postgres/index.ts'
 import type { Forecast } from '../../rails/index.ts'
-import { exceeds, payeeMismatches, type Used, withControls, withDayApproval } from '../payout-controls/index.ts'
+import {
+  exceeds,
+  payeeMismatches,
+  refuseCoolingOff,
+  resetsAt,
+  type Used,
+  withControls,
+  withDayApproval,
+} from '../payout-controls/index.ts'
+import type { Hold } from '../transactions/index.ts'
 import { notCovered, requestOf } from './accept.ts'
 import { addressOf, callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -26,6 +35,8 @@ export type Verdict = {
   /** The code of the refusal, or the error key with which the connector would end the payout. */
   readonly code?: string
   readonly detail?: string
+  /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
+  readonly hold?: Hold
 }
 
 /** `payout`: undefined if a rule about the request itself has failed. */
@@ -37,10 +48,22 @@ export type Preview = {
 }
 
 const notApplicable = (rule: string): Verdict => ({ rule, verdict: 'notApplicable' })
-export const verdictOf = (rule: string, judgement: Judgement): Verdict =>
-  judgement instanceof Refusal
-    ? { rule, verdict: 'failed', code: judgement.code, detail: judgement.errors[0]?.message ?? judgement.detail }
-    : { rule, verdict: judgement }
+/** The holds of rules that judge more than the request. */
+const holdsOfRules: Readonly<Record<string, Hold['kind']>> = {
+  country: 'country',
+  customer: 'customerGate',
+  account: 'accountBlocked',
+}
+export function verdictOf(rule: string, judgement: Judgement): Verdict {
+  if (!(judgement instanceof Refusal)) return { rule, verdict: judgement }
+  const failed = {
+    verdict: 'failed',
+    code: judgement.code,
+    detail: judgement.errors[0]?.message ?? judgement.detail,
+  } as const
+  const kind = holdsOfRules[rule]
+  return { rule, ...failed, ...(kind === undefined ? {} : { hold: { kind, by: null } }) }
+}
 
 /** A rule that begins later fails nothing yet, and says when it begins. */
 function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: Judged): Verdict {
@@ -67,8 +90,7 @@ export function createPreview(deps: PayoutsDeps) {
     }
     const controlled = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
     const payout = withDayApproval(controlled, found.controls.used)
-    const { coolingOff: refused } = payout
-    const coolingOff = refused === null ? notApplicable('coolingOff') : verdictOf('coolingOff', refused ?? 'passed')
+    const coolingOff = coolingOffVerdict(payout)
     const limits = limitVerdicts(payout, found.controls.used)
     const { creditor, connector } = payout
     const { amount, currency } = call
@@ -80,7 +102,9 @@ export function createPreview(deps: PayoutsDeps) {
     const sent = await payerSent(deps, payout)
     const judgedRequest = ofRequest.map((verdict) => (verdict.rule === 'payer' ? (sent ?? verdict) : verdict))
     const judgedFunds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
-    const funds = withPayer(judgedFunds, payout, isSegregated(found.balances.accounts, requestOf(payout)))
+    const segregated = isSegregated(found.balances.accounts, requestOf(payout))
+    const short = { hold: { kind: segregated === true ? 'segregatedFunds' : 'funds', by: null } } as const
+    const funds = withPayer({ ...judgedFunds, ...(fit === true ? {} : short) }, payout, segregated)
     return {
       call,
       verdicts: [...judgedRequest, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
@@ -122,8 +146,16 @@ function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[]
   return limits.map((limit) => {
     const refusal = exceeds(limit, used)
     const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
-    return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail }
+    const by = limit.counter === undefined ? null : resetsAt(limit.counter)
+    return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail, hold: { kind: 'limit', by } }
   })
+}
+
+function coolingOffVerdict({ coolingOff: from }: ControlledPayout): Verdict {
+  const rule = 'coolingOff'
+  if (from === null) return notApplicable(rule)
+  if (from === undefined) return { rule, verdict: 'passed' }
+  return { ...verdictOf(rule, refuseCoolingOff(from)), hold: { kind: 'coolingOff', by: from } }
 }
 
 /** Says whose money pays: a payout that a pooled balance covers may be refused in a segregated one. */
@@ -140,7 +172,7 @@ function withPayer(verdict: Verdict, { customerId }: ControlledPayout, segregate
 function approvalVerdict({ approval }: ControlledPayout): Verdict {
   if (approval === null) return notApplicable('approval')
   const detail = `${approval.because} It waits for the approval of a second person.`
-  return { rule: 'approval', verdict: 'passed', detail }
+  return { rule: 'approval', verdict: 'passed', detail, hold: { kind: 'approval', by: approval.expiresAt } }
 }
 
 /** The service accepts a payment that its connector will refuse, and it fails there. */
@@ -157,5 +189,5 @@ function payeeCheckVerdict({ payeeCheck }: ControlledPayout): Verdict {
   const detail = payeeMismatches[payeeCheck]
   return detail === null
     ? { rule, verdict: 'passed' }
-    : { rule, verdict: 'failed', code: 'InvalidAccountDetails', detail }
+    : { rule, verdict: 'failed', code: 'InvalidAccountDetails', detail, hold: { kind: 'payeeName', by: null } }
 }

@@ -6,6 +6,7 @@ import type { Forecast } from '../../rails/index.ts'
 import { toVerification } from '../beneficiaries/index.ts'
 import type { ReferenceAmount } from '../../rates/index.ts'
 import { readReference, sidesOfCall } from '../payout-controls/index.ts'
+import { explain } from '../transactions/index.ts'
 import type { Preview } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
@@ -148,7 +149,7 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     total: writeAmount(leaving.amount + fee, leaving.currency),
     ...(payout === undefined ? {} : { rail: payout.rail, ...referenceFor(payout.reference) }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
-    rules: [...verdicts],
+    rules: verdicts.map(({ hold, ...verdict }) => (hold === undefined ? verdict : { ...verdict, hold: explain(hold) })),
   }
 }
 

@@ -3,9 +3,10 @@
  * in the timeline of the payout's transaction, and an event. Locks: the payout, if the caller has it, then recalls, then transactions.
  */
 import type { EventOutbox } from '../../events/index.ts'
-import type { Clock, Minor } from '../../kernel/index.ts'
+import { type Clock, type Minor, present } from '../../kernel/index.ts'
 import { type Actor, type Advanced, createEngine, type Move } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { payoutById } from '../payouts/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 import { recallUpdated } from './events.ts'
 import { recallLifecycle } from './lifecycle.ts'
@@ -71,10 +72,11 @@ async function write(
     const cause = { actor: move.actor, reason, bankText, recallId }
     for (const step of move.transition.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, cause)
   }
-  eventOutbox.appendMany(
-    tx,
-    written.map(({ row }) => recallUpdated(row, now)),
-  )
+  const events = written.map(async ({ row }) => {
+    const payout = await payoutById(tx, row.partnerId, row.payoutId)
+    return recallUpdated(row, present(payout, 'a recall has its payout'), now)
+  })
+  eventOutbox.appendMany(tx, await Promise.all(events))
 }
 
 /** The recall after a transition. An implied one is that of the request, whatever the trigger reports. */

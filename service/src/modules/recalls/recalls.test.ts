@@ -6,11 +6,13 @@ import {
   addPartner,
   balanceOf,
   createTestService,
+  ip,
   pay,
   type Service,
   stepMsDefault,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
+import { addTrader, quote } from '../../../../test/support/fx.ts'
 import { Refusal } from '../../api/index.ts'
 import { dayMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -98,6 +100,29 @@ test('a recall that is agreed to brings the money back once, and payout, return 
     (await eventsOf()).map((event) => event.status),
     ['Requested', 'Sent', 'Accepted', 'Accepted'],
   )
+})
+
+test('the events of a recall carry the amount of the other events of its payout, also if a quote bought it', async () => {
+  const trader = await addTrader(service, ['USD'])
+  const { row } = await quote(service, trader, { sell: 'USD', buy: 'EUR' })
+  const body = { quoteId: row.id, beneficiaryId: trader.beneficiary.id, idempotencyKey: newId() }
+  const { payout } = await service.payouts.createFx(trader.caller, body, ip)
+  await submitDuePayouts(service.settlement)
+  await notified()
+  await request(payout.id, 'FRAD', trader)
+  await send()
+  const events = await service.db.rows<{ readonly type: string; readonly data: string }>(sql`
+    select type, data from events.events where partner_id = ${trader.partnerId} and type in ('payout.recall.updated',
+      'partner.customer.withdrawal.sent') order by id`)
+  const carried = events.map(({ type, data }) => {
+    const { amount, currency, settledCurrency } = JSON.parse(data) as Record<string, unknown>
+    return [type, amount, currency, settledCurrency]
+  })
+  assert.deepEqual(carried, [
+    ['partner.customer.withdrawal.sent', 100, 'USD', undefined],
+    ['payout.recall.updated', 100, 'USD', 'EUR'],
+    ['payout.recall.updated', 100, 'USD', 'EUR'],
+  ])
 })
 
 test('a refusal has its code, and another reason may follow it, but not the same one', async () => {

@@ -176,7 +176,7 @@ function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecal
       const actor = requestedBy === nilId ? ('operator' as const) : ('partner' as const)
       const cause = { actor, reason, recallId: row.id }
       await transactions.noteAfterEnd(tx, { partnerId, id: row.transactionId }, 'RecallRequested', cause)
-      eventOutbox.appendMany(tx, [recallUpdated(row, now)])
+      eventOutbox.appendMany(tx, [recallUpdated(row, payout, now)])
       return { ...row, customerId: payout.customerId }
     })
 }

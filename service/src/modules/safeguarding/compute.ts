@@ -6,7 +6,7 @@ import type { Cases } from '../../cases/index.ts'
 import { amountText, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
-import type { BankEntry } from '../../rails/index.ts'
+import type { BankEntry, BooksAccount } from '../../rails/index.ts'
 import type { DayLook, DayReader } from '../../reconciliation/index.ts'
 import { amountsOf, type Content, partsText } from './content.ts'
 import { type AccountFacts, judge, type LedgerSums } from './rules.ts'
@@ -19,7 +19,7 @@ export type ComputeDeps = {
   readonly reconciliation: { readonly day: DayReader }
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** The last day whose statement covers a day, by the calendar of a connector's bank. */
-  readonly dueOn: (connector: string, day: string) => string
+  readonly dueOn: (account: Pick<BooksAccount, 'connector' | 'currency'>, day: string) => string
   readonly internalConnector: string
 }
 
@@ -135,7 +135,7 @@ async function foundOf(
       onAfter: await reader.sumInScope(tx, look, on),
     }
     const { closingOn = null, closing = null } = look.statement ?? {}
-    const hasStatement = closing !== null && closingOn !== null && closingOn >= deps.dueOn(look.connector, day)
+    const hasStatement = closing !== null && closingOn !== null && closingOn >= deps.dueOn({ ...look, currency }, day)
     accounts.push({ look, around, hasStatement })
     const listed = {
       in_transit: await reader.entriesInScope(tx, look, { ...off, before: cutAt }, entriesPerKindMax),
@@ -164,7 +164,7 @@ async function foundOf(
         suspense: text(requirement.suspense),
       },
       ...amountsOf(requirement.total, resource, parts, currency),
-      accounts: accounts.map((facts) => accountText(facts, deps.dueOn(facts.look.connector, day))),
+      accounts: accounts.map((facts) => accountText(facts, deps.dueOn({ ...facts.look, currency }, day))),
       parts: partsText(parts, currency),
       entries,
       changedRows: changed.map(({ currency: _currency, ...row }) => row),

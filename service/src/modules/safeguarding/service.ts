@@ -110,7 +110,7 @@ export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
       const cutAt = endOf(day)
       const isIn = async ({ connector, account, currency }: BooksAccount) => {
         const last = await reconciliation.day.lastStatement(db, { connector, account, currency }, day)
-        return (last?.closingOn ?? '') >= dueOn(connector, day)
+        return (last?.closingOn ?? '') >= dueOn({ connector, currency }, day)
       }
       const areIn = (await Promise.all(accounts.map(isIn))).every((each) => each)
       const isLate = now.getTime() >= cutAt.getTime() + waitMs

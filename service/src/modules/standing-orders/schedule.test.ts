@@ -6,6 +6,7 @@ import { first, occurrencesFrom, occurrenceSince, readSchedule, type Schedule, t
 
 const now = new Date('2026-01-01T00:00:00Z')
 const scheduleOf = (fields: Partial<Schedule>): Schedule => ({
+  currency: 'EUR',
   frequency: 'Daily',
   startsOn: '2026-01-05',
   secondOfDay: 6 * 3600,
@@ -54,6 +55,12 @@ test('a closed day moves to the business day behind it or before it', () => {
   assert.deepEqual(daysOf({ ...easter, businessDays: 'Following' }), ['2026-04-07'])
   assert.deepEqual(daysOf({ ...easter, businessDays: 'Preceding' }), ['2026-04-02'])
   assert.deepEqual(daysOf({ ...easter, businessDays: 'None' }), ['2026-04-04'])
+  // London is closed on the last Monday of May, Frankfurt on the first of it.
+  const closedBy = (currency: 'EUR' | 'GBP' | 'USD', startsOn: string) =>
+    daysOf({ frequency: 'Once', startsOn, currency, businessDays: 'Following' })[0]
+  assert.deepEqual([closedBy('GBP', '2026-05-25'), closedBy('EUR', '2026-05-25')], ['2026-05-26', '2026-05-25'])
+  assert.deepEqual([closedBy('GBP', '2026-05-01'), closedBy('EUR', '2026-05-01')], ['2026-05-01', '2026-05-04'])
+  assert.deepEqual([closedBy('USD', '2026-11-26'), closedBy('USD', '2026-04-03')], ['2026-11-27', '2026-04-03'])
 })
 
 test('a daily schedule has business days only, and counts only them', () => {
@@ -81,7 +88,8 @@ test('a change of the clocks moves no payout', () => {
 })
 
 type Input = Parameters<typeof readSchedule>[0]
-const read = (fields: Partial<Input>) => readSchedule({ frequency: 'Daily', startsOn: '2026-01-05', ...fields }, now)
+const read = (fields: Partial<Input>) =>
+  readSchedule({ frequency: 'Daily', startsOn: '2026-01-05', ...fields }, 'EUR', now)
 const pointersOf = (fields: Partial<Input>): readonly string[] => {
   try {
     read(fields)

@@ -1,14 +1,16 @@
 /** Pure: the dates of a standing order. All times are UTC, so that a change of the clocks moves no payout. */
 import { type BodyOf, type FieldError, type standingOrders } from '@partner-payments/wire'
 import { refuseField, refuseFields } from '../../api/index.ts'
-import { after, assert, dayMs, secondMs } from '../../kernel/index.ts'
-import { isTargetDay } from '../../rails/index.ts'
+import { after, assert, type Currency, dayMs, secondMs } from '../../kernel/index.ts'
+import { isOpenFor } from '../../rails/index.ts'
 
 export type Frequency = (typeof standingOrders.orderFrequencies)[number]
 export type BusinessDays = (typeof standingOrders.businessDayRules)[number]
 
 /** Dates are `YYYY-MM-DD`. */
 export type Schedule = {
+  /** The currency, whose days are the business days. */
+  readonly currency: Currency
   readonly frequency: Frequency
   readonly startsOn: string
   readonly secondOfDay: number
@@ -29,7 +31,7 @@ export const behind = ({ index, number }: Position): Position => ({ index: index
 
 const secondOfDayDefault = 6 * 3600
 const yearsAheadMax = 5
-/** TARGET is never closed for this long. */
+/** No calendar of a currency is closed for this long. */
 const closedDaysMax = 10
 
 /** The first date at or after a position. Undefined: the schedule has none. */
@@ -78,15 +80,15 @@ function dayAt({ frequency, startsOn, dayOfMonth }: Schedule, index: number): Te
 }
 
 /** Daily schedules omit a closed day, because the next business day has a date of its own. */
-const isOmitted = ({ frequency, businessDays }: Schedule, day: Temporal.PlainDate): boolean =>
-  frequency === 'Daily' && businessDays !== 'None' && !isTargetDay(day)
+const isOmitted = ({ currency, frequency, businessDays }: Schedule, day: Temporal.PlainDate): boolean =>
+  frequency === 'Daily' && businessDays !== 'None' && !isOpenFor(currency, day)
 
-function movedDay({ businessDays }: Schedule, date: Temporal.PlainDate): Temporal.PlainDate {
+function movedDay({ currency, businessDays }: Schedule, date: Temporal.PlainDate): Temporal.PlainDate {
   if (businessDays === 'None') return date
   const step = { days: businessDays === 'Following' ? 1 : -1 }
   let day = date
-  for (let days = 0; !isTargetDay(day); days += 1) {
-    assert(days < closedDaysMax, 'TARGET opens within days')
+  for (let days = 0; !isOpenFor(currency, day); days += 1) {
+    assert(days < closedDaysMax, 'banks open within days')
     day = day.add(step)
   }
   return day
@@ -111,11 +113,13 @@ function secondsOf(time: string): number {
 /** Refuses: validation_failed, with a pointer to each wrong field. */
 export function readSchedule(
   input: BodyOf<'createStandingOrder'>['schedule'],
+  currency: Currency,
   now: Date,
 ): { readonly schedule: Schedule; readonly occurrence: Occurrence } {
   const { frequency, startsOn, time, dayOfMonth, endsOn = null, count = null, businessDays = 'Following' } = input
   refuseFields(fieldErrors(input, now))
   const schedule: Schedule = {
+    currency,
     frequency,
     startsOn,
     secondOfDay: time === undefined ? secondOfDayDefault : secondsOf(time),

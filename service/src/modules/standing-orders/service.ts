@@ -115,13 +115,12 @@ function createCreate({
     const currency = readCurrency(body.currency)
     requirePaidBy('createStandingOrder', currency)
     const amount = readAmount(body.amount, currency)
-    const { schedule, occurrence } = readSchedule(body.schedule, now)
+    const { schedule, occurrence } = readSchedule(body.schedule, currency, now)
     const order: store.OrderRow = {
       partnerId,
       id: newId(),
       beneficiaryId: body.beneficiaryId.toLowerCase(),
       amount,
-      currency,
       reference: body.reference ?? null,
       ...schedule,
       status: 'Active',

@@ -131,7 +131,7 @@ test('each line is JSON with the documented transaction', async () => {
   const partner = await addPartner(service, 1_000_000n)
   const { payout } = await pay(service, partner, '12.50')
   const call = { caller: partner.caller, query: {} } as unknown as Call<'exportTransactions'>
-  const { stream } = await transactionsRoutes(service.transactions).exportTransactions(call)
+  const { stream } = await transactionsRoutes(service.transactions, service.holdOf).exportTransactions(call)
   assert.ok(stream)
   let text = ''
   for await (const part of stream.read()) text += Buffer.from(part).toString()

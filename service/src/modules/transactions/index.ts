@@ -5,7 +5,8 @@
  * are final. Each such move appends one `transaction.status.changed` in the same database transaction. A reference is
  * unique within its partner. A later return is a new, linked transaction.
  */
-export { toTransaction, transactionsRoutes } from './routes.ts'
+export { type Explained, explain, type Hold, holds, holdsOfCases, told } from './holds.ts'
+export { toTransaction, type HoldOf, transactionsRoutes } from './routes.ts'
 export {
   type Cause,
   createTransactions,

@@ -29,9 +29,10 @@ type Partner = Pick<TestPartner, 'partnerId' | 'caller'>
 type Read = 'listRelatedTransactions' | 'getTransactionTimeline'
 const call = ({ caller }: Partner, reference: string) => ({ caller, params: { reference } }) as unknown as Call<Read>
 const related = async (partner: Partner, reference: string) =>
-  (await transactionsRoutes(service.transactions).listRelatedTransactions(call(partner, reference))).body
+  (await transactionsRoutes(service.transactions, service.holdOf).listRelatedTransactions(call(partner, reference)))
+    .body
 const timeline = async (partner: Partner, reference: string) =>
-  (await transactionsRoutes(service.transactions).getTransactionTimeline(call(partner, reference))).body
+  (await transactionsRoutes(service.transactions, service.holdOf).getTransactionTimeline(call(partner, reference))).body
 
 async function settled(steps = 4): Promise<void> {
   await submitDuePayouts(service.settlement)
@@ -90,7 +91,7 @@ test('a refusal has its code in the timeline, and the documented transaction has
   const last = (await timeline(partner, payout.reference)).data.at(-1)
   assert.deepEqual([last?.step, last?.actor, last?.reason?.code], ['Failed', 'Service', 'AC01'])
   const { params } = call(partner, payout.reference)
-  const documented = await transactionsRoutes(service.transactions).getTransaction({
+  const documented = await transactionsRoutes(service.transactions, service.holdOf).getTransaction({
     caller: partner.caller,
     params,
   } as unknown as Call<'getTransaction'>)

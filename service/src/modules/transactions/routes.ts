@@ -4,12 +4,16 @@ import { type Handlers, readTime } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
 import type { Changes } from './changes.ts'
+import { explain, type Hold } from './holds.ts'
 import type { Reads, Related } from './reads.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
 import type { ShownTransaction, TransactionView } from './view.ts'
 
-export function transactionsRoutes(transactions: Transactions): Handlers<'transactions'> {
+/** Finds why a transaction waits. Undefined: it does not. */
+export type HoldOf = (transaction: TransactionView) => Promise<Hold | undefined>
+
+export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): Handlers<'transactions'> {
   return {
     exportTransactions: async ({ caller, query: { after, updatedSince } }) => {
       const { pages, closed } = await transactions.changes(caller.partnerId, {
@@ -28,9 +32,10 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
     getTransactionProof: async ({ caller, params }) => ({
       body: toProof(await transactions.proof(caller.partnerId, params.reference)),
     }),
-    getTransactionTimeline: async ({ caller, params }) => ({
-      body: toTimeline(await transactions.timeline(caller.partnerId, params.reference)),
-    }),
+    getTransactionTimeline: async ({ caller, params }) => {
+      const found = await transactions.timeline(caller.partnerId, params.reference)
+      return { body: toTimeline(found, await holdOf(found.transaction)) }
+    },
     listTransactions: async ({ caller, query }) => {
       const page = await transactions.list(caller.partnerId, query)
       return { body: { ...page, data: (await transactions.withUsers(page.data)).map(toTransaction) } }
@@ -90,10 +95,13 @@ const toProof = ({
 })
 
 /** The place of a step in the timeline never changes, because steps are only added. */
-function toTimeline({
-  transaction: { row, timeline },
-  maker: { requestId, actor: requester } = { actor: { kind: 'worker' } },
-}: Awaited<ReturnType<Reads['timeline']>>): ResponseOf<'getTransactionTimeline'> {
+function toTimeline(
+  {
+    transaction: { row, timeline },
+    maker: { requestId, actor: requester } = { actor: { kind: 'worker' } },
+  }: Awaited<ReturnType<Reads['timeline']>>,
+  hold: Hold | undefined,
+): ResponseOf<'getTransactionTimeline'> {
   return {
     reference: row.reference,
     status: row.status,
@@ -101,6 +109,7 @@ function toTimeline({
     ...(requester.kind === 'partner' && requester.id !== undefined
       ? { requestedBy: { id: requester.id, name: requester.name ?? '' } }
       : {}),
+    ...(hold === undefined ? {} : { hold: explain(hold) }),
     data: timeline.map(({ step, status, createdAt, actor, reason, bankText, recallId }, index) => ({
       sequence: index + 1,
       step,

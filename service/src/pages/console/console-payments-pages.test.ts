@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { permissions } from '@partner-payments/wire'
+import { explain } from '../../modules/transactions/index.ts'
 import { receiving, verificationRows } from '../../../../test/support/identity-rows.ts'
 import {
   all,
@@ -29,6 +30,7 @@ import { checkoutTexts } from './texts/checkout.ts'
 import { customerTexts } from './texts/customers.ts'
 import { developerTexts } from './texts/developers.ts'
 import { eventTexts } from './texts/events.ts'
+import { holdTexts } from './texts/holds.ts'
 import { orderTexts } from './texts/orders.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { refundTexts } from './texts/refunds.ts'
@@ -90,6 +92,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
         userReference: `own ${text}`,
         customer: { name: text, href },
         texts: Object.fromEntries(names.map((name) => [name, text])) as Record<(typeof names)[number], string>,
+        hold: explain({ kind: 'approval', by: at }),
         steps: [{ title: text, at, by: text, detail: text }],
         related: [{ ...row, relation: text }],
         proof: { path: `/v1/${text}`, href, read: { records: 4, pending: 2 } },
@@ -152,6 +155,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             may: { cancel: approve !== 'no', approve },
             done: approve === 'no' ? 'cancelled' : 'created',
             recalls: { rows: [recall], form: { idempotencyKey: text, typed: { reason: text, text } } },
+            hold: explain({ kind: 'names', by: at }),
             steps: [{ title: text, at }],
             ...{ problems: { form: text, reason: text, text }, raw: { text } },
           }),
@@ -342,6 +346,7 @@ test('both languages have every text, with the same placeholders', () => {
     serviceAccountTexts,
     reportTexts,
     bulkTexts,
+    holdTexts,
   ] as readonly Readonly<Record<ConsoleLanguage, Words>>[]) {
     const [english, german] = [textsIn(texts.en), textsIn(texts.de)]
     assert.equal(english.length, german.length)

@@ -1,4 +1,5 @@
 /** The way to a new payout: choose the payee, fill in the form, check the preview, send. */
+import type { Explained } from '../../modules/transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { badge, empty, field, hiddenField, message, table, time } from './components.ts'
@@ -6,6 +7,7 @@ import { account, facts, inFours, money, moneyText, pager, type Pages } from './
 import { wordOf } from './payment-words.ts'
 import { type PayeeRow, payeeNameCell } from './payees-page.ts'
 import { linkOf, type Problems } from './payments-request.ts'
+import { holdTexts } from './texts/holds.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -110,6 +112,7 @@ type Rule = {
   readonly verdict: 'passed' | 'failed' | 'notApplicable'
   readonly code?: string | undefined
   readonly detail?: string | undefined
+  readonly hold?: Explained | undefined
 }
 
 type PayoutPreview = PayoutDraft & {
@@ -172,8 +175,8 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
 
 const tones = { passed: 'good', failed: 'bad', notApplicable: 'neutral' } as const
 
-/** Rules whose English text has sums or times that the words of the page do not have. */
-const withFigures: readonly string[] = ['limit', 'funds', 'coolingOff']
+/** Rules whose English text has sums that the words of the page do not have. */
+const withFigures: readonly string[] = ['limit', 'funds', 'approval']
 
 /** Explains a rule where no code does. */
 function explanationOf(p: PaymentTexts, rule: string, verdict: Rule['verdict'], detail: string | undefined) {
@@ -187,16 +190,18 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
   return table({
     caption: p.rules,
     columns: [[p.rule, 'head'], p.outcome],
-    rows: rules.map(({ rule, verdict, code, detail }) => {
+    rows: rules.map(({ rule, verdict, code, detail, hold }) => {
       const [name = rule, ...scope] = rule.split('.')
       const known = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)
-      const words = known !== code ? known : explanationOf(p, name, verdict, detail)
+      const held = hold && holdTexts[view.language].kinds[hold.kind].reason
+      const words = held ?? (known !== code ? known : explanationOf(p, name, verdict, detail))
       const isNeeded = view.language === 'en' || words === undefined || withFigures.includes(name)
       const shown = isNeeded ? detail : undefined
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
         html`<span class="lines">
           ${badge(tones[verdict], p.verdict[verdict])} ${words !== undefined && html`<span>${words}</span>`}
+          ${(hold?.by ?? null) !== null && html`<span>${holdTexts[view.language].by} ${time(view, new Date(hold?.by ?? ''))}</span>`}
           ${shown !== undefined && html`<span class="soft" lang="en">${shown}</span>`}
         </span>`,
       ]

@@ -1,4 +1,5 @@
 /** The page of one payout: sum and payee, what it waits for, what happened, and what a person may do now. */
+import type { Explained } from '../../modules/transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { asking, message, time } from './components.ts'
 import {
@@ -17,6 +18,7 @@ import { type Recalls, recallPart } from './payout-recalls.ts'
 import { payoutBadge, wordOf } from './payment-words.ts'
 import { type Problems } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
+import { holdPart } from './transaction-page.ts'
 import { type ConsoleView, shell } from './view.ts'
 
 type Payout = {
@@ -58,6 +60,8 @@ type Payout = {
   readonly done?: 'created' | 'cancelled' | 'recallRequested' | undefined
   /** Absent: the payout has not settled. */
   readonly recalls?: Recalls | undefined
+  /** Absent: it does not wait. */
+  readonly hold?: Explained | undefined
   readonly steps: readonly Step[]
   readonly problems: Problems
   readonly raw: unknown
@@ -85,8 +89,9 @@ export function payoutPage(view: ConsoleView, payout: Payout): string {
         [p.account, account(view, payout.payeeAccount)],
         [p.created, time(view, createdAt)],
       ])}
-      ${status === 'PendingApproval' && message('warning', payout.may.approve === 'own' ? p.approvalOwn : p.approvalWaits)}
-      ${details(view, payout)} ${payout.approval !== undefined && approvalPart(view, payout.approval)}
+      ${payout.may.approve === 'own' && message('warning', p.approvalOwn)}
+      ${payout.hold !== undefined && holdPart(view, payout.hold)} ${details(view, payout)}
+      ${payout.approval !== undefined && approvalPart(view, payout.approval)}
       ${
         payout.steps.length > 0 &&
         html`<section aria-labelledby="timeline-title">

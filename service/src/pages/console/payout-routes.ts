@@ -3,6 +3,7 @@ import { decimalText, type Permission, type ResponseOf } from '@partner-payments
 import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { amountText, type Currency, isUuid, type Minor, newId } from '../../kernel/index.ts'
 import type { WaitingApproval } from '../../modules/payouts/index.ts'
+import { explain } from '../../modules/transactions/index.ts'
 import { payoutPage } from './payout-page.ts'
 import {
   payoutFilters,
@@ -121,6 +122,9 @@ async function showOne(
       approve: !isWaiting || !may('payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
     },
     done: outcomes.find((each) => each === readQuery(request, ['done'])['done']),
+    hold:
+      timeline?.hold ??
+      (isWaiting ? explain({ kind: 'approval', by: detailsOf(raw).approval?.until ?? null }) : undefined),
     steps: timeline === undefined ? [] : stepsOf(view, timeline),
     recalls: recalls && {
       rows: recalls.data.map((each) => recallRowOf(view, each)),

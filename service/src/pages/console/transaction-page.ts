@@ -1,7 +1,8 @@
 /** The page of one transaction: what it is, what happened, what belongs to it, its proof, and the answer of the API. */
+import type { Explained } from '../../modules/transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, table, time } from './components.ts'
+import { call, message, table, time } from './components.ts'
 import {
   account,
   facts,
@@ -16,6 +17,7 @@ import {
   strip,
 } from './lists.ts'
 import { transactionBadge, wordOf } from './payment-words.ts'
+import { holdTexts } from './texts/holds.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -57,6 +59,8 @@ type Transaction = {
   readonly texts: Readonly<
     Record<'endToEndId' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy', string | undefined>
   >
+  /** Absent: it does not wait. */
+  readonly hold?: Explained | undefined
   readonly steps: readonly Step[]
   readonly related: readonly RelatedRow[]
   /** Absent: the transaction is not a payout, or the person may not read payouts. */
@@ -72,6 +76,21 @@ type Transaction = {
     readonly read?: { readonly records: number; readonly pending: number } | undefined
   }
   readonly raw: unknown
+}
+
+/** Shows what a payment waits for: who acts next, until when, and what helps. */
+export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: Explained): Html {
+  const h = holdTexts[view.language]
+  const words = h.kinds[kind]
+  return html`<section aria-labelledby="hold-title">
+    <h2 id="hold-title">${h.title}</h2>
+    ${message('warning', words.reason)}
+    ${facts([
+      [h.actor, h.actors[actor]],
+      [h.by, by === null ? h.unknown : time(view, new Date(by))],
+      [h.evidence, evidence.length === 0 ? undefined : words.evidence.join(' ')],
+    ])}
+  </section>`
 }
 
 export function transactionPage(view: ConsoleView, transaction: Transaction): string {
@@ -95,7 +114,7 @@ export function transactionPage(view: ConsoleView, transaction: Transaction): st
         [p.kind, kind],
         [p.created, time(view, createdAt)],
       ])}
-      ${details(view, transaction)}
+      ${transaction.hold !== undefined && holdPart(view, transaction.hold)} ${details(view, transaction)}
       <section aria-labelledby="timeline-title">
         <h2 id="timeline-title">${p.timeline}</h2>
         ${steps(view, transaction.steps)}

@@ -120,6 +120,7 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       ...detailsOf(raw, timeline.requestedBy?.name),
       customer: customerOf(person, raw),
       steps: stepsOf(view, timeline),
+      hold: timeline.hold,
       request: await creatingRequest(frame, request, person, { ...raw, requestId: timeline.requestId }),
       related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
       eventsHref: eventsHrefOf(person, reference),

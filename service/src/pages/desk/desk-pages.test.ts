@@ -283,6 +283,7 @@ function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly
           errorDetails: text,
           timeline: [{ step: text, createdAt: at, reason: text, bankText: text }],
           next: text,
+          partnerReads: text,
           runbook: text,
         },
         hits: [{ id: text, status: text, openedAt: at }],

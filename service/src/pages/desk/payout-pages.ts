@@ -36,6 +36,8 @@ export type PayoutFacts = {
   }[]
   readonly hits: readonly { readonly id: string; readonly status: string; readonly openedAt: Date }[]
   readonly next: string
+  /** Undefined: it does not wait. */
+  readonly partnerReads: string | undefined
   /** The path of the runbook in the repository, with the section of the status. */
   readonly runbook: string
 }
@@ -101,6 +103,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
       ])}
       <h2>${d.next}</h2>
       <p>${payout.next}</p>
+      ${payout.partnerReads !== undefined && html`<p>${fill(d.partnerReads, { reason: payout.partnerReads })}</p>`}
       ${factsOf(view, payout)}
       <h2>${d.timeline}</h2>
       ${steps(

@@ -112,7 +112,6 @@ export const paymentsDe: PaymentTexts = {
   approvalUntil: 'Freigabe möglich bis',
   review: 'Prüfen und freigeben',
   approval: 'Freigabe',
-  approvalWaits: 'Diese Auszahlung wartet auf die Freigabe durch eine zweite Person.',
   approvalOwn: 'Sie haben diese Auszahlung veranlasst. Eine andere Person Ihres Teams gibt sie frei.',
   approvalDecision: {
     Approved: 'Freigegeben',
@@ -346,7 +345,6 @@ export const paymentsDe: PaymentTexts = {
   ruleExplained: {
     'idempotencyKey.passed':
       'Dieses Formular wurde schon gesendet. Ein weiteres Senden liefert die Auszahlung von damals.',
-    'approval.passed': 'Die Auszahlung wartet auf die Freigabe einer zweiten Person.',
     'beneficiary.failed': 'Diesen Empfänger gibt es nicht.',
   },
   ruleName: {

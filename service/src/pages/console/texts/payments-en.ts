@@ -109,7 +109,6 @@ export const paymentsEn = {
   approvalUntil: 'To be approved until',
   review: 'Review and approve',
   approval: 'Approval',
-  approvalWaits: 'This payout waits for the approval of a second person.',
   approvalOwn: 'You made this payout. Another person of your team approves it.',
   approvalDecision: {
     Approved: 'Approved',
@@ -330,7 +329,6 @@ export const paymentsEn = {
   verdict: { passed: 'Passed', failed: 'Refused', notApplicable: 'Does not apply' },
   ruleExplained: {
     'idempotencyKey.passed': 'This form has already been sent. Sending it again returns the payout of then.',
-    'approval.passed': 'The payout waits for the approval of a second person.',
     'beneficiary.failed': 'There is no such payee.',
   },
   ruleName: {
