@@ -549,7 +549,7 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
   readonly referenceAmount?: {
-    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    /** Amount that leaves the balance, without the fee, in major units of `currency`, rounded up. */
     readonly amount: Amount
     /** The currency of the rules over all currencies. */
     readonly currency: string
@@ -645,7 +645,7 @@ export type FxPayoutPreview = {
   readonly arrivesOn?: string
   /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
   readonly referenceAmount?: {
-    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    /** Amount that leaves the balance, without the fee, in major units of `currency`, rounded up. */
     readonly amount: Amount
     /** The currency of the rules over all currencies. */
     readonly currency: string
@@ -1036,7 +1036,7 @@ export type PayoutRecord = {
   }
   /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
   readonly referenceAmount?: {
-    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    /** Amount that leaves the balance, without the fee, in major units of `currency`, rounded up. */
     readonly amount: Amount
     /** The currency of the rules over all currencies. */
     readonly currency: string
@@ -3638,7 +3638,7 @@ export type OperationResults = {
         readonly currency: string
         /** The largest sum over all currencies, in major units of `currency`. */
         readonly amount: Amount
-        /** What the customer holds now. Absent without rates of the last days. */
+        /** Sum that the customer holds now. Absent without rates of the last days. */
         readonly held?: Amount
       }
     })[]
@@ -6819,7 +6819,7 @@ export type Namespaces = {
         readonly currency: string
         /** The largest sum over all currencies, in major units of `currency`. */
         readonly amount: Amount
-        /** What the customer holds now. Absent without rates of the last days. */
+        /** Sum that the customer holds now. Absent without rates of the last days. */
         readonly held?: Amount
       }
     })[]
