@@ -47,6 +47,7 @@ test('a limit is set for one customer, listed, holds in a running service, and i
     scopeId: customer.id,
     verificationState: null,
     currency: 'EUR',
+    allCurrencies: false,
     period: 'day',
   }
   assert.deepEqual(made, { ...shown, amount: '12.50' })
@@ -55,6 +56,17 @@ test('a limit is set for one customer, listed, holds in a running service, and i
   assert.deepEqual(await printed('remove', '--id', made.id), { removed: made.id })
   assert.deepEqual(await printed('list'), [])
   await pay(service, partner, '12.51')
+})
+
+test('a limit over all currencies is set beside that of its currency, and is in the reference currency', async () => {
+  const whole = ['set', '--scope', 'partner', '--period', 'day', '--all-currencies']
+  const made = (await printed(...whole, ...euros)) as { readonly id: string; readonly allCurrencies: boolean }
+  assert.equal(made.allCurrencies, true)
+  const own = (await printed('set', '--scope', 'partner', '--period', 'day', ...euros)) as { readonly id: string }
+  assert.notEqual(own.id, made.id)
+  const inPounds = await limit(...whole, '--currency', 'GBP', '--amount', '1')
+  assert.match(inPounds.stderr, /^operator: A rule over all currencies is in EUR, the reference currency\.\n$/)
+  for (const { id } of [made, own]) await printed('remove', '--id', id)
 })
 
 test('wrong arguments are named in one line, and set nothing', async () => {
@@ -139,6 +151,7 @@ test('a daily maximum per person is set, listed, holds in a running service, and
   const rule = ['--currency', 'EUR', '--above', '0']
   const made = (await approval('set', ...rule, '--per-person', '10.00')) as { readonly id: string }
   const kept = {
+    allCurrencies: false,
     aboveDay: null,
     aboveBulk: null,
     beneficiaryHours: null,

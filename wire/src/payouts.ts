@@ -95,7 +95,10 @@ export const FiatPayoutPreviewCreate = closed({
 
 /** The amount by which rules over all currencies judge a payout. */
 const ReferenceAmount = closed({
-  amount: described(Amount, 'What leaves the balance, without the fee, in major units of `currency`, rounded up.'),
+  amount: described(
+    Amount,
+    'Amount that leaves the balance, without the fee, in major units of `currency`, rounded up.',
+  ),
   currency: described(Currency, 'The currency of the rules over all currencies.'),
   rate: described(Rate, 'Units of `currency` for one unit of the currency of the balance.'),
   rateOn: described(CalendarDate, 'The day of the rate.'),

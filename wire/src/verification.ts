@@ -104,7 +104,10 @@ export const CustomerCapabilities = closed({
             closed({
               currency: described(Currency, 'The reference currency.'),
               amount: described(Amount, 'The largest sum over all currencies, in major units of `currency`.'),
-              held: described(optional(Amount), 'What the customer holds now. Absent without rates of the last days.'),
+              held: described(
+                optional(Amount),
+                'Sum that the customer holds now. Absent without rates of the last days.',
+              ),
             }),
           ),
           'Largest sum over all currencies in this state, by the rates of the day, for `Receive` only. Conversions do not change what the customer ' +

@@ -557,7 +557,7 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
   readonly referenceAmount?: {
-    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    /** Amount that leaves the balance, without the fee, in major units of `currency`, rounded up. */
     readonly amount: Amount
     /** The currency of the rules over all currencies. */
     readonly currency: string
@@ -655,7 +655,7 @@ export type FxPayoutPreview = {
   readonly arrivesOn?: string
   /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
   readonly referenceAmount?: {
-    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    /** Amount that leaves the balance, without the fee, in major units of `currency`, rounded up. */
     readonly amount: Amount
     /** The currency of the rules over all currencies. */
     readonly currency: string
@@ -1080,7 +1080,7 @@ export type PayoutRecord = {
   }
   /** The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate. */
   readonly referenceAmount?: {
-    /** What leaves the balance, without the fee, in major units of `currency`, rounded up. */
+    /** Amount that leaves the balance, without the fee, in major units of `currency`, rounded up. */
     readonly amount: Amount
     /** The currency of the rules over all currencies. */
     readonly currency: string
@@ -3718,7 +3718,7 @@ export type OperationResults = {
         readonly currency: string
         /** The largest sum over all currencies, in major units of `currency`. */
         readonly amount: Amount
-        /** What the customer holds now. Absent without rates of the last days. */
+        /** Sum that the customer holds now. Absent without rates of the last days. */
         readonly held?: Amount
       }
     })[]
@@ -6916,7 +6916,7 @@ export type Namespaces = {
         readonly currency: string
         /** The largest sum over all currencies, in major units of `currency`. */
         readonly amount: Amount
-        /** What the customer holds now. Absent without rates of the last days. */
+        /** Sum that the customer holds now. Absent without rates of the last days. */
         readonly held?: Amount
       }
     })[]
