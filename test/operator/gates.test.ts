@@ -4,7 +4,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { newId } from '../../service/src/kernel/index.ts'
+import { processBankNotifications } from '../../service/src/settlement/index.ts'
+import {
+  addPartner,
+  createTestService,
+  pay,
+  type Service,
+  stepMsDefault,
+  type TestPartner,
+} from '../support/composition.ts'
 import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
@@ -117,4 +127,44 @@ test('a customer is reviewed, listed, and overdue on its day; wrong arguments sa
     /No such customer/,
   )
   assert.match(String(await review('set', '--customer', customer.id, '--risk', 'low')), /--staff is required/)
+})
+
+test('rules for payments that lack data of their payers are set, listed and removed, and banks are counted', async () => {
+  const told = async (...args: readonly string[]): Promise<unknown> => {
+    const { code, stdout, stderr } = await runOperator(['payer-data', ...args], env)
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    return JSON.parse(stdout)
+  }
+  const outside = ['--banks', 'outside', '--currency', 'EUR', '--above', '1000.00']
+  const rule = { region: 'outside', currency: 'EUR', measure: 'ask', answerDays: 5, above: '1000.00' }
+  assert.deepEqual(await told('set', ...outside, '--measure', 'ask', '--days', '5'), { rules: [rule] })
+  const rejecting = { ...rule, measure: 'reject', answerDays: 3 }
+  assert.deepEqual(await told('set', ...outside, '--measure', 'reject'), { rules: [rejecting] })
+  assert.deepEqual(await told('list'), { rules: [rejecting] })
+  assert.deepEqual(await told('remove', ...outside), { rules: [] })
+  const again = await runOperator(['payer-data', 'remove', ...outside], env)
+  assert.match(again.stderr, /No such rule/)
+  assert.deepEqual(await told('waiting'), [])
+  const now = service.clock.now()
+  const { partnerId } = partner
+  const credit = {
+    account: '',
+    money: { currency: 'EUR', amount: 5_000_00n },
+    remittance: null,
+    endToEndId: null,
+  } as const
+  const debtor = { account: 'GB29NWBK60161331926819', bic: 'NWBKGB2L', name: 'N/A', countryCode: 'GB', address: null }
+  const { iban } = (await service.accounts.create(partnerId, partner.customer.id)).ibans[0]
+  await service.db.transaction(async (tx) =>
+    service.bank.sendCredit(tx, operatorPartnerId, newId(), { ...credit, account: iban, debtor }),
+  )
+  service.clock.advance(stepMsDefault)
+  await processBankNotifications(service.settlement)
+  const since = ['--since', now.toISOString()]
+  assert.deepEqual(await told('banks', ...since), [
+    {
+      ...{ bank: 'NWBKGB2L', region: 'outside', payments: 1, partners: 1, accepted: 1, asked: 0, rejected: 0 },
+      ...{ answered: 0, lastAt: service.clock.now().toISOString() },
+    },
+  ])
 })

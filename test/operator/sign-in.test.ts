@@ -358,7 +358,6 @@ test('each command that two persons carry out writes nothing before the second o
     'screening remove': ['--name', 'members'],
     'payer-data set': ['--banks', 'outside', '--currency', 'EUR', '--measure', 'ask'],
     'payer-data remove': ['--banks', 'outside', '--currency', 'EUR'],
-    'payer-data decide': [...ids, '--outcome', 'refused', '--note', 'No answer.'],
     'account unblock': ['--partner', partnerId, '--customer', customer.id, '--reason', 'Other'],
     'account close': ['--partner', partnerId, '--customer', customer.id, '--reason', 'Other'],
     'segregation cover': ['--partner', partnerId, '--currency', 'EUR'],
