@@ -151,6 +151,7 @@ export const tables: Readonly<Record<string, Columns>> = {
     creditor_bic: derived,
     creditor_country: derived,
     creditor_account_type: derived,
+    creditor_address: personal,
     remittance: personal,
     rail: derived,
     end_to_end_id: text('end_to_end_id'),

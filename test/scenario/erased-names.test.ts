@@ -161,6 +161,7 @@ async function useEverywhere(partner: TestPartner) {
     alias: 'Pelstrim rent',
     iban: 'DE89370400440532013000',
     currency: 'EUR',
+    address: { streetName: 'Pelstrim Street', city: 'Vexbridge', country: 'DE' },
   }
   const { id: beneficiaryId = '' } = await make('createBeneficiary', { body: payee })
   await service.beneficiaries.verify(partner.caller, { name: payeeName, iban: payee.iban })
@@ -239,6 +240,7 @@ const underDuty: Readonly<Record<string, string>> = {
   'payouts.payouts.error_details': 'the words of the bank about a payment, with it, until the end of the erasure',
   'payouts.recalls.answer_text': 'the words of the bank about a recall, with the payment, until the end of the erasure',
   'payouts.recalls.details': 'why a payment was asked back, with the payment, until the end of the erasure',
+  'payouts.payouts.creditor_address': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
   'payouts.payouts.creditor_name': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
   'rails.chain_transfers.creditor_name':
     'the travel rule: Regulation (EU) 2023/1113, Art. 26, until the end of the erasure',
@@ -247,6 +249,7 @@ const underDuty: Readonly<Record<string, string>> = {
   'rails.iso_entries.counterparty': 'what the bank has booked, by its own age',
   'rails.iso_recalls.answer_details': 'what the bank has answered, until the end of the erasure',
   'rails.iso_recalls.details': 'what was sent to the bank, until the end of the erasure',
+  'rails.iso_instructions.creditor_address': 'what was sent to the bank, until the end of the erasure',
   'rails.iso_instructions.creditor_name': 'what was sent to the bank, until the end of the erasure',
   'transactions.transactions.creditor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
   'transactions.transactions.debtor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',

@@ -172,8 +172,9 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cure: 'Send the payout in the currency of the beneficiary, or create a beneficiary with the currency of the payout.',
   },
   beneficiary_not_payable: {
-    cause: 'The beneficiary has no IBAN, so that a bank cannot pay it.',
-    cure: 'Use a beneficiary with an IBAN.',
+    cause:
+      'The beneficiary has no IBAN, or lacks what the payment needs on its execution day, such as the address for a payment by SWIFT. Its bank would refuse it.',
+    cure: 'Use a beneficiary with an IBAN, or update the beneficiary with the fields that `detail` and its `missingFields` name.',
   },
   service_account_limit_reached: {
     cause: 'The partner has 100 active service accounts, the maximum.',
