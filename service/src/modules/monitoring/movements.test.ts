@@ -372,6 +372,10 @@ test('a refund of a session is no round trip; a payout to the account that paid 
   const { iban } = JSON.parse(row.debtor ?? '{}') as { readonly iban: string }
   const float = { debit: 'settlement.sandbox', currency: 'EUR', amount: 100_00n } as const
   await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, float))
+  const rejected = await payeeOf(partner, partner.customer.id, { iban, name: 'Sandbox Rejected' })
+  await pay(service, partner, '49.90', { beneficiaryId: rejected })
+  await settle()
+  assert.deepEqual(await hitsOf(partner, rule), [], 'the money has not gone there')
   const { payout } = await pay(service, partner, '49.90', {
     beneficiaryId: await payeeOf(partner, partner.customer.id, { iban }),
   })

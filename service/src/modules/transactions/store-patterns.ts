@@ -245,26 +245,35 @@ const partyOf = (page: readonly Around[]): Sql =>
 const bounded = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sql`
   ${amountMin === null ? noSql : sql`and ${amount} >= ${amountMin}`} ${amountMax === null ? noSql : sql`and ${amount} < ${amountMax}`}`
 
-/** The rows that a window counts, in the measure. `except`: a condition of transactions that do not count; the others have their account. */
-function movedIn(partnerId: string, page: readonly Around[], what: Counted, except?: Sql): Sql {
+/**
+ * The rows that a window counts, in the measure. `except`: a condition of transactions that do not count; the others have their account.
+ * `last`: a further condition with the order and the bound of what is read, so that an index gives the last ones only.
+ */
+function movedIn(
+  partnerId: string,
+  page: readonly Around[],
+  what: Counted,
+  { except, last = noSql }: { readonly except?: Sql | undefined; readonly last?: Sql } = {},
+): Sql {
   const { direction, measure, areFailed = false, parts } = what
   const hasParts = direction === 'Inward' && !isOwn(page)
   const ofPart = measure.rates === undefined ? sql`amount` : converted(measure.rates)
   const span = { customerId: sql`span.customer_id`, sessionsFrom: sql`span.sessions_from` }
   return sql`(/* transactions.movedIn */
-    select id, reference, customer_id, created_at, ${amountIn(measure)} as amount, ${direction}::text as direction
+    (select id, reference, customer_id, created_at, ${amountIn(measure)} as amount, ${direction}::text as direction
       ${except === undefined ? noSql : sql`, ${account(partnerId)} as account`}
     from transactions.transactions
     where partner_id = ${partnerId} and ${partyOf(page)} and transactions.id between span.from_id and span.to_id
       and ${areFailed ? failed : counts} and ${isIn(measure)} and ${directionIn(measure)} = ${direction}
       ${bounded(what, amountIn(measure))} ${except === undefined ? noSql : sql`and not ${except}`}
       ${hasParts ? sql`and (session_id is null or not ${parts.areIn(partnerId, sql`transactions.reference`)})` : noSql}
+      ${last})
     ${
       hasParts
-        ? sql`union all select id, reference, customer_id, created_at, ${ofPart}, ${direction}::text
+        ? sql`union all (select id, reference, customer_id, created_at, ${ofPart}, ${direction}::text
             ${except === undefined ? noSql : sql`, account`}
           from (${parts.between(partnerId, { ...span, from: sql`span.from_id`, to: sql`span.to_id` })}) as part
-          where ${measure.rates === undefined ? sql`currency = ${measure.currency}` : sql`true`} ${bounded(what, ofPart)}`
+          where ${measure.rates === undefined ? sql`currency = ${measure.currency}` : sql`true`} ${bounded(what, ofPart)} ${last})`
         : noSql
     }) as moved`
 }
@@ -284,11 +293,11 @@ const firstEnds = (
   { what, ends, ms, countMin, sumMin }: Ends & { readonly what: Counted; readonly ends: Sql },
 ): Sql => {
   const time = sql`make_interval(secs => ${ms / 1000})`
+  const last = sql`and id <= found.end_id and created_at between found.end_at - ${time} and found.end_at
+        order by id desc limit ${referencesMax}`
   return unprepared(sql`/* transactions.firstEnds */
     select found.id, found.count, found.sum, array(
-        select reference from ${movedIn(partnerId, page, what)} where moved.id <= found.end_id
-          and created_at between found.end_at - ${time} and found.end_at
-        order by moved.id desc limit ${referencesMax}) as references
+        select reference from ${movedIn(partnerId, page, what, { last })} order by moved.id desc limit ${referencesMax}) as references
     from ${spanOf(page)}
     cross join lateral (
       select id, created_at, first_value(id) over reached as end_id, first_value(created_at) over reached as end_at,
@@ -336,7 +345,7 @@ export function distinctOf(
         (sum(moved) over (order by at range between ${time} preceding and current row))::bigint as sum
       from (
         select id, created_at, amount, lead(created_at) over (partition by ${key} order by created_at, id) as next_at
-        from ${movedIn(partnerId, page, what, except)} where ${key} is not null) as paid
+        from ${movedIn(partnerId, page, what, { except })} where ${key} is not null) as paid
       cross join lateral (values
         (paid.id, paid.created_at, 1, 1, paid.amount),
         (null, least(paid.next_at, paid.created_at + ${time}),
@@ -419,7 +428,7 @@ export function returnsOf(
   const [inward = noSql, outward = noSql] = (['Inward', 'Outward'] as const).map((direction) => {
     const what = { direction, measure, amountMin: null, amountMax: null, parts }
     return sql`/* transactions.returnsOf */
-      select id, customer_id, reference, amount, direction, account, created_at from ${movedIn(partnerId, page, what, isUndone(partnerId))}`
+      select id, customer_id, reference, amount, direction, account, created_at from ${movedIn(partnerId, page, what, { except: isUndone(partnerId) })}`
   })
   const sameParty = isOwn(page) ? sql`back.customer_id is null` : sql`back.customer_id = page.customer_id`
   const time = sql`make_interval(secs => ${ms / 1000})`
