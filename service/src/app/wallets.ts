@@ -19,6 +19,7 @@ import {
   createRefusedAddress,
   deniedAddresses,
   deriveWalletAddress,
+  messageSigner,
   receivedOn,
   type TravelParties,
 } from '../connectors/evm/index.ts'
@@ -66,6 +67,8 @@ export function composeTokens(deps: Deps): Tokens {
     addressKey: chainKeys.addresses,
     addressAt: deriveWalletAddress,
     receivedOn,
+    partnerName: deps.access.partnerName,
+    signerOf: messageSigner,
   })
   const chains = createChains({
     ...given,
