@@ -12,8 +12,9 @@ export function createConfiguredRates(
   deps: Pick<RatesDeps, 'db' | 'clock' | 'log' | 'observe'>,
 ): Rates {
   const { FX_RATES_MAX_AGE_SECONDS: seconds, FX_RATES_JUMP_MAX_PERCENT: jumpMaxPercent } = config
+  const reference = { currency: config.REFERENCE_CURRENCY, daysMax: config.REFERENCE_RATES_MAX_AGE_DAYS }
   const maxAgeMs = seconds === undefined ? undefined : seconds * secondMs
-  return createRates({ ...deps, source: sourceOf(config.FX_RATES), maxAgeMs, jumpMaxPercent })
+  return createRates({ ...deps, source: sourceOf(config.FX_RATES), maxAgeMs, jumpMaxPercent, reference })
 }
 
 /** Every sandbox has the same rates at the same time. */

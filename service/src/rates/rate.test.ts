@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Currency } from '../kernel/index.ts'
+import type { Quotes } from './port.ts'
 import { rateOf, rateText, readRate, roundedRate } from './rate.ts'
-import { implausibleIn, midRateOf, quotesByHand, readQuotes, writeQuotes } from './rules.ts'
+import { implausibleIn, midRateOf, quotesByHand, readQuotes, referenceAmount, writeQuotes } from './rules.ts'
 
 test('a rate is read from plain decimal text, exactly', () => {
   assert.deepEqual(readRate('1.0823'), { digits: 10823n, scale: 4 })
@@ -104,4 +106,24 @@ test('a rate that jumps names its currency', () => {
   assert.equal(implausibleIn(next, quotes, 900), undefined)
   assert.equal(implausibleIn({ ...quotes, GBP: { digits: 68n, scale: 2 } }, quotes, 20), 'GBP')
   assert.equal(implausibleIn(quotes, { GBP: { digits: 85n, scale: 2 } }, 20), undefined)
+})
+
+test('an amount is counted in a reference currency: rounded up, tokens by their rate or as the currency they stand for', () => {
+  const asOf = new Date('2026-11-20T14:00:00Z')
+  const at = { now: new Date('2026-11-21T09:00:00Z'), daysMax: 7 }
+  const text = (amount: bigint, currency: Currency, reference: Currency = 'EUR', more: Quotes = {}) => {
+    const found = referenceAmount({ asOf, quotes: { ...quotes, ...more } }, { amount, currency }, reference, at)
+    return found && `${found.amount} ${found.currency} at ${found.rate} of ${found.rateOn}`
+  }
+  assert.equal(text(10_000n, 'GBP'), '11721 EUR at 1.1720581 of 2026-11-20')
+  assert.equal(text(1n, 'USD'), '1 EUR at 0.92395824 of 2026-11-20')
+  assert.equal(text(0n, 'USD'), '0 EUR at 0.92395824 of 2026-11-20')
+  assert.equal(text(1n, 'USDC'), '1 EUR at 0.92395824 of 2026-11-20')
+  assert.equal(text(100_000_000n, 'USDC'), '9240 EUR at 0.92395824 of 2026-11-20')
+  assert.equal(text(100_000_000n, 'USDC', 'USD'), '10000 USD at 1 of 2026-11-20')
+  assert.equal(text(100_000_000n, 'EURC'), '10000 EUR at 1 of 2026-11-20')
+  assert.equal(text(100_000_000n, 'USDC', 'EUR', { USDC: rateOf('1.25') }), '8000 EUR at 0.8 of 2026-11-20')
+  assert.equal(text(10_000n, 'EUR', 'GBP'), '8532 GBP at 0.8532 of 2026-11-20')
+  const { GBP: _GBP, ...without } = quotes
+  assert.equal(referenceAmount({ asOf, quotes: without }, { amount: 1n, currency: 'GBP' }, 'EUR', at), undefined)
 })

@@ -43,6 +43,8 @@ const configured = (source: string, clock = createManualClock(new Date('2026-11-
     FX_RATES_SEED: 'sandbox',
     FX_RATES_MAX_AGE_SECONDS: undefined,
     FX_RATES_JUMP_MAX_PERCENT: 20,
+    REFERENCE_CURRENCY: 'EUR' as const,
+    REFERENCE_RATES_MAX_AGE_DAYS: 7,
   }
   const ages: number[] = []
   const rates = createConfiguredRates(config, { db, clock, log, observe: ({ ageMs }) => void ages.push(ageMs) })
@@ -54,6 +56,35 @@ const usd = async (rates: Rates) => {
 }
 const xml = (rate: string, time = '2026-11-20') =>
   `<e:Envelope xmlns:e="x"><Cube><Cube time="${time}"><Cube currency="USD" rate="${rate}"/></Cube></Cube></e:Envelope>`
+
+test('amounts are counted in the reference currency by a sheet that is too old for a quote, for seven days', async () => {
+  const path = join(folder, 'reference.xml')
+  await writeFile(path, xml('1.25'))
+  const { rates, clock } = configured(pathToFileURL(path).href)
+  const gbp = { amount: 1_00n, currency: 'GBP' } as const
+  const dollars = { amount: 1_00n, currency: 'USD' } as const
+  await rates.refreshStep()
+  const inEuros = { amount: 80n, currency: 'EUR', rate: '0.8', rateOn: '2026-11-20' }
+  assert.deepEqual((await rates.converter(db))(dollars), inEuros)
+  clock.advance(4 * 24 * hourMs)
+  await assert.rejects(rates.current(db), unavailable)
+  const convert = await rates.converter(db)
+  assert.deepEqual(convert(dollars), inEuros)
+  assert.deepEqual(convert(dollars, 'USD'), { ...dollars, rate: '1', rateOn: '2026-11-24' })
+  assert.equal(convert(gbp), undefined)
+  clock.advance(4 * 24 * hourMs)
+  assert.equal((await rates.converter(db))(dollars), undefined)
+  const none = await configured('none').rates.converter(db)
+  assert.equal(none(dollars), undefined)
+  assert.deepEqual(none({ amount: 5n, currency: 'EUR' }), {
+    ...{ amount: 5n, currency: 'EUR', rate: '1', rateOn: '2026-11-20' },
+  })
+  assert.equal(read('REFERENCE_CURRENCY', undefined), 'EUR')
+  assert.equal(read('REFERENCE_CURRENCY', 'USD'), 'USD')
+  assert.throws(() => read('REFERENCE_CURRENCY', 'USDC'), /must be a fiat currency/)
+  // The other suites begin without sheets.
+  await db.run(sql`delete from rates.sheets`)
+})
 
 suite('a file in the format of the ECB', () => {
   const clock = createManualClock(new Date('2026-11-20T16:00:00Z'))
@@ -186,7 +217,9 @@ suite('a source that hangs', () => {
 
   test('holds no request', async () => {
     const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
-    const rates = createRates({ db, clock, log, source: hanging, maxAgeMs: undefined, jumpMaxPercent: 20 })
+    const reference = { currency: 'EUR', daysMax: 7 } as const
+    const limits = { maxAgeMs: undefined, jumpMaxPercent: 20, reference }
+    const rates = createRates({ db, clock, log, source: hanging, ...limits })
     void rates.refreshStep()
     await assert.rejects(rates.current(db), unavailable)
   })

@@ -1,17 +1,28 @@
 /** The verbs of rates: a background loop reads the source into sheets, and everyone else reads the newest sheet. */
 import { Refusal } from '../api/index.ts'
-import type { Clock, Log } from '../kernel/index.ts'
+import type { Clock, Currency, Log, Minor } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { ageMs } from './age.ts'
 import type { RateSource } from './port.ts'
 import { createReading } from './reading.ts'
+import { type ReferenceAmount, referenceAmount } from './rules.ts'
 import { sandboxSourceId } from './sandbox-walk.ts'
 import { type ByHand, createSheetReader, isNews, keepSheet, setByHand, type Sheet } from './sheets.ts'
 import * as store from './store.ts'
 
 type RatesAge = { readonly ageMs: number; readonly limitMs: number }
 
+/** Computes amounts in a reference currency; by default that of the settings. Undefined: there is no rate of the last days. */
+export type Converter = (
+  money: { readonly amount: Minor; readonly currency: Currency },
+  reference?: Currency,
+) => ReferenceAmount | undefined
+
 export type Rates = {
+  /** The currency in which the operator counts over all currencies. */
+  readonly referenceCurrency: Currency
+  /** Reads the newest sheet with one statement. Judgements accept older sheets than quotes: REFERENCE_RATES_MAX_AGE_DAYS. */
+  readonly converter: (tx: Tx) => Promise<Converter>
   /** The newest sheet, however old; undefined if there is none. */
   readonly newest: (tx: Tx) => Promise<Sheet | undefined>
   /** The newest sheet. Refuses: fx_rates_unavailable (there is none, it is too old, or a simulation has stopped them). */
@@ -37,19 +48,31 @@ export type RatesDeps = {
   /** Undefined: by the source. */
   readonly maxAgeMs: number | undefined
   readonly jumpMaxPercent: number
+  readonly reference: { readonly currency: Currency; readonly daysMax: number }
   /** The age of the newest sheet, after each read. */
   readonly observe?: ((age: RatesAge) => void) | undefined
 }
 
 export function createRates(deps: RatesDeps): Rates {
-  const { source } = deps
-  return source === null ? withoutSource : createRatesOf(deps, source)
+  const { clock, reference, source } = deps
+  const rates = source === null ? withoutSource : createRatesOf(deps, source)
+  return {
+    ...rates,
+    referenceCurrency: reference.currency,
+    converter: async (tx) => {
+      const sheet = await rates.newest(tx)
+      return (money, currency = reference.currency) =>
+        referenceAmount(sheet, money, currency, { now: clock.now(), daysMax: reference.daysMax })
+    },
+  }
 }
+
+type SourceRates = Omit<Rates, 'converter' | 'referenceCurrency'>
 
 const unavailable = (reason: string) => new Refusal('fx_rates_unavailable', `${reason} Retry later.`)
 const refuseNoSource = () => Promise.reject(unavailable('No source of exchange rates is configured.'))
 
-const withoutSource: Rates = {
+const withoutSource: SourceRates = {
   newest: () => Promise.resolve(undefined),
   current: refuseNoSource,
   refreshStep: () => Promise.resolve(0),
@@ -58,7 +81,7 @@ const withoutSource: Rates = {
   setByHand: refuseNoSource,
 }
 
-function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: RateSource): Rates {
+function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: RateSource): SourceRates {
   const limitMs = deps.maxAgeMs ?? source.maxAgeMs
   const read = createReading(source, clock)
   const toSheet = createSheetReader()

@@ -3,6 +3,7 @@ import {
   currencies,
   integer,
   isCurrency,
+  isFiat,
   type Minor,
   refuseSetting,
   type Settings,
@@ -98,6 +99,21 @@ export const ratesSettings = {
     description:
       'A sheet in which a currency has moved by more than this since the sheet before is refused, because a source may be wrong. Set it higher for one start to accept such a sheet',
     read: integer(1, 1_000_000, 20),
+  },
+  REFERENCE_CURRENCY: {
+    default: 'EUR',
+    description:
+      'The currency in which rules count over all currencies. Rules that were set before it changed go on in their own',
+    read: (value: string | undefined): Currency => {
+      const currency = value ?? 'EUR'
+      return isFiat(currency) ? currency : refuseSetting('must be a fiat currency of the service, such as EUR')
+    },
+  },
+  REFERENCE_RATES_MAX_AGE_DAYS: {
+    default: '7',
+    description:
+      'How many days old rates may be by which rules count over all currencies. Without such rates a limit refuses, and an approval is needed. Quotes need newer ones',
+    read: integer(1, 365, 7),
   },
   FX_MARGIN: {
     default: '50',
