@@ -69,7 +69,10 @@ export const OwnershipProof = closed({
     '`Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof.',
   ),
   address: provedAddress,
-  customerId: described(optional(Uuid), 'The `guid` of the customer. Absent if the payments are those of the partner itself.'),
+  customerId: described(
+    optional(Uuid),
+    'The `guid` of the customer. Absent if the payments are those of the partner itself.',
+  ),
   message: described(
     optional(Type.String()),
     'Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet.',

@@ -217,7 +217,10 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const { config, db, clock, log, payoutsPerBatchMax } = deps
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
-  const tokens = composeTokens({ ...core, config, db, clock, log, partyOf, chooseConnector: deps.chooseConnector })
+  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
+  const { converter } = rates
+  const chosen = { partyOf, converter, chooseConnector: deps.chooseConnector }
+  const tokens = composeTokens({ ...core, config, db, clock, log, ...chosen })
   const { chains, chooseConnector, refusedAddress, wallets } = tokens
   const connectorHealth = createConnectorHealth({ clock })
   const banksDeps = { db, clock, log, operatorId: operatorPartnerId, health: connectorHealth }
@@ -237,7 +240,6 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const beneficiaries = createBeneficiaries({ ...shared, refusedAddress, verification })
   const verificationDaysMax = config.PAYEE_VERIFICATION_DAYS_MAX
   const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
-  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
   const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)

@@ -24,6 +24,7 @@ import {
   type TravelParties,
 } from '../connectors/evm/index.ts'
 import { type ChooseConnector, createChooseConnector, type Instruction } from '../rails/index.ts'
+import type { Rates } from '../rates/index.ts'
 
 export type Tokens = {
   readonly chains: Chains
@@ -43,6 +44,7 @@ type Deps = {
   readonly customers: Customers
   readonly access: Pick<Access, 'partnerName'>
   readonly chooseConnector: ChooseConnector | undefined
+  readonly converter: Rates['converter']
   /** Composed later. */
   readonly partyOf: Beneficiaries['partyOf']
 }
@@ -69,6 +71,8 @@ export function composeTokens(deps: Deps): Tokens {
     receivedOn,
     partnerName: deps.access.partnerName,
     signerOf: messageSigner,
+    proofAbove: config.WALLET_PROOF_ABOVE,
+    converter: deps.converter,
   })
   const chains = createChains({
     ...given,

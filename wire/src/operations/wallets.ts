@@ -80,7 +80,8 @@ export const walletsOperations = {
     permission: 'wallets:read',
     source: 'extension',
     summary: 'List proofs of ownership',
-    description: 'Returns what you have proved and declared of wallets, newest first. Filter by `customerId` or `address`.',
+    description:
+      'Returns what you have proved and declared of wallets, newest first. Filter by `customerId` or `address`.',
     refusals: ['validation_failed'],
     example: {},
   },

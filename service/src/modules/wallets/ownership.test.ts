@@ -4,17 +4,21 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { Refusal } from '../../api/index.ts'
 import { dayMs, newId } from '../../kernel/index.ts'
 import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { walletSettings } from './settings.ts'
 
 let service: Service
 before(async () => {
-  service = await createTestService()
+  service = await createTestService({ settings: { WALLET_PROOF_ABOVE: '1000' } })
 })
 after(() => service.close())
 
 const code = (expected: string) => (error: unknown) => error instanceof Refusal && error.code === expected
 const wallet = () => privateKeyToAccount(generatePrivateKey())
-const knows = async (partnerId: string, customerId: string | null, address: string) =>
-  (await service.wallets.ownership.areKnown(service.db, [{ partnerId, customerId, address: address.toLowerCase() }]))[0]
+const payment = { amount: 5_000_000_000n, currency: 'USDC' } as const
+const knows = async (partnerId: string, customerId: string | null, address: string, paid = payment) => {
+  const asked = { partnerId, customerId, address: address.toLowerCase(), ...paid }
+  return (await service.wallets.ownership.areMissing(service.db, [asked]))[0] === false
+}
 
 async function begin(signer = wallet()) {
   const { ownership } = service.wallets
@@ -109,7 +113,8 @@ suite('a proof of ownership', () => {
     const { ownership, partnerId, customer, proof } = await begin()
     const { address } = wallet()
     for (const wrong of ['', '0x12', address.replace(/[a-f]/, (letter) => letter.toUpperCase()), `${address}0`])
-      if (wrong !== address) await assert.rejects(ownership.create(partnerId, { address: wrong }), code('validation_failed'))
+      if (wrong !== address)
+        await assert.rejects(ownership.create(partnerId, { address: wrong }), code('validation_failed'))
     await assert.rejects(ownership.create(partnerId, { address, customerId: newId() }), code('not_found'))
     const other = await addPartner(service)
     await assert.rejects(ownership.create(other.partnerId, { address, customerId: customer.id }), code('not_found'))
@@ -128,5 +133,44 @@ suite('a proof of ownership', () => {
     const page = await ownership.list(partnerId, { limit: '1' })
     assert.deepEqual([page.hasMore, page.data.length], [true, 1])
     assert.deepEqual(await ids({ cursor: page.nextCursor ?? '' }), [proof.id])
+  })
+})
+
+suite('a payment with a wallet', () => {
+  test('up to the sum it needs no proof, above it does, in euros of the day', async () => {
+    await service.rates.prepare()
+    const { partnerId, customer, signer } = await begin()
+    const free = (paid: { readonly amount: bigint; readonly currency: 'USDC' | 'EURC' }) =>
+      knows(partnerId, customer.id, signer.address, paid as typeof payment)
+    assert.equal(await free({ amount: 1_000_000_000n, currency: 'EURC' }), true)
+    assert.equal(await free({ amount: 1_010_000_000n, currency: 'EURC' }), false)
+    assert.equal(await free({ amount: 1_000_000_000n, currency: 'USDC' }), true, 'dollars are worth less than euros')
+    assert.equal(await free({ amount: 1_500_000_000n, currency: 'USDC' }), false)
+  })
+
+  test('without a rate every payment needs a proof, and with the setting none no payment does', async () => {
+    const blind = await createTestService({ settings: { WALLET_PROOF_ABOVE: '1000', FX_RATES: 'none' } })
+    const free = await createTestService({ settings: { WALLET_PROOF_ABOVE: 'none' } })
+    const asked = {
+      partnerId: newId(),
+      customerId: null,
+      address: `0x${'1'.repeat(40)}`,
+      amount: 1n,
+      currency: 'USDC',
+    } as const
+    assert.deepEqual(await blind.wallets.ownership.areMissing(blind.db, [asked]), [true])
+    assert.deepEqual(await free.wallets.ownership.areMissing(free.db, [{ ...asked, amount: 10n ** 15n }]), [false])
+    await Promise.all([blind.close(), free.close()])
+  })
+
+  test('the sandbox asks for no proof, and production above 1,000 euros', () => {
+    const { read } = walletSettings.WALLET_PROOF_ABOVE
+    assert.deepEqual([read(undefined, 'sandbox'), read(undefined, 'production')], [undefined, 100_000n])
+    assert.deepEqual(
+      [read('none', 'production'), read('999.9', 'sandbox'), read('0', 'sandbox')],
+      [undefined, 99_990n, 0n],
+    )
+    for (const wrong of ['', '-1', '1.234', '1e3', '1,000', 'EUR 1000'])
+      assert.throws(() => read(wrong, 'production'), /must be none, or an amount of euros/)
   })
 })

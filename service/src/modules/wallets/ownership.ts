@@ -4,9 +4,10 @@
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, refuseField, Refusal } from '../../api/index.ts'
-import { after, type Clock, hourMs, newId } from '../../kernel/index.ts'
+import { after, type Clock, type Currency, hourMs, type Minor, newId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { addressProblem, checksummed } from '../../rails/index.ts'
+import type { Rates } from '../../rates/index.ts'
 import type { Customers } from '../customers/index.ts'
 import * as store from './store-ownership.ts'
 
@@ -20,6 +21,8 @@ export type WalletOfPayment = {
   /** In lower case. */
   readonly address: string
 }
+
+export type WalletPayment = WalletOfPayment & { readonly amount: Minor; readonly currency: Currency }
 
 export type Ownership = {
   /** Refuses: validation_failed (address), not_found (/customerId). */
@@ -41,8 +44,11 @@ export type Ownership = {
       readonly cursor?: string
     },
   ) => Promise<Page<OwnershipProof>>
-  /** Reports for each wallet whether its owner is known: proved, or declared with a provider. One statement. */
-  readonly areKnown: (tx: Tx, wallets: readonly WalletOfPayment[]) => Promise<readonly boolean[]>
+  /**
+   * Reports for each payment whether it needs a proof that is missing: it is above WALLET_PROOF_ABOVE, and nobody has proved or declared who
+   * controls the wallet. Without a rate nobody knows how much it is, and it needs one. Small payments cost no statement of proofs.
+   */
+  readonly areMissing: (tx: Tx, payments: readonly WalletPayment[]) => Promise<readonly boolean[]>
   /** Deletes the proofs of a customer whose payments are erased. */
   readonly erase: typeof store.eraseProofs
 }
@@ -55,12 +61,16 @@ export type OwnershipDeps = {
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
   /** The address whose key has signed a personal message, in lower case. */
   readonly signerOf: (message: string, signature: string) => Promise<string | undefined>
+  /** WALLET_PROOF_ABOVE, in minor units of the euro. Undefined: payments need no proof. */
+  readonly proofAbove: Minor | undefined
+  readonly converter: Rates['converter']
 }
 
 /** A person with the wallet at hand signs at once; one who has it elsewhere has a day. */
 const signedWithinMs = 24 * hourMs
 
-export function createOwnership({ db, clock, cursors, customers, partnerName, signerOf }: OwnershipDeps): Ownership {
+export function createOwnership(deps: OwnershipDeps): Ownership {
+  const { db, clock, cursors, customers, partnerName, signerOf } = deps
   const listName = (partnerId: string) => `ownership-proofs:${partnerId}`
   const shown = (proof: store.OwnershipProof): OwnershipProof =>
     proof.expiresAt !== null && proof.status === 'Requested' && proof.expiresAt <= clock.now()
@@ -97,7 +107,11 @@ export function createOwnership({ db, clock, cursors, customers, partnerName, si
         const { status, message, address } = row
         if (status === 'Proved') return row
         if (message === null)
-          throw refuseField({ pointer: '', code: 'invalid_value', message: 'a provider keeps the wallet; nothing is signed' })
+          throw refuseField({
+            pointer: '',
+            code: 'invalid_value',
+            message: 'a provider keeps the wallet; nothing is signed',
+          })
         if (shown(row).status === 'Expired') throw new Refusal('ownership_proof_expired')
         const signer = await signerOf(message, signature)
         if (signer !== address) throw notOfWallet(signer, address)
@@ -121,10 +135,13 @@ export function createOwnership({ db, clock, cursors, customers, partnerName, si
       const rows = await store.listProofs(db, partnerId, filter, request)
       return cursors.page(listName(partnerId), request, rows.map(shown))
     },
-    areKnown: async (tx, wallets) => {
-      if (wallets.length === 0) return []
-      const known = new Set((await store.knownWallets(tx, wallets)).map(keyOf))
-      return wallets.map((wallet) => known.has(keyOf(wallet)))
+    areMissing: async (tx, payments) => {
+      const { proofAbove } = deps
+      if (proofAbove === undefined || payments.length === 0) return payments.map(() => false)
+      const convert = await deps.converter(tx)
+      const large = payments.filter((payment) => (convert(payment, 'EUR')?.amount ?? proofAbove + 1n) > proofAbove)
+      const known = large.length === 0 ? new Set() : new Set((await store.knownWallets(tx, large)).map(keyOf))
+      return payments.map((payment) => large.includes(payment) && !known.has(keyOf(payment)))
     },
     erase: store.eraseProofs,
   }
@@ -136,14 +153,22 @@ function readAddress(given: string, pointer: string): string {
   const problem = addressProblem(given)
   if (problem === undefined) return given.toLowerCase()
   const message =
-    problem === 'form' ? 'must be 0x and 40 hexadecimal digits' : 'has a wrong check sum (EIP-55); copy the address again'
+    problem === 'form'
+      ? 'must be 0x and 40 hexadecimal digits'
+      : 'has a wrong check sum (EIP-55); copy the address again'
   throw refuseField({ pointer, code: 'invalid_value', message })
 }
 
 /** The address is in the text, so that a signature for one wallet proves nothing of another one with the same key. */
 function messageOf(
   partnerName: string,
-  { id, customerId, address, createdAt, expiresAt }: Pick<store.OwnershipProof, 'id' | 'customerId' | 'address' | 'createdAt'> & {
+  {
+    id,
+    customerId,
+    address,
+    createdAt,
+    expiresAt,
+  }: Pick<store.OwnershipProof, 'id' | 'customerId' | 'address' | 'createdAt'> & {
     readonly expiresAt: Date
   },
 ): string {

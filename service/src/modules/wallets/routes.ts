@@ -17,8 +17,7 @@ export const toWallet = ({ wallet, address, received }: Received) =>
   })
 
 const writeProof = writerOf(wire.OwnershipProof)
-export const toOwnershipProof = (proof: OwnershipProof) =>
-  writeProof({ ...proof, address: checksummed(proof.address) })
+export const toOwnershipProof = (proof: OwnershipProof) => writeProof({ ...proof, address: checksummed(proof.address) })
 
 export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handlers<'wallets'> {
   const { ownership } = wallets
@@ -44,7 +43,11 @@ export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handl
     }),
     signOwnershipProof: idempotency.handler('signOwnershipProof', async ({ caller, params, body }, tx) => {
       const proof = await ownership.sign(caller.partnerId, params.proofId, body.signature, tx)
-      return { body: toOwnershipProof(proof), created: `the signature of the ownership proof ${proof.id}`, customerId: proof.customerId }
+      return {
+        body: toOwnershipProof(proof),
+        created: `the signature of the ownership proof ${proof.id}`,
+        customerId: proof.customerId,
+      }
     }),
   }
 }
