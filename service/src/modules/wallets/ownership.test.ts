@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { Refusal } from '../../api/index.ts'
-import { dayMs, newId } from '../../kernel/index.ts'
+import { dayMs, type Mode, newId } from '../../kernel/index.ts'
 import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
-import { walletSettings } from './settings.ts'
+import { proofAboveOf, walletSettings } from './settings.ts'
 
 let service: Service
 before(async () => {
@@ -164,7 +164,8 @@ suite('a payment with a wallet', () => {
   })
 
   test('the sandbox asks for no proof, and production above 1,000 euros', () => {
-    const { read } = walletSettings.WALLET_PROOF_ABOVE
+    const read = (text: string | undefined, mode: Mode) =>
+      proofAboveOf(walletSettings.WALLET_PROOF_ABOVE.read(text, mode))
     assert.deepEqual([read(undefined, 'sandbox'), read(undefined, 'production')], [undefined, 100_000n])
     assert.deepEqual(
       [read('none', 'production'), read('999.9', 'sandbox'), read('0', 'sandbox')],

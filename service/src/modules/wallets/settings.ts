@@ -2,15 +2,20 @@
 import { type Minor, type Mode, refuseSetting, type Settings } from '../../kernel/index.ts'
 
 /** Regulation (EU) 2023/1113, articles 14(5) and 16(2). */
-const centsOfRegulation = 100_000n
+const eurosOfRegulation = '1000'
+const euros = /^(\d{1,9})(?:\.(\d{1,2}))?$/
 
-function readProofAbove(value: string | undefined, mode: Mode): Minor | undefined {
-  if (value === undefined) return mode === 'sandbox' ? undefined : centsOfRegulation
-  if (value === 'none') return undefined
-  const [, euros, cents = ''] = /^(\d{1,9})(?:\.(\d{1,2}))?$/.exec(value) ?? []
-  return euros === undefined
-    ? refuseSetting('must be none, or an amount of euros, such as 1000 or 999.99')
-    : BigInt(euros + cents.padEnd(2, '0'))
+function readProofAbove(value: string | undefined, mode: Mode): string {
+  const text = value ?? (mode === 'sandbox' ? 'none' : eurosOfRegulation)
+  return text === 'none' || euros.test(text)
+    ? text
+    : refuseSetting('must be none, or an amount of euros, such as 1000 or 999.99')
+}
+
+/** WALLET_PROOF_ABOVE in minor units of the euro. Undefined: payments need no proof. */
+export function proofAboveOf(text: string): Minor | undefined {
+  const [, whole, cents = ''] = euros.exec(text) ?? []
+  return whole === undefined ? undefined : BigInt(whole + cents.padEnd(2, '0'))
 }
 
 export const walletSettings = {
