@@ -89,7 +89,11 @@ const detailOf = (payment: Known, state: State): EntryDetail => ({
   amount: payment.amount,
   charge: null,
   isCredit: false,
-  debtor: { name: ownerOf(state, payment), iban: payment.account },
+  debtor: {
+    name: ownerOf(state, payment),
+    iban: payment.account,
+    ...(payment.payer === undefined ? {} : { onBehalfOf: payment.payer.name }),
+  },
   creditor: {
     name: payment.creditorName,
     iban: payment.creditorAccount,

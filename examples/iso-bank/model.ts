@@ -17,6 +17,8 @@ export type Payment = {
   readonly account: string
   readonly currency: string
   readonly amount: bigint
+  /** Who pays by the account of the company (UltmtDbtr). Absent: the company itself. `id`: its account, or its number there. */
+  readonly payer?: { readonly name: string; readonly id: string | null; readonly country: string | null }
   readonly creditorName: string
   readonly creditorAccount: string
   readonly creditorBic: string | null
@@ -88,7 +90,13 @@ export type FileKind = (typeof fileKinds)[number]
 export const fileFaults = ['twice', 'same id', 'half', 'cut', 'garbage', 'wrong sum', 'wrong balance', 'omit'] as const
 export type FileFault = (typeof fileFaults)[number]
 
-export type Other = { readonly name: string; readonly iban?: string; readonly bic?: string }
+/** `onBehalfOf`: the ultimate debtor or creditor. */
+export type Other = {
+  readonly name: string
+  readonly iban?: string
+  readonly bic?: string
+  readonly onBehalfOf?: string
+}
 
 export type Order =
   /** For the next `times` payments that match; without `times` for all. */

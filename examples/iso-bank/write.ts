@@ -185,12 +185,14 @@ function entryXml(version: Version, kind: Report['kind'], entry: Entry): string 
 
 const party = (version: Version, name: string, { name: called }: Other) =>
   tag(name, version === 'current' ? tag('Pty', text('Nm', called)) : text('Nm', called))
+const ultimate = (version: Version, name: 'Dbtr' | 'Cdtr', { onBehalfOf }: Other) =>
+  onBehalfOf === undefined ? '' : party(version, `Ultmt${name}`, { name: onBehalfOf })
 const accountOf = (name: string, { iban }: Other) => (iban === undefined ? '' : tag(name, tag('Id', tag('IBAN', iban))))
 
 function parties(version: Version, { debtor, creditor }: EntryDetail): string {
   const related = [
-    debtor ? party(version, 'Dbtr', debtor) + accountOf('DbtrAcct', debtor) : '',
-    creditor ? party(version, 'Cdtr', creditor) + accountOf('CdtrAcct', creditor) : '',
+    debtor ? party(version, 'Dbtr', debtor) + accountOf('DbtrAcct', debtor) + ultimate(version, 'Dbtr', debtor) : '',
+    creditor ? party(version, 'Cdtr', creditor) + accountOf('CdtrAcct', creditor) + ultimate(version, 'Cdtr', creditor) : '',
   ].join('')
   const agents = [
     debtor?.bic === undefined ? '' : tag('DbtrAgt', agent(version, debtor.bic)),

@@ -113,6 +113,8 @@ function readInitiation(message: Node): Initiation {
 
 function readPayment(messageId: string, batch: Node, transfer: Node): Payment {
   const money = at(transfer, 'Amt/InstdAmt')
+  const payer = textAt(transfer, 'UltmtDbtr/Nm')
+  const idOf = (kind: string) => textAt(transfer, `UltmtDbtr/Id/${kind}/Othr/Id`)
   const lines = all(at(transfer, 'RmtInf'), 'Ustrd').map(({ text }) => text)
   return {
     messageId,
@@ -123,6 +125,15 @@ function readPayment(messageId: string, batch: Node, transfer: Node): Payment {
     account: textAt(batch, 'DbtrAcct/Id/IBAN') ?? must(batch, 'DbtrAcct/Id/Othr/Id'),
     currency: money?.attributes['Ccy'] ?? '',
     amount: cents(must(transfer, 'Amt/InstdAmt')),
+    ...(payer === undefined
+      ? {}
+      : {
+          payer: {
+            name: payer,
+            id: idOf('PrvtId') ?? idOf('OrgId') ?? null,
+            country: textAt(transfer, 'UltmtDbtr/PstlAdr/Ctry') ?? null,
+          },
+        }),
     creditorName: must(transfer, 'Cdtr/Nm'),
     creditorAccount: textAt(transfer, 'CdtrAcct/Id/IBAN') ?? must(transfer, 'CdtrAcct/Id/Othr/Id'),
     creditorBic: textAt(transfer, 'CdtrAgt/FinInstnId/BICFI') ?? null,

@@ -70,6 +70,8 @@ const kycDateMeanings = {
   dateOfIncorporation: 'Date of incorporation of the company, `YYYY-MM-DD`.',
 } as const
 const kycCountryMeanings = {
+  addressCountryCode:
+    'Country of the postal address, ISO 3166-1 alpha-2. Banks outside the European Economic Area ask for it with a payment.',
   citizenshipCountryCode: 'Country of citizenship of the person, ISO 3166-1 alpha-2.',
   countryOfIncorporation: 'Country where the company is registered, ISO 3166-1 alpha-2.',
   countryOfPrincipalBusiness: 'Country where the company does most of its business, ISO 3166-1 alpha-2.',

@@ -16,6 +16,7 @@ import { type Cases, type Decisions } from '../cases/index.ts'
 import { type Ledger } from '../ledger/index.ts'
 import { sealedMailSecrets } from '../mail/index.ts'
 import { type SealedColumn, tracedDatabase, type Tx } from '../postgres/index.ts'
+import { sealedPayers } from '../connectors/iso20022/index.ts'
 import { type ChainKeys, sealedChainKeys, sealedTravelRules } from '../connectors/evm/index.ts'
 import type { IsoBanks } from '../connectors/iso20022/index.ts'
 import { type Reconciliation } from '../reconciliation/index.ts'
@@ -125,6 +126,7 @@ export const sealedColumns = [
   sealedLinkTokens,
   sealedChainKeys,
   sealedTravelRules,
+  sealedPayers,
   sealedHits,
   sealedEarlierNames,
   sealedAuditKeys,

@@ -25,10 +25,10 @@ import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { IdentityProvider } from '../identity/index.ts'
 import { composeIdentity, composeProofs } from './identity.ts'
-import { createIsoBanks } from '../connectors/iso20022/index.ts'
+import { createIsoBanks, type PayerKey } from '../connectors/iso20022/index.ts'
 import { createInternalConnector } from '../connectors/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
-import { type BooksAccount, type ChooseConnector, type Connector, createConnectorHealth } from '../rails/index.ts'
+import { type BooksAccount, type ChooseConnector, type Connector, createConnectorHealth, type PayerData } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors } from '../modules/accounts/index.ts'
@@ -225,7 +225,9 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const connectorHealth = createConnectorHealth({ clock })
   const banksDeps = { db, clock, log, operatorId: operatorPartnerId, health: connectorHealth }
   const observe = deps.observability?.metrics.banks
-  const isoBanks = createIsoBanks({ ...banksDeps, observe, banks: usedIsoBanks(config) })
+  const readPayers = createReadPayers(db, core, () => accounts)
+  const payers = { sealer: core.sealer, read: readPayers }
+  const isoBanks = createIsoBanks({ ...banksDeps, observe, payers, banks: usedIsoBanks(config) })
   const connectors = [
     ...(usesSandboxBank(config) ? [bank] : []),
     composeInternal(deps, core, { accountsOf: () => accounts, depositsOf: () => deposits }),
@@ -246,7 +248,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const canRecall = (connector: string) => connectors.find(({ id }) => id === connector)?.recall !== undefined
   const waitMsOf: PayoutsDeps['waitMsOf'] = (connector, payment) =>
     connectors.find(({ id }) => id === connector)?.waitMsOf?.(payment) ?? 0
-  const banks = { chooseConnector, forecastOf, waitMsOf, canRecall }
+  const modeOf = (connector: string) => connectors.find(({ id }) => id === connector)?.payerData
+  const banks = { chooseConnector, forecastOf, waitMsOf, canRecall, payers: { modeOf, read: readPayers } }
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
@@ -403,6 +406,37 @@ const accountsOfBanks = (config: Config): readonly BooksAccount[] =>
   usedIsoBanks(config).flatMap(({ id: connector, accounts }) =>
     accounts.map(({ iban: account, currency }) => ({ connector, account, currency })),
   )
+
+/** Reads the payers of payments as banks are told of them: customers with their IBANs, or the partner itself. */
+const createReadPayers =
+  (db: Database, { access, customers }: Core, accountsOf: () => Accounts) =>
+  async (keys: readonly PayerKey[]): Promise<readonly (PayerData | undefined)[]> => {
+    const found = new Map<string, PayerData>()
+    for (const [partnerId, group] of Map.groupBy(keys, (key) => key.partnerId)) {
+      const asked = [...new Set(group.flatMap(({ customerId }) => customerId ?? []))].map((id) => ({ partnerId, id }))
+      const data = await customers.payerDataOf(db, asked)
+      const ibans = asked.length === 0 ? [] : await accountsOf().firstIbansOf(db, asked)
+      const ibanOf = new Map(ibans.map(({ customerId, iban }) => [customerId, iban]))
+      for (const { id } of asked) {
+        const known = data.get(partnerKey(partnerId, id))
+        if (known !== undefined) found.set(partnerKey(partnerId, id), { ...known, account: ibanOf.get(id) ?? null })
+      }
+      if (group.some(({ customerId }) => customerId === null))
+        found.set(partnerKey(partnerId, ''), partnerAsPayer(partnerId, await access.partnerName(db, partnerId)))
+    }
+    return keys.map(({ partnerId, customerId }) => found.get(partnerKey(partnerId, customerId ?? '')))
+  }
+
+/** Its address is not recorded. An id of `Othr` has 35 characters. */
+const partnerAsPayer = (partnerId: string, name: string): PayerData => ({
+  isPerson: false,
+  name: name === '' ? null : name,
+  account: null,
+  customerNumber: partnerId.replaceAll('-', ''),
+  address: { lines: [], postCode: null, town: null, country: null },
+  documentNumber: null,
+  lei: null,
+})
 
 /** The names of the customer that holds one of our IBANs. An IBAN that is not assigned has none. */
 function createOwnNames(db: Database, access: Access, accounts: Accounts, customers: Customers): OwnNames {

@@ -13,6 +13,8 @@ export type CaseReport = {
     readonly name: string
     readonly countryCode: string
     readonly address: string | null
+    readonly identification?: string
+    readonly onBehalfOf?: string
   }
   readonly remittance?: string | null
   readonly endToEndId?: string | null
@@ -31,7 +33,7 @@ export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
   const { debtor, ...rest } = read
   const account = textOf(debtor?.['account'])
   if (!debtor || account === '') return rest
-  const address = textOf(debtor['address'])
+  const [address, identification, onBehalfOf] = ['address', 'identification', 'onBehalfOf'].map((key) => textOf(debtor[key]))
   return {
     ...rest,
     debtor: {
@@ -39,7 +41,9 @@ export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
       bic: textOf(debtor['bic']),
       name: textOf(debtor['name']),
       countryCode: textOf(debtor['countryCode']),
-      address: address === '' ? null : address,
+      address: address || null,
+      ...(identification ? { identification } : {}),
+      ...(onBehalfOf ? { onBehalfOf } : {}),
     },
   }
 }

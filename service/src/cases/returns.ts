@@ -108,7 +108,7 @@ export function createReturns(deps: ReturnsDeps): Returns {
   }
 }
 
-function toReturn(row: store.CaseRow, { currency, amount }: Booked, id: string, now: Date): returnStore.ReturnRow {
+export function toReturn(row: store.CaseRow, { currency, amount }: Booked, id: string, now: Date): returnStore.ReturnRow {
   const { debtor, endToEndId = null, remittance = null } = reportOf(row)
   const { account, bic, name } = present(debtor, 'only a credit with its debtor is sent back')
   return {

@@ -7,7 +7,7 @@ export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
 /**
  * Kinds of cases. Sources: settlement and deposits; `debit.booked` and `oddity` of the connector port;
- * reconciliation; deposits that wait for a screening decision or are frozen by one; payouts that are frozen by one
+ * reconciliation; deposits that wait for a screening decision or for data of their payer, or are frozen by one; payouts that are frozen by one
  * and keep their money reserved; safeguarding; monitoring.
  */
 export type CaseKind =
@@ -36,6 +36,7 @@ export type CaseKind =
   | 'customer_not_verified'
   | 'safeguarding'
   | 'monitoring_alert'
+  | 'payer_data_missing'
 
 /**
  * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: charges

@@ -5,6 +5,9 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, withoutProposal } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
 import { type Booked, type CaseKind, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
+import { reportOf } from './report.ts'
+import { toReturn } from './returns.ts'
+import { insertReturn } from './store-returns.ts'
 import { lastRemarks } from './store-decisions.ts'
 import * as store from './store.ts'
 
@@ -39,6 +42,11 @@ export type Cases = {
    * in the same transaction.
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
+  /**
+   * Sends the money of cases back by a rule that two persons have made, not by a decision about the case. One whose report does not name the
+   * account of the payer, or that is decided, stays as it is.
+   */
+  readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
    * Resolves cases whose entry of the bank is corrected, and returns the entries that take their money out of suspense as it came. The caller
    * holds the cases, and books the entries in the same transaction.
@@ -107,6 +115,9 @@ export function createCases(deps: CasesDeps): Cases {
     release: async (tx, keys, note) => {
       for (const key of keys) await release(deps, tx, key, note)
     },
+    sendBack: async (tx, keys, note) => {
+      for (const key of keys) await sendBack(deps, tx, key, note)
+    },
     withdraw: async (tx, rows, note) => {
       for (const row of rows) await release(deps, tx, row, note)
       return rows.flatMap((row) => entriesOf(row, reversingTransfer))
@@ -165,6 +176,18 @@ async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note
   assert(row.resolution === null, `case ${id} is open while its money waits`)
   const end = { resolution: 'released', resolvedBy: 'service', note, resolvedAt: deps.clock.now() } as const
   await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'service', note })
+}
+
+async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
+  const row = present(await store.lockCase(tx, partnerId, id), 'money that waits has a case')
+  const { currency, booked, resolution, returningSince } = row
+  const isHere = currency !== null && booked !== null && booked > 0n && resolution === null && returningSince === null
+  if (!isHere || reportOf(row).debtor === undefined) return
+  const now = deps.clock.now()
+  const proposal = JSON.stringify({ action: 'return', note })
+  const proposed = { proposalId: newId(), proposal, proposedBy: 'service', proposedAt: now }
+  await insertReturn(tx, toReturn(row, { currency, amount: booked }, proposed.proposalId, now))
+  await decide(deps, tx, row, { ...row, ...proposed, returningSince: now }, { kind: 'approved', actor: 'service', note })
 }
 
 const undecided = {

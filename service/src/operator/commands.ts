@@ -27,6 +27,7 @@ import { memberCommands } from './members.ts'
 import { moveCommands } from './moves.ts'
 import { parseCommand, readOptions } from './parse.ts'
 import { partnerCommands } from './partners.ts'
+import { payerCommands } from './payers.ts'
 import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
 import { monitoringCommands } from './monitoring.ts'
@@ -71,6 +72,7 @@ const commands: CommandsOf<Exclude<CommandName, OfflineName>> = {
   ...caseCommands,
   ...screeningCommands,
   ...screeningCountryCommands,
+  ...payerCommands,
   ...paymentCommands,
   ...reconcileCommands,
   ...safeguardingCommands,

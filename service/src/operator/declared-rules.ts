@@ -38,6 +38,11 @@ const list = name('The name of a list of politically exposed persons.')
 const rule = { id: id('The rule of monitoring.') }
 const version = maybe(integer('The version that you have read.', 1, 999_999_999))
 const days = { from: day('The first day.'), until: day('The last day.') }
+const payersFrom = {
+  banks: choice('Where the bank of the payer is: in the European Economic Area, or outside or unknown.', 'inside', 'outside'),
+  currency,
+  above: maybe(money('Payments above this amount. Default: all.', '1000.00')),
+}
 const hit = { partner, id: id('The hit.') }
 
 export const ruleDeclarations = {
@@ -178,6 +183,39 @@ export const ruleDeclarations = {
     { ...hit, outcome: choice('The decision.', 'clear', 'confirm'), note, staff },
     { hidden: true },
   ),
+  'payer-data set': changes(
+    'compliance',
+    'Set what happens to incoming payments that lack data of their payer.',
+    {
+      ...payersFrom,
+      measure: choice('Credit it, let it wait for an answer, or send it back.', 'accept', 'ask', 'reject'),
+      days: or(integer('Days until money without an answer goes back.', 1, 90), 3),
+    },
+    {
+      second: 'on',
+      examples: ['--banks outside --currency EUR --above 1000.00 --measure ask', '--banks outside --currency USD --measure reject'],
+    },
+  ),
+  'payer-data list': reads('List the rules for payments that lack data of their payer.', {}),
+  'payer-data remove': changes('compliance', 'Remove such a rule.', payersFrom, { second: 'on' }),
+  'payer-data waiting': reads('List payments that wait for data of their payer.', {}),
+  'payer-data decide': changes(
+    'compliance',
+    'Record the answer about the payer of a payment, or that there is none.',
+    {
+      ...{ partner, id: id('The payment, as the list shows it. Its case has the same id.') },
+      outcome: choice('The data are there, or the money goes back.', 'received', 'refused'),
+      name: maybe(text('The name of the payer.')),
+      account: maybe(text('The account of the payer.')),
+      address: maybe(text('The address of the payer, with its country.')),
+      identification: maybe(text('Date and place of birth, or a number of the payer.')),
+      note,
+    },
+    { second: 'always' },
+  ),
+  'payer-data banks': reads('Count the payments that lacked data of their payer, by bank.', {
+    since: time('From when on.'),
+  }),
   'monitoring rule set': changes('compliance', 'Keep a new rule of monitoring, or the next version of one.', {
     from: maybe(file('A file with the rule. Or --rule.', 'FILE.json')),
     rule: maybe(text('The rule. Or --from.', 'JSON')),

@@ -77,6 +77,15 @@ export type BritishAccount = {
 export const britishAccountOf = (iban: string): BritishAccount | undefined =>
   iban.startsWith('GB') ? { sortCode: iban.slice(8, 14), accountNumber: iban.slice(14) } : undefined
 
+/** The key of a bank: its BIC of eight characters, or the country and the bank code of an IBAN. Empty: neither is known. */
+export function bankKeyOf(account: string, bic: string): string {
+  if (bic !== '') return bic.slice(0, 8)
+  const country = account.slice(0, 2)
+  const [first, last] = (specs[country]?.bank_identifier ?? '').split('-').map(Number)
+  if (!isIban(account) || first === undefined || last === undefined) return ''
+  return `${country}${account.slice(4 + first, 5 + last)}`
+}
+
 /**
  * The reason why a text is not an IBAN: the country has none, the length, the letters and digits, the check digits
  * (also national ones).

@@ -57,6 +57,7 @@ export {
   routingProblem,
 } from './domestic.ts'
 export {
+  bankKeyOf,
   type BritishAccount,
   britishAccountOf,
   ibanCountries,
@@ -65,6 +66,17 @@ export {
   isBic,
   isIban,
 } from './ibans.ts'
+export {
+  debtorLacks,
+  type PayerData,
+  type PayerField,
+  payerFields,
+  payerLacks,
+  type PayerRegion,
+  payerRegionOf,
+  payerRegions,
+} from './payer-data.ts'
+export { isQrIban, qrMistake, qrMistakes, qrReferenceOf } from './qr-bill.ts'
 export {
   type Acknowledgement,
   type BankNotification,

@@ -71,6 +71,10 @@ export type IncomingDebtor = {
   readonly name: string
   readonly countryCode: string
   readonly address: string | null
+  /** Birth data or ids of the payer, as one text. Absent: the bank gives none. */
+  readonly identification?: string
+  /** The name of who really pays, on whose behalf the named debtor pays (UltmtDbtr). Absent: the debtor itself. */
+  readonly onBehalfOf?: string
 }
 
 /** The origin of a payment: the payer's address, and the country of the chosen bank. */
@@ -224,6 +228,11 @@ export type Connector = {
   readonly forecast: (payment: ForecastPayment, at: Date) => Forecast
   /** How long a new payout waits before its first attempt, so that it can be cancelled. Only the sandbox bank makes payouts wait. */
   readonly waitMsOf?: (payment: WaitingPayment) => number
+  /**
+   * Says that the files name the customer as the payer. `require`: a payout whose customer lacks what the law asks for is refused before it is
+   * accepted; `send`: the bank gets what there is.
+   */
+  readonly payerData?: 'send' | 'require' | undefined
   /** Submits instructions and answers one outcome for each, in order. An instruction whose id the bank has is not executed again. */
   readonly instruct: (
     instructions: readonly Instruction[],

@@ -1,7 +1,7 @@
 /** Effects of decided cases on payments: money is credited, and a report is tied to its payout or deposit. */
 import type { Access } from '../access/index.ts'
 import { Refusal } from '../api/index.ts'
-import { type CaseEffects, operatorPartnerId } from '../cases/index.ts'
+import { type CaseEffects, type CaseKind, operatorPartnerId } from '../cases/index.ts'
 import { isUuid } from '../kernel/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
 import type { Monitoring } from '../modules/monitoring/index.ts'
@@ -14,6 +14,12 @@ export type CaseEffectsDeps = {
   readonly payoutLife: Pick<PayoutLife, 'matched'>
   readonly deposits: Pick<Deposits, 'chargePartner' | 'creditOwner' | 'creditPartner' | 'isInScreening'>
   readonly books: BankBooks
+}
+
+/** What the money of a deposit waits for, by the kind of its case. */
+const awaitedDecisions: Readonly<Partial<Record<CaseKind, string>>> = {
+  sanctions_hold: 'The money waits for a decision about a name: decide the hit (screening hits).',
+  payer_data_missing: 'The money waits for data of its payer: record the answer (payer-data decide).',
 }
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
@@ -39,10 +45,11 @@ export function createCaseEffects({
       await requirePartner(tx, moving.partnerId)
       await deposits.chargePartner(tx, chargeOf(moving))
     },
-    notNow: async (tx, { kind, partnerId, subject }) =>
-      kind === 'sanctions_hold' && isUuid(subject) && (await deposits.isInScreening(tx, partnerId, subject))
-        ? 'The money waits for a decision about a name: decide the hit (screening hits).'
-        : undefined,
+    notNow: async (tx, { kind, partnerId, subject }) => {
+      const awaited = awaitedDecisions[kind]
+      if (awaited === undefined || !isUuid(subject)) return undefined
+      return (await deposits.isInScreening(tx, partnerId, subject)) ? awaited : undefined
+    },
     announced: async (tx, { subject }) => {
       if (!isUuid(subject) || !(await books.merge(tx, subject)))
         throw refuse('The case names no announced entry that is without a statement: see the text of the case.')

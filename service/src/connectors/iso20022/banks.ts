@@ -11,6 +11,7 @@ import { createReleaseFile } from './release.ts'
 import { createRequestRecall, type RecallRequest } from './recalls.ts'
 import type { BankConfig } from './settings.ts'
 import { createShownFiles } from './shown.ts'
+import type { Payers } from './payer.ts'
 import * as files from './store-files.ts'
 import { countQueued, filesDue } from './store-queue.ts'
 import * as recalls from './store-recalls.ts'
@@ -63,6 +64,7 @@ type Deps = {
   readonly clock: Clock
   readonly log: Log
   readonly operatorId: string
+  readonly payers?: Payers
   readonly observe?: BanksObserver | undefined
   readonly health?: BankHealth
 }

@@ -70,6 +70,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: B
       id,
       limits,
       forecast: (payment, at) => forecastOf(payment, at, deps.rules),
+      payerData: (deps.rules.payer ?? 'customer') === 'customer' ? (deps.rules.payerData ?? 'send') : undefined,
       instruct: async (instructions, options) =>
         instructions.length === 0 ? [] : untilAborted(submit(instructions), options),
       find: async (keys, options) => {

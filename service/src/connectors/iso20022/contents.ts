@@ -4,6 +4,7 @@ import { present } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
 import { batchIdsOf } from './ids.ts'
 import { executionDateOf, type Message, paymentsMessage } from './message.ts'
+import { openPayers } from './payer.ts'
 import { recallMessage } from './recall-message.ts'
 import type { RecentBytes } from './recent-bytes.ts'
 import * as files from './store-files.ts'
@@ -44,9 +45,10 @@ function dateIsOver({ clock, rules }: BankDeps, { madeAt }: Held, payment: Payme
   return executionDateOf(schemeApplied, madeAt, rules) < executionDateOf(schemeApplied, clock.now(), rules)
 }
 
-async function messageOf({ db, rules }: BankDeps, file: Held, payments: Payments): Promise<Message> {
+async function messageOf(deps: BankDeps, file: Held, payments: Payments): Promise<Message> {
+  const { db, rules } = deps
   const { kind } = file
-  if (kind === 'pain.001') return paymentsMessage(file, payments, rules)
+  if (kind === 'pain.001') return paymentsMessage(file, openPayers(deps, payments), rules)
   const recalls = await recallsOfFile(db, file.id)
   const [first] = recalls
   const fileId = present(first?.fileId, 'a recall names the file of its payment')

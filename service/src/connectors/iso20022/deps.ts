@@ -4,9 +4,13 @@ import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Calendar, Numbering } from '../../rails/index.ts'
 import type { RecallKind } from './ids.ts'
+import type { Payers } from './payer.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
 export type Scheme = (typeof schemes)[number]
+
+export const payers = ['customer', 'partner', 'none'] as const
+export const payerDataModes = ['send', 'require'] as const
 
 export const chargeBearers = ['SHAR', 'DEBT', 'CRED'] as const
 
@@ -51,6 +55,10 @@ export type BankRules = Calendar & {
   readonly purpose?: string
   /** The bearer of the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
+  /** Whom the files name as the payer (UltmtDbtr): the customer, and the partner for its own payouts; the partner always; or nobody. Default: `customer`. */
+  readonly payer?: (typeof payers)[number]
+  /** `require`: a payout whose payer lacks what Regulation (EU) 2023/1113 asks for is refused. Default: `send` what there is. */
+  readonly payerData?: (typeof payerDataModes)[number]
   /** Says whether the files ask for a check of the payees, or against one; absent: they do not say. */
   readonly payeeCheck?: 'in' | 'out'
   /** How the bank takes recalls: as files, by default of camt.055, or by a letter that people send. */
@@ -106,6 +114,8 @@ export type BankDeps = {
   readonly log: Log
   readonly rules: BankRules
   readonly transport: Transport
+  /** Reads and seals payers. Absent: the files name none. */
+  readonly payers?: Payers
   /** The partner whose ledger holds money without a known owner; entries of the bank belong to it. */
   readonly operatorId: string
 }

@@ -5,6 +5,7 @@ import { type BankDeps, type Scheme, schemes } from './deps.ts'
 import { fileNameOf, messageIdOf } from './ids.ts'
 import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { openPayers } from './payer.ts'
 import type { RecentBytes } from './recent-bytes.ts'
 import { kindOf } from './schemes.ts'
 import { byShard } from './shards.ts'
@@ -36,7 +37,7 @@ async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Pr
     const groups = byShard(tx, queued)
     const locked = await Promise.all(groups.map((group) => store.lockQueued(tx, rules.id, scheme, group)))
     const found = await withoutAdopted(deps, tx, locked.flat(), now)
-    return groupedByFile(found, rules).flatMap((payments) => makeOne(deps, tx, payments, now) ?? [])
+    return groupedByFile(openPayers(deps, found), rules).flatMap((payments) => makeOne(deps, tx, payments, now) ?? [])
   })
   for (const { id, bytes } of files) recent.keep(id, bytes)
   return files.reduce((sum, { payments }) => sum + payments, 0)
@@ -66,14 +67,14 @@ function makeOne({ log, rules }: BankDeps, tx: Tx, payments: readonly store.Paym
 async function withoutAdopted(
   { rules }: BankDeps,
   tx: Tx,
-  payments: readonly store.Payment[],
+  payments: readonly store.Stored[],
   now: Date,
-): Promise<readonly store.Payment[]> {
+): Promise<readonly store.Stored[]> {
   const ids = payments.map(({ id }) => id)
   const found = ids.length === 0 ? [] : await adoptedOf(tx, rules.id, ids)
   if (found.length === 0) return payments
   const adopted = new Map(found.map((one) => [`${one.id} ${one.attempt}`, one]))
-  const fileOf = ({ id, attempt }: store.Payment) => adopted.get(`${id} ${attempt}`)
+  const fileOf = ({ id, attempt }: store.Stored) => adopted.get(`${id} ${attempt}`)
   for (const [fileId, ofFile] of Map.groupBy(payments, (payment) => fileOf(payment)?.fileId)) {
     if (fileId === undefined) continue
     const rows = ofFile.map((payment) => ({ ...payment, batchId: fileOf(payment)?.batchId ?? '' }))

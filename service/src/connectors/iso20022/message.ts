@@ -10,10 +10,10 @@ import {
   type Remittance,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
-import { accountTypeCodes, dayOf, nextWindow, readDomestic } from '../../rails/index.ts'
+import { accountTypeCodes, dayOf, nextWindow, qrReferenceOf, readDomestic } from '../../rails/index.ts'
 import type { BankRules, Scheme } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
-import { qrReferenceOf } from './qr-bill.ts'
+import { ultimateDebtorOf } from './payer.ts'
 import { kindOf } from './schemes.ts'
 import type { Contents, OutgoingFile } from './store-files.ts'
 import type { Payment } from './store-queue.ts'
@@ -128,6 +128,7 @@ const transferOf = (payment: Payment, rules: BankRules): CreditTransfer => ({
   instructionId: bankInstructionId(payment),
   endToEndId: payment.endToEndId,
   money: { currency: payment.currency, minor: payment.amount },
+  ...ifGiven('ultimateDebtor', ultimateDebtorOf(payment, rules)),
   ...creditorOf(payment),
   ...ifGiven('creditorAccountType', typeOf(payment, rules)),
   creditor: { name: payment.creditorName },

@@ -17,9 +17,9 @@ import {
   usualProfile,
 } from '../../iso20022/index.ts'
 import { newId } from '../../kernel/index.ts'
+import { isQrIban, type PayerData, qrReferenceOf } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
 import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
-import { isQrIban, qrReferenceOf } from './qr-bill.ts'
 import { chooseScheme, isRefused, kindOf } from './schemes.ts'
 import type { Payment } from './store-queue.ts'
 
@@ -82,9 +82,33 @@ const examples: Readonly<Record<PaymentKind, readonly Payment[]>> = {
   ],
   QrBill: [paymentOf(billOf)],
 }
+const person: PayerData = {
+  isPerson: true,
+  name: 'Zoë Müller-Łukasiewicz',
+  account: 'DE76370400440000000001',
+  customerNumber: 'cus_0123456789abcdef',
+  address: { lines: ['Größe Straße 12a', 'Hinterhaus, 3. Stock'], postCode: '10115', town: 'Berlin', country: 'DE' },
+  documentNumber: 'T22000129',
+  lei: null,
+}
+/** The customers for whom payments are made: with and without an account, an address and an LEI, with texts that do not fit. */
+const payers: readonly PayerData[] = [
+  person,
+  { ...person, account: null, documentNumber: null, address: { ...person.address, town: null } },
+  { ...person, name: null },
+  {
+    ...{ ...person, isPerson: false, name: `Société ${'générale '.repeat(20)}`, lei: '529900T8BM49AURSDO55' },
+    address: { lines: ['x'.repeat(140), 'y'.repeat(140)], postCode: '75001', town: 'z'.repeat(70), country: 'FR' },
+    documentNumber: 'HRB 1234 '.repeat(9),
+  },
+  { ...person, isPerson: false, account: null, lei: 'as given', documentNumber: null },
+]
 /** A file has payments of one currency. */
 const filesOf = (kind: PaymentKind): readonly (readonly Payment[])[] => [
-  ...Map.groupBy(examples[kind], ({ currency }) => currency).values(),
+  ...Map.groupBy(
+    examples[kind].flatMap((payment) => [payment, ...payers.map((payer) => ({ ...payment, id: newId(), payer }))]),
+    ({ currency }) => currency,
+  ).values(),
 ]
 const file = { id: newId(), messageId: `P${newId().replaceAll('-', '')}`, madeAt: monday }
 const written = (profile: Pain001Profile, payments: readonly Payment[], more: Partial<BankRules> = {}): string =>
@@ -141,6 +165,47 @@ for (const profile of profiles)
       })
     }
   })
+
+test('a customer stands in the file as far as the scheme has places for it', async () => {
+  const ultimate = async (profileId: string, payment: Payment | undefined, payer: PayerData) => {
+    assert.ok(payment)
+    const xml = written(profileOf(profileId) ?? usualProfile, [{ ...payment, payer }])
+    const found = await readPain001(chunks(Buffer.from(xml)))
+    return found.batches[0]?.transfers[0]?.ultimateDebtor
+  }
+  const name = 'Zoe Mueller-Lukasiewicz'
+  const iban = { id: 'DE76370400440000000001', scheme: { proprietary: 'IBAN' } }
+  const inSepa = { name, id: { kind: 'private', others: [iban] } }
+  const address = {
+    ...{ street: 'Groesse Strasse 12a', buildingName: 'Hinterhaus, 3. Stock', postCode: '10115' },
+    ...{ town: 'Berlin', country: 'DE' },
+  }
+  for (const { id } of profiles) assert.deepEqual(await ultimate(id, examples.Sepa[0], person), inSepa, id)
+  const number = { id: 'cus-0123456789abcdef', scheme: { code: 'CUST' } }
+  const document = { id: 'T22000129', scheme: { code: 'NIDN' } }
+  const abroad = { ...inSepa, address, id: { kind: 'private', others: [iban, number, document] } }
+  for (const id of ['epc-09', 'cgi-09']) assert.deepEqual(await ultimate(id, examples.Other[0], person), abroad, id)
+  assert.deepEqual(await ultimate('sps-09', examples.Other[0], person), { ...inSepa, address })
+  assert.deepEqual(await ultimate('sps-09', examples.QrBill[0], person), { ...inSepa, address })
+  const withoutAccount = await ultimate('epc-09', examples.Sepa[0], { ...person, account: null })
+  assert.deepEqual(withoutAccount, { name, id: { kind: 'private', others: [number] } })
+  // Citizenship or a town alone is no address, and a party without a name is not named.
+  const { town: _town, ...rest } = person.address
+  const noTown = await ultimate('epc-09', examples.Other[0], { ...person, address: { ...rest, town: null } })
+  assert.equal(noTown?.address, undefined)
+  assert.equal(await ultimate('epc-09', examples.Sepa[0], { ...person, name: null }), undefined)
+  const company = { ...person, isPerson: false, lei: '529900T8BM49AURSDO55', documentNumber: 'HRB 7' }
+  const inRegister = { id: 'HRB 7', scheme: { code: 'COID' } }
+  const lei = { lei: '529900T8BM49AURSDO55' }
+  assert.deepEqual((await ultimate('epc-09', examples.Other[0], company))?.id, {
+    ...{ kind: 'organisation', ...lei, others: [iban, number, inRegister] },
+  })
+  assert.deepEqual((await ultimate('sps-09', examples.Sepa[0], company))?.id, {
+    ...{ kind: 'organisation', ...lei, others: [iban] },
+  })
+  // Version 03 has one place in SEPA, and the account has it.
+  assert.deepEqual((await ultimate('epc-03', examples.Sepa[0], company))?.id, { kind: 'organisation', others: [iban] })
+})
 
 test('a message that breaks a rule is told with its source', () => {
   const [dk] = profiles.filter(({ id }) => id === 'dk-09')
@@ -236,21 +301,33 @@ test('a file of an earlier version keeps its two batches when it is made again',
   )
 })
 
-test('a QR-IBAN needs a QR reference where the profile has bills, and goes as every IBAN elsewhere', () => {
+test('a QR-IBAN needs a QR reference in every profile, and no other Swiss account takes one', () => {
   assert.equal(qrReferenceOf(billOf.remittance), qrReference)
   assert.equal(qrReferenceOf(qrReference.replace(/7$/, '8')), undefined)
   assert.deepEqual(
     [qrReferenceOf(null), qrReferenceOf('Rent'), isQrIban('CH9300762011623852957')],
     [undefined, undefined, false],
   )
-  const rules = rulesFor(profileOf('sps-09') ?? usualProfile)
   const bill = paymentOf(billOf)
-  assert.equal(isRefused(chooseScheme(bill, rules)), false)
-  const refused = chooseScheme({ ...bill, remittance: 'Rent' }, rules)
-  assert.ok(isRefused(refused) && refused.reasonCode === 'CH21')
-  assert.equal(isRefused(chooseScheme({ ...bill, remittance: 'Rent' }, rulesFor(usualProfile))), false)
-  const { remittance: _unknown, ...preview } = bill
-  assert.equal(isRefused(chooseScheme(preview, rules)), false)
+  for (const profile of profiles) {
+    const codeOf = (change: Partial<Payment>) => {
+      const choice = chooseScheme({ ...bill, ...change }, rulesFor(profile))
+      return isRefused(choice) ? choice.reasonCode : 'sent'
+    }
+    const codes = [
+      codeOf({}),
+      ...['Rent', null, qrReference.slice(1), qrReference.replace(/7$/, '8'), 'RF18539007547034'].map((remittance) =>
+        codeOf({ remittance }),
+      ),
+      codeOf({ creditorAccount: 'LI5130808012345678901', remittance: 'Rent' }),
+      codeOf({ creditorAccount: 'CH9300762011623852957' }),
+      codeOf({ creditorAccount: 'CH9300762011623852957', remittance: 'RF18539007547034' }),
+      codeOf({ creditorAccount: 'NL91ABNA0417164300' }),
+    ]
+    assert.deepEqual(codes, ['sent', ...Array(6).fill('CH21'), 'CH17', 'sent', 'sent'], profile.id)
+    const { remittance: _unknown, ...preview } = bill
+    assert.equal(isRefused(chooseScheme(preview, rulesFor(profile))), false)
+  }
 })
 
 test('a payment that the profile does not carry is refused, and one abroad needs the BIC that the profile demands', () => {

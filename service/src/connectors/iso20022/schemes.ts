@@ -1,9 +1,18 @@
 /** Pure: the scheme of a payment, and whether it can be sent at all. */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { PaymentKind } from '../../iso20022/index.ts'
-import { domesticCurrencies, type Instruction, isBic, isIban, railOf, readDomestic } from '../../rails/index.ts'
+import {
+  domesticCurrencies,
+  type Instruction,
+  isBic,
+  isIban,
+  isQrIban,
+  qrMistake,
+  qrMistakes,
+  railOf,
+  readDomestic,
+} from '../../rails/index.ts'
 import type { BankRules, Reach, Scheme } from './deps.ts'
-import { isQrIban, qrReferenceOf } from './qr-bill.ts'
 
 export type SchemeChoice = {
   readonly requested: Scheme
@@ -43,13 +52,11 @@ export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | Sch
   const requested = rules.preferred
   const { profile } = rules
   if (isBill(payment, profile))
-    return payment.remittance !== undefined && qrReferenceOf(payment.remittance) === undefined
-      ? referenceMissing
-      : {
-          requested,
-          applied: 'CreditTransfer',
-          reason: requested === 'Instant' ? 'a QR-bill is a domestic payment' : null,
-        }
+    return {
+      requested,
+      applied: 'CreditTransfer',
+      reason: requested === 'Instant' ? 'a QR-bill is a domestic payment' : null,
+    }
   if (!isSepa(payment)) {
     if (profile.kinds.Other === undefined) return unreached
     const { bicUnlessIn } = profile.kinds.Other
@@ -78,12 +85,8 @@ const unreached: SchemeRefusal = {
   details: 'No payment scheme reaches the bank of the recipient.',
   reasonCode: 'CNOR',
 }
-/** CH21 of the Swiss banks: a required element is missing. */
-const referenceMissing: SchemeRefusal = {
-  errorKey: 'InvalidAccountDetails',
-  details: 'The account is a QR-IBAN: give the QR reference of the bill, 27 digits, as the reference of the payment.',
-  reasonCode: 'CH21',
-}
+/** Codes of the Swiss banks: a required element is missing, or one is not admitted. */
+const qrRefusals = { missing: 'CH21', misplaced: 'CH17' } as const
 
 const bankUnknown: SchemeRefusal = {
   errorKey: 'InvalidAccountDetails',
@@ -92,7 +95,7 @@ const bankUnknown: SchemeRefusal = {
 }
 
 function refusalOf(
-  { currency, creditorAccount, creditorBic }: Payment,
+  { currency, creditorAccount, creditorBic, remittance }: Payment,
   { accounts }: Rules,
 ): SchemeRefusal | undefined {
   if (!accounts.some((account) => account.currency === currency))
@@ -110,7 +113,14 @@ function refusalOf(
       details: 'The BIC of the bank of the recipient is not valid.',
       reasonCode: 'RC07',
     }
-  return undefined
+  const mistake = remittance === undefined ? undefined : qrMistake(creditorAccount, remittance)
+  return (
+    mistake && {
+      errorKey: 'InvalidAccountDetails',
+      details: `The reference of the payment ${qrMistakes[mistake]}.`,
+      reasonCode: qrRefusals[mistake],
+    }
+  )
 }
 
 function whyNotInstant(payment: Payment, rules: Rules): string | null {

@@ -27,7 +27,15 @@ import {
 } from '../../kernel/index.ts'
 import { readJsonOrFile, readSettingFile } from './setting-files.ts'
 import { isBic, isIban, isoConnectorId, numberings } from '../../rails/index.ts'
-import { type BankAccount, type BankRules, chargeBearers, type Reach, schemes } from './deps.ts'
+import {
+  type BankAccount,
+  type BankRules,
+  chargeBearers,
+  payerDataModes,
+  payers,
+  type Reach,
+  schemes,
+} from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
 export { bankProblem } from './check.ts'
@@ -57,6 +65,8 @@ const bankFields = [
   'purpose',
   'chargeBearer',
   'payeeCheck',
+  'payer',
+  'payerData',
   'recalls',
   'messageBytesMax',
   'unfinishedAfterMs',
@@ -228,6 +238,8 @@ function profileSettings(fields: Fields) {
   return {
     profile,
     chargeBearer: choiceOf(fields, 'chargeBearer', chargeBearers, 'SHAR'),
+    payer: choiceOf(fields, 'payer', payers, 'customer'),
+    payerData: choiceOf(fields, 'payerData', payerDataModes, 'send'),
     recalls: choiceOf(fields, 'recalls', recallForms, 'camt.055'),
     ...purposeOf(fields, 'categoryPurpose'),
     ...purposeOf(fields, 'purpose'),

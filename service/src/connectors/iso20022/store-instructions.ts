@@ -29,6 +29,7 @@ const types = {
   creditorBic: 'text?',
   creditorAccountType: 'text?',
   remittance: 'text?',
+  payerSealed: 'bytea?',
   schemeRequested: 'text',
   schemeApplied: 'text',
   schemeReason: 'text?',
@@ -80,7 +81,7 @@ export function insertInstructions(tx: Tx, rows: readonly NewInstruction[]): Pro
   return tx.rows(
     unprepared(sql`/* rails.insertInstructions */
     insert into rails.iso_instructions (partner_id, id, connector, end_to_end_id, currency, amount, creditor_name,
-      creditor_account, creditor_bic, creditor_account_type, remittance, scheme_requested, scheme_applied, scheme_reason, status, attempt, due_at,
+      creditor_account, creditor_bic, creditor_account_type, remittance, payer_sealed, scheme_requested, scheme_applied, scheme_reason, status, attempt, due_at,
       error_key, error_details, reason_code, created_at, updated_at)
     ${newInstructions(tx, rows)}
     on conflict (partner_id, id) do nothing

@@ -5,7 +5,7 @@ const personalInstructions: readonly PersonalColumns[] = [
   {
     table: 'rails.iso_instructions',
     by: 'id',
-    erased: { creditor_name: '', creditor_account: '', creditor_bic: null, remittance: null, error_details: null },
+    erased: { creditor_name: '', creditor_account: '', creditor_bic: null, remittance: null, error_details: null, payer_sealed: null },
   },
   // A file of recalls that is rebuilt after this lacks the text. The bank has had it for years.
   { table: 'rails.iso_recalls', by: 'instruction_id', erased: { details: null, answer_details: null } },

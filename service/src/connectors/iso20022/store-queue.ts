@@ -2,7 +2,7 @@
 import type { AccountType } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { columnOf, dueWork, ofPartners, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { InstructionKey } from '../../rails/index.ts'
+import type { InstructionKey, PayerData } from '../../rails/index.ts'
 import type { Scheme } from './deps.ts'
 
 export type Payment = InstructionKey & {
@@ -15,10 +15,14 @@ export type Payment = InstructionKey & {
   /** Absent or null: it is not known. */
   readonly creditorAccountType?: AccountType | null
   readonly remittance: string | null
+  /** Absent: the file names none. */
+  readonly payer?: PayerData
   readonly schemeApplied: Scheme
   readonly attempt: number
 }
-const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type, remittance,
+/** As it is stored, with the payer sealed. */
+export type Stored = Omit<Payment, 'payer'> & { readonly payerSealed: Uint8Array | null }
+const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type, remittance, payer_sealed,
   scheme_applied, attempt`
 
 export type Queued = InstructionKey & { readonly dueAt: Date }
@@ -57,9 +61,9 @@ export function lockQueued(
   connector: string,
   scheme: Scheme,
   keys: readonly InstructionKey[],
-): Promise<readonly Payment[]> {
+): Promise<readonly Stored[]> {
   const column = columnOf(keys)
-  return tx.rows<Payment>(
+  return tx.rows<Stored>(
     unprepared(sql`/* rails.lockQueued */
     select ${facts} from rails.iso_instructions
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and connector = ${connector}
@@ -88,7 +92,7 @@ export function paymentsOfBatches(
   tx: Tx,
   connector: string,
   batchIds: readonly string[],
-): Promise<readonly (Payment & { readonly batchId: string })[]> {
+): Promise<readonly (Stored & { readonly batchId: string })[]> {
   return tx.rows(
     dueWork('reads the payments of a file of a bank, by the index of its batches', (whose) =>
       unprepared(sql`/* rails.paymentsOfBatches */

@@ -8,12 +8,13 @@ import {
   openFrom,
 } from '../../rails/index.ts'
 import type { BankDeps, BankRules } from './deps.ts'
+import { sealPayers } from './payer.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
 import { byShard } from './shards.ts'
 import * as store from './store-instructions.ts'
 
 type Answers = ReadonlyMap<string, Acknowledgement>
-type Deps = Pick<BankDeps, 'db' | 'clock' | 'rules'>
+type Deps = Pick<BankDeps, 'db' | 'clock' | 'rules' | 'payers'>
 
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
 
@@ -58,7 +59,8 @@ export function createSubmit(deps: Deps) {
     const unique = [...new Map(instructions.map((instruction) => [keyOf(instruction), instruction])).entries()]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, instruction]) => instruction)
-    const groups = byShard(db, unique).map((group) => rowsOf(deps, group))
+    const payers = await sealPayers(deps, unique)
+    const groups = byShard(db, unique).map((group) => rowsOf(deps, group, payers))
     const inserted = await Promise.all(
       groups.map((rows) => db.transaction((tx) => store.insertInstructions(tx, rows), { byIndex: true })),
     )
@@ -69,7 +71,11 @@ export function createSubmit(deps: Deps) {
   }
 }
 
-function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): readonly store.NewInstruction[] {
+function rowsOf(
+  { clock, rules }: Deps,
+  instructions: readonly Instruction[],
+  payers: ReadonlyMap<string, Buffer>,
+): readonly store.NewInstruction[] {
   const now = clock.now()
   const transfersDueAt = openFrom(now, rules)
   return instructions.map((instruction) => {
@@ -87,6 +93,7 @@ function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): r
       creditorBic,
       creditorAccountType,
       remittance,
+      payerSealed: payers.get(id) ?? null,
     }
     const row = { ...common, connector: rules.id, attempt: 1, createdAt: now, updatedAt: now }
     if (isRefused(choice))

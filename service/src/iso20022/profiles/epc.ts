@@ -26,6 +26,10 @@ const party = (within: string): readonly Rule[] => [
   { within, element: 'Ctry', demand: { is: 'present' }, source: from, place: 'index 2.23, from 15 November 2026' },
   { within, element: 'AdrLine', demand: { is: 'count', max: 2 }, source: from, place: 'index 2.23' },
 ]
+/** The ultimate debtor has a name and one id in SEPA, and no address. */
+const payerInSepa = (element: string, demand: Rule['demand']): readonly Rule[] => [
+  { within: `${transfer}/UltmtDbtr`, element, demand, kinds: bySepa, source: from, place: 'AT-P006, AT-P007' },
+]
 /** Rules about the form of a message that hold in both versions. */
 const commonRules: readonly Rule[] = [
   {
@@ -94,6 +98,10 @@ const commonRules: readonly Rule[] = [
     place: 'AT-C001',
   },
   { within: `${transfer}/RmtInf`, element: '*', demand: { is: 'count', max: 1 }, source: from, place: '2.164' },
+  { within: `${transfer}/UltmtDbtr`, element: 'Nm', demand: { is: 'form', pattern: nameForm }, source: from, place: 'AT-P006' },
+  ...payerInSepa('PstlAdr', { is: 'absent' }),
+  ...payerInSepa('Id/OrgId/Othr', { is: 'count', max: 1 }),
+  ...payerInSepa('Id/PrvtId/Othr', { is: 'count', max: 1 }),
 ]
 export const epcRules: readonly Rule[] = [
   ...commonRules,
@@ -109,7 +117,7 @@ export const epc09 = {
   kinds: {
     Sepa: { serviceLevel: 'SEPA', chargeBearer: 'SLEV' },
     Instant: { serviceLevel: 'SEPA', localInstrument: 'INST', chargeBearer: 'SLEV' },
-    Other: { serviceLevel: 'NURG', chargeBearer: 'configured' },
+    Other: { serviceLevel: 'NURG', chargeBearer: 'configured', hasPayerAddress: true, payerIdsMax: 3 },
   },
   debtorAddress: 'hybrid',
   hasAccountType: true,

@@ -13,6 +13,10 @@ export type KindForm = {
   readonly chargeBearer?: 'SLEV' | 'configured'
   /** A payment needs the BIC of the creditor's bank, unless the account is in one of these countries. */
   readonly bicUnlessIn?: readonly string[]
+  /** True if UltmtDbtr may have a postal address. */
+  readonly hasPayerAddress?: boolean
+  /** How many other ids (`Othr`) UltmtDbtr may have. Absent: one. */
+  readonly payerIdsMax?: number
 }
 
 export type Pain001Profile = Pain001Form & {

@@ -20,6 +20,7 @@ const at = (
   ...(kinds === undefined ? {} : { kinds }),
 })
 const referenceForm = '[A-Za-z0-9 +\\-/?:().,\'#@!$%&*={}|~"<>;]{1,35}'
+const payer = `${transfer}/UltmtDbtr`
 const reference = 'RmtInf/Strd/CdtrRefInf'
 
 export const sps09 = {
@@ -28,8 +29,8 @@ export const sps09 = {
   title: 'Switzerland and Liechtenstein (Swiss Payment Standards), pain.001.001.09',
   kinds: {
     Sepa: epc09.kinds.Sepa,
-    Other: { ...epc09.kinds.Other, bicUnlessIn: ['CH', 'LI'] },
-    QrBill: {},
+    Other: { ...epc09.kinds.Other, bicUnlessIn: ['CH', 'LI'], payerIdsMax: 1 },
+    QrBill: { hasPayerAddress: true },
   },
   debtorAddress: 'none',
   hasAccountType: false,
@@ -78,6 +79,14 @@ export const sps09 = {
       source: qrIban,
       place: 'a QR-IID is a number from 30000 to 31999',
     },
+    at(payer, 'Nm', { is: 'present' }, 'chapter 3.13: required'),
+    at(payer, 'Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
+    at(payer, 'PstlAdr', { is: 'absent' }, 'chapter 4.3, type S: not forwarded', ['Sepa']),
+    at(`${payer}/PstlAdr`, 'TwnNm', { is: 'present' }, 'chapter 4.3'),
+    at(`${payer}/PstlAdr`, 'Ctry', { is: 'present' }, 'chapter 4.3'),
+    at(`${payer}/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'chapter 4.3'),
+    at(`${payer}/Id`, 'OrgId/Othr', { is: 'count', max: 1 }, 'chapter 4.3'),
+    at(`${payer}/Id/PrvtId`, '*', { is: 'count', max: 1 }, 'chapter 4.3'),
     at(`${transfer}/RmtInf`, '*', { is: 'count', max: 1 }, 'chapter 4.3: structured or not'),
     at(transfer, 'RmtInf/Ustrd', { is: 'absent' }, 'chapter 4.3, type D with a QR-IBAN', ['QrBill']),
     at(transfer, `${reference}/Tp/CdOrPrtry/Prtry`, { is: 'oneOf', values: ['QRR'] }, 'chapter 4.3, type D', [

@@ -42,6 +42,8 @@ export type Accounts = Statements &
     readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
     /** Reads a customer's IBANs for its export, oldest first. */
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
+    /** Reads the oldest open IBAN of each of these customers, which are on one shard. */
+    readonly firstIbansOf: typeof store.firstIbansOf
     /** Reports whether an IBAN has a bank code of ours or is in a pool, issued or not. */
     readonly issues: (tx: Tx, iban: string) => Promise<boolean>
     /**
@@ -163,6 +165,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       return account
     },
     ibansOf: store.ibansOf,
+    firstIbansOf: store.firstIbansOf,
     close: async (tx, partnerId, customerId, now) => {
       const ibans = (await store.ibansOf(tx, partnerId, customerId)).map(({ iban }) => iban)
       await store.closeIbans(tx, partnerId, customerId, now)

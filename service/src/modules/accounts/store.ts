@@ -1,5 +1,5 @@
 /** All SQL of accounts. */
-import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { NumberBounds } from './rules.ts'
 
 export type IbanRow = {
@@ -15,6 +15,18 @@ export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<
   return tx.rows<IbanRow>(sql`/* accounts.ibansOf */
     select iban, country, bic from accounts.ibans
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
+}
+
+/** The oldest open IBAN of each of these customers of one shard. A customer without one is absent. */
+export function firstIbansOf(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<readonly { readonly partnerId: string; readonly customerId: string; readonly iban: string }[]> {
+  return tx.rows(sql`/* accounts.firstIbansOf */
+    select distinct on (partner_id, customer_id) partner_id, customer_id, iban from accounts.ibans
+    where ${ofPartners(keys.map(({ partnerId }) => partnerId))} and customer_id = any(${keys.map(({ id }) => id)}::uuid[])
+      and closed_at is null
+    order by partner_id, customer_id, created_at, country`)
 }
 
 /** Finds the owners of IBANs. An IBAN is issued once, to one partner. */

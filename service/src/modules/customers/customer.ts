@@ -1,4 +1,5 @@
 /** A customer with its opened KYC, and what a payment shows of it. */
+import type { PayerData } from '../../rails/index.ts'
 import type { KycSealer } from './kyc.ts'
 import type { CustomerType, KycFields } from './rules.ts'
 import type { CustomerRow } from './store.ts'
@@ -47,6 +48,34 @@ const present = <T extends object>(fields: T): { readonly [K in keyof T]?: NonNu
   ) as {
     readonly [K in keyof T]?: NonNullable<T[K]>
   }
+
+/**
+ * The customer as a bank is told of it. Citizenship is not where a person lives: without the country of its address a person has none,
+ * while a business has its address in the country of its business.
+ */
+export function payerDataOf({
+  serviceId,
+  customerType,
+  kyc,
+}: Pick<Customer, 'serviceId' | 'customerType' | 'kyc'>): Omit<PayerData, 'account'> {
+  const isPerson = customerType !== 'Business'
+  const names = isPerson ? [kyc.fullName, kyc.tradingName, kyc.legalName] : [kyc.legalName, kyc.tradingName, kyc.fullName]
+  const ofBusiness = isPerson ? undefined : (kyc.countryOfPrincipalBusiness ?? kyc.countryOfIncorporation)
+  const lines = [kyc.addressLine1, kyc.addressLine2].filter((line) => line !== undefined)
+  return {
+    isPerson,
+    name: names.find((name) => name !== undefined) ?? null,
+    customerNumber: serviceId,
+    address: {
+      lines,
+      postCode: kyc.postalCode ?? null,
+      town: kyc.city ?? null,
+      country: kyc.addressCountryCode ?? ofBusiness ?? null,
+    },
+    documentNumber: (isPerson ? kyc.personalIdentificationNumber : kyc.registrationNumber) ?? null,
+    lei: kyc.lei ?? null,
+  }
+}
 
 export function userOf({ serviceId, email, kyc }: Pick<Customer, 'serviceId' | 'email' | 'kyc'>): CustomerUser {
   const { addressLine1, addressLine2, postalCode, city, residenceAddress } = kyc

@@ -19,6 +19,7 @@ const retained: ReadonlySet<keyof KycFields> = new Set([
   'citizenshipCountryCode',
   'countryOfIncorporation',
   'countryOfPrincipalBusiness',
+  'addressCountryCode',
   'addressLine1',
   'addressLine2',
   'city',

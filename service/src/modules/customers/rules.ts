@@ -58,7 +58,7 @@ export function deriveType(kyc: KycFields): CustomerType {
 }
 
 const dateFields = ['dateOfBirth', 'dateOfIncorporation'] as const
-const countryFields = ['citizenshipCountryCode', 'countryOfIncorporation', 'countryOfPrincipalBusiness'] as const
+const countryFields = ['addressCountryCode', 'citizenshipCountryCode', 'countryOfIncorporation', 'countryOfPrincipalBusiness'] as const
 
 /** The countries that are screened: where a customer lives or was founded, and whose national it is. */
 export const screenedCountries = (kyc: KycFields): readonly SubjectCountry[] =>

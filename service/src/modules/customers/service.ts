@@ -4,9 +4,10 @@ import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { PayerData } from '../../rails/index.ts'
 import type { Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
-import { type Customer, type CustomerUser, toCustomer, userOf } from './customer.ts'
+import { type Customer, type CustomerUser, payerDataOf, toCustomer, userOf } from './customer.ts'
 import { type Gate, type GateDefault, hasLargestBalance, refuseAbove } from './gate-rules.ts'
 import {
   type CapabilityVerdict,
@@ -124,6 +125,14 @@ export type Customers = Writes & {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, readonly string[]>>
+  /**
+   * Customers as banks are told of them, without their accounts, by `partnerKey(partnerId, guid)`. An unknown or erased one is
+   * absent.
+   */
+  readonly payerDataOf: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, Omit<PayerData, 'account'>>>
   /**
    * Customers as their transactions name them, by `partnerKey(partnerId, guid)`. An unknown one is absent. An erased one
    * has only its `id`: what is kept of it is not for readers of payments.
@@ -371,7 +380,7 @@ export function createCustomers(given: CustomersDeps): Customers {
 function createNamesByIds(
   { log }: CustomersDeps,
   kycSealer: KycSealer,
-): Pick<Customers, 'accountNamesOf' | 'usersByIds'> {
+): Pick<Customers, 'accountNamesOf' | 'payerDataOf' | 'usersByIds'> {
   const read = async (...[tx, keys]: Parameters<Customers['usersByIds']>) =>
     keys.length === 0 ? [] : store.payersByIds(tx, keys)
   const kycOf = (row: store.PayerRow) => kycIfReadable(log, kycSealer, row.partnerId, row) ?? {}
@@ -381,6 +390,12 @@ function createNamesByIds(
         (await read(tx, keys))
           .filter(({ erasedAt }) => erasedAt === null)
           .map((row) => [partnerKey(row.partnerId, row.id), accountNames(kycOf(row))]),
+      ),
+    payerDataOf: async (tx, keys) =>
+      new Map(
+        (await read(tx, keys))
+          .filter(({ erasedAt }) => erasedAt === null)
+          .map((row) => [partnerKey(row.partnerId, row.id), payerDataOf({ ...row, kyc: kycOf(row) })]),
       ),
     usersByIds: async (tx, keys) =>
       new Map(

@@ -17,7 +17,7 @@ export type CustomerRow = {
   readonly updatedAt: Date
 }
 export type PayerRow = GateColumns &
-  Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed'> & {
+  Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'customerType' | 'kycSealed'> & {
     readonly partnerId: string
     readonly erasedAt: Date | null
     /** Null: Active. */
@@ -95,7 +95,7 @@ export function payersByIds(
   { held = false }: { readonly held?: boolean } = {},
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
-    select c.partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state, c.verification_state,
+    select c.partner_id, id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed, erased_at, account_state, c.verification_state,
       gate.opens_accounts, gate.receives, gate.pays, gate.balances_max
     from customers.customers c
       left join customers.gates gate on gate.partner_id = c.partner_id

@@ -66,7 +66,7 @@ const checks: readonly Check[] = [
     { field: `uboLastName${number}`, judge: (_value, { kyc }) => judgeOwner(kyc, number) },
   ]),
   // The form and the code were checked when the value was stored.
-  ...(['citizenshipCountryCode', 'countryOfIncorporation', 'countryOfPrincipalBusiness'] as const).map(
+  ...(['addressCountryCode', 'citizenshipCountryCode', 'countryOfIncorporation', 'countryOfPrincipalBusiness'] as const).map(
     (field): Check => ({ field, judge: () => 'valid' }),
   ),
 ]

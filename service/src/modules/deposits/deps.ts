@@ -15,7 +15,7 @@ export type DepositsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly access: Access
-  readonly cases: Pick<Cases, 'record' | 'release'>
+  readonly cases: Pick<Cases, 'record' | 'release' | 'sendBack'>
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
   readonly customers: Customers

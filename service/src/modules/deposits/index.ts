@@ -2,7 +2,7 @@
  * Deposits: incoming money for a customer. The module has no operation group: checkout sessions and simulations open
  * deposits, and bank notifications change their status.
  *
- * Tables: deposits.deposits, deposits.parts. Invariants: the status goes `Created -> Initiated -> Submitted -> Accepted -> Completed`, or
+ * Tables: deposits.deposits, deposits.parts, deposits.payer_rules, deposits.payer_checks. Invariants: the status goes `Created -> Initiated -> Submitted -> Accepted -> Completed`, or
  * ends as `Failed` or `Expired`. The transaction that completes a deposit credits the balance, once. A duplicate bank
  * notification changes nothing. Money of a name that is on a sanctions list stands in suspense, with a case that has the id of the
  * deposit, while the deposit is `Screening`: it is credited when the name is cleared, and stays there when it is confirmed.
@@ -15,4 +15,5 @@ export type { DepositStatus } from './rules.ts'
 export { type Deposits, createDeposits } from './service.ts'
 export { type Deposit, type DepositRow, depositsDue } from './store.ts'
 export type { Part } from './store-parts.ts'
+export { type PayerMeasure, payerMeasures, type PayerRule } from './store-payers.ts'
 export { screenedDepositsDue } from './store-screening.ts'

@@ -101,8 +101,13 @@ type PartsMove = { readonly name: string; readonly row: InParts; readonly trigge
 
 const nothing = { added: [], moved: [], entries: [], cases: [], released: [], told: [] }
 
-export function planParts({ name, row, trigger }: PartsMove, block: Block | undefined, now: Date): PartsPlan {
-  const plan = partsPlan(name, row, trigger, block, now)
+export function planParts(
+  { name, row, trigger }: PartsMove,
+  block: Block | undefined,
+  now: Date,
+  kindOfHold: NewCase['kind'],
+): PartsPlan {
+  const plan = partsPlan(name, row, trigger, block, now, kindOfHold)
   const statuses = new Map((plan.moved ?? []).map(({ id, status }) => [id, status]))
   const after = [
     ...row.parts.map((part) => ({ ...part, status: statuses.get(part.id) ?? part.status })),
@@ -117,6 +122,7 @@ function partsPlan(
   trigger: DepositTrigger,
   block: Block | undefined,
   now: Date,
+  kindOfHold: NewCase['kind'],
 ): Partial<PartsPlan> {
   const of = (status: PartStatus) => row.parts.filter((part) => part.status === status)
   const [held, reviewed] = [of('Held'), of('Screening')]
@@ -132,16 +138,23 @@ function partsPlan(
     return { moved, entries, released, told: reviewed.map((part) => ({ ...part, status })) }
   }
   if (name === 'freeze') {
-    const left = suspended(row, held, 'sanctions_hold')
+    const left = suspended(row, held, kindOfHold)
     return { ...left, moved: [...left.moved, ...reviewed.map((part) => ({ ...part, status: 'Suspended' }) as const)] }
   }
   if (name === 'expire') return suspended(row, held, 'amount_differs')
   const paying = payingPart(row, trigger)
-  return paying === undefined ? {} : arrival(name, row, paying, block, now)
+  return paying === undefined ? {} : arrival(name, row, paying, block, now, kindOfHold)
 }
 
 /** A part arrives: it waits for the rest, completes the sum, waits for a decision about a name, or is refused. */
-function arrival(name: string, row: InParts, trigger: Paying, block: Block | undefined, now: Date): Partial<PartsPlan> {
+function arrival(
+  name: string,
+  row: InParts,
+  trigger: Paying,
+  block: Block | undefined,
+  now: Date,
+  kindOfHold: NewCase['kind'],
+): Partial<PartsPlan> {
   const { partnerId, id: depositId, currency } = row
   const { connector, id: notificationId } = trigger
   const money = moneyOf(row, trigger)
@@ -178,7 +191,7 @@ function arrival(name: string, row: InParts, trigger: Paying, block: Block | und
     const hold = {
       ...opened,
       id: part.id,
-      kind: 'sanctions_hold',
+      kind: kindOfHold,
       report: { ...told, money: counted },
       booked: counted,
     } as const

@@ -18,9 +18,11 @@ import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
 import { craftText } from '../../screening/index.ts'
 import { isForeignPart, isKnownPart, isWhole, kindOfPart, payingPart, type PartsPlan, planParts } from './parts.ts'
+import { awaitsAnswer, isWithheld } from './payers.ts'
 import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
 import { partEvents } from './part-events.ts'
 import { insertParts, moveParts } from './store-parts.ts'
+import { insertPayerChecks } from './store-payers.ts'
 import * as store from './store.ts'
 import type { DepositTrigger } from './triggers.ts'
 
@@ -51,7 +53,8 @@ const arrivingOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, Ar
     triggers.toReversed().flatMap((trigger) => {
       if (trigger.kind !== 'credit') return []
       const text = craftText([trigger.origin.remittance, trigger.origin.endToEndId])
-      return [[partnerKey(trigger.partnerId, trigger.subjectId), { text, debtor: trigger.debtor }] as const]
+      const { debtor, money, isDecided } = trigger
+      return [[partnerKey(trigger.partnerId, trigger.subjectId), { text, debtor, money, isDecided }] as const]
     }),
   )
 
@@ -67,13 +70,17 @@ function createApply(
     clock: deps.clock,
     lifecycle: depositLifecycle,
     lock: async (tx, keys) => {
-      const rows = await lock(tx, keys, ({ partnerId, id }) => arriving.get(partnerKey(partnerId, id)))
-      inbound = await readInbound(deps, tx, rows, ({ partnerId, id }) => connectors.get(partnerKey(partnerId, id)))
+      const connectorOf = ({ partnerId, id }: store.DepositKey) => connectors.get(partnerKey(partnerId, id))
+      const rows = await lock(tx, keys, ({ partnerId, id }) => arriving.get(partnerKey(partnerId, id)), connectorOf)
+      inbound = await readInbound(deps, tx, rows, connectorOf)
       return rows
     },
     actorOf,
     holds: (deposit: HeldDeposit, trigger: DepositTrigger, now) => {
-      if (trigger.kind === 'cleared') return deposit.status === 'Screening' && !isUndecided(deposit)
+      if (trigger.kind === 'cleared') {
+        const awaits = deposit.hold !== 'confirmed' && awaitsAnswer(deposit.payer, now)
+        return deposit.status === 'Screening' && !isUndecided(deposit) && !awaits
+      }
       if ('connector' in trigger)
         return !isKnownCredit(deposit, trigger) && !isKnownReport(deposit, trigger) && !isKnownPart(deposit, trigger)
       return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
@@ -99,6 +106,14 @@ const actorOf = (trigger: DepositTrigger) => {
 
 const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
 
+/** Reports whether the payment lacks data of its payer, for which a rule keeps the money. An operator who has found the owner knows who paid. */
+const isPayerWithheld = ({ payer }: HeldDeposit, trigger: DepositTrigger): boolean =>
+  isWithheld(payer) && !(trigger.kind === 'credit' && trigger.isDecided)
+
+/** The kind of the case of money that waits or is frozen. */
+const kindOfHold = ({ hold, payer }: HeldDeposit) =>
+  hold === undefined && isWithheld(payer) ? 'payer_data_missing' : 'sanctions_hold'
+
 /** Reports whether the trigger would credit the deposit. */
 const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
   (deposit.status === 'Accepted' || (payingPart(deposit, trigger) !== undefined && deposit.status !== 'Screening')) &&
@@ -111,10 +126,11 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
  */
 function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared') {
-    if (deposit.hold === 'confirmed' || inbound.blockOf(deposit) !== undefined) return 'confirmed'
+    if (deposit.hold === 'confirmed' || isWithheld(deposit.payer)) return 'confirmed'
+    if (inbound.blockOf(deposit) !== undefined) return 'confirmed'
     return deposit.inParts && !isWhole(deposit) ? 'part-cleared' : 'cleared'
   }
-  const isHeld = settles(deposit, trigger) && deposit.hold !== undefined
+  const isHeld = settles(deposit, trigger) && (deposit.hold !== undefined || isPayerWithheld(deposit, trigger))
   const paying = payingPart(deposit, trigger)
   if (paying) return kindOfPart(deposit, paying, isHeld, isStopped(inbound, deposit, trigger))
   if (isHeld) return 'held'
@@ -152,13 +168,22 @@ const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: Deposi
   blockOf(deposit) !== undefined
 
 /** The money of a name on a sanctions list is in suspense, with a case that has the id of the deposit. */
-function caseOfHold({ row: { partnerId, id, currency, amount, debtor, endToEndId }, trigger }: DepositMove): NewCase {
+function caseOfHold({ row, trigger }: DepositMove): NewCase {
+  const { partnerId, id, currency, amount, debtor, endToEndId } = row
   assert('connector' in trigger, 'a credit is reported by a connector')
   const { connector, id: notificationId, kind } = trigger
-  const [money, payer] = [{ currency, amount }, debtor === null ? null : ownJson<IncomingDebtor>(debtor)]
-  const report = { kind, money, debtor: payer, endToEndId }
-  return { partnerId, id, kind: 'sanctions_hold', connector, notificationId, subject: id, report, booked: money }
+  const stored = debtor === null ? null : ownJson<IncomingDebtor>(debtor)
+  const [money, payer] = [{ currency, amount }, 'debtor' in trigger ? trigger.debtor : stored]
+  const origin = trigger.kind === 'credit' ? trigger.origin : { endToEndId }
+  const report = { kind, money, debtor: payer, ...origin, ...payerReport(row) }
+  return { partnerId, id, kind: kindOfHold(row), connector, notificationId, subject: id, report, booked: money }
 }
+
+/** What the case says about data that the payer lacks. */
+const payerReport = ({ payer }: HeldDeposit) =>
+  payer === undefined || !isWithheld(payer)
+    ? {}
+    : { payer: { lacks: payer.lacks.split(' '), measure: payer.measure, answerBy: payer.answerBy } }
 
 /** The money of a misfit is in suspense until an operator decides. */
 function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly NewCase[] {
@@ -186,7 +211,7 @@ async function write(
   const plans = new Map(
     moves
       .filter(({ row }) => row.inParts)
-      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now)] as const),
+      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now, kindOfHold(move.row))] as const),
   )
   const credits = moves.flatMap((move) =>
     move.transition.ledger === 'credit' && !move.row.inParts ? [creditOf(move)] : [],
@@ -222,6 +247,17 @@ async function followScreening(
 ): Promise<readonly Entry[]> {
   for (const { name, row } of moves)
     if (name === 'hold' || name === 'holdPart') await screening.request(tx, payerKey(row))
+  await insertPayerChecks(
+    tx,
+    moves.flatMap(({ name, row: { payer, status }, trigger }) =>
+      payer !== undefined && (status !== 'Screening' || name === 'holdPart') && creditsOrHolds.has(name) && 'connector' in trigger
+        ? [payer]
+        : [],
+    ),
+  )
+  // A rule of two persons sends the money back. Money of a listed name stays.
+  const refused = moves.filter(({ name, row }) => name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer))
+  for (const { row } of refused) await cases.sendBack(tx, row.inParts ? row.parts.filter(inScreening) : [row], refusedNote)
   const released = moves.filter(({ name, row }) => name === 'release' && !row.inParts)
   await cases.release(
     tx,
@@ -237,6 +273,10 @@ async function followScreening(
   return withdrawn.map(backToBank)
 }
 
+const inScreening = ({ status }: { readonly status: string }) => status === 'Screening'
+/** The transitions of money that arrives. */
+const creditsOrHolds: ReadonlySet<string> = new Set(['settle', 'hold', 'gather', 'fulfil', 'holdPart'])
+const refusedNote = 'Data of the payer are missing: the rule of the operator sends the money back.'
 const clearedNote = 'The names were cleared: the deposit is credited.'
 
 /** Writes the parts of a batch, and returns the entries of their money. */

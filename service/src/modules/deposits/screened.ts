@@ -1,9 +1,9 @@
 /** Screens the names of the customer and of the payer before money is credited. */
 import { ownJson } from '@partner-payments/wire'
-import { after, secondMs } from '../../kernel/index.ts'
+import { after, minuteMs, partnerKey, secondMs } from '../../kernel/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { IncomingDebtor } from '../../rails/index.ts'
+import type { IncomingDebtor, Money } from '../../rails/index.ts'
 import {
   countriesOfAccount,
   craftText,
@@ -11,11 +11,14 @@ import {
   type ScreenedCredit,
   type Subject,
   type SubjectKey,
+  worst,
 } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { type InParts, reportOfPart, withParts } from './parts.ts'
+import { awaitsAnswer, checkPayers } from './payers.ts'
 import * as store from './store.ts'
 import { partsOf } from './store-parts.ts'
+import { type PayerCheck, payerChecksOf } from './store-payers.ts'
 import * as screeningStore from './store-screening.ts'
 import type { Decided } from './triggers.ts'
 
@@ -23,10 +26,19 @@ import type { Decided } from './triggers.ts'
  * `hold`: undefined lets the money be credited. It is read in the statuses in which the money is there: `Accepted` and
  * `Screening`.
  */
-export type HeldDeposit = InParts & { readonly hold: Hold | undefined }
+export type HeldDeposit = InParts & {
+  readonly hold: Hold | undefined
+  /** What the payment lacks about its payer. Undefined: nothing. */
+  readonly payer: PayerCheck | undefined
+}
 
-/** The payer and the text that the credit of a batch brings to its deposit. A part has a payer of its own. */
-export type Arriving = { readonly text: string | null; readonly debtor: IncomingDebtor }
+/** What the credit of a batch brings to its deposit. A part has a payer of its own. `isDecided`: an operator has found the owner. */
+export type Arriving = {
+  readonly text: string | null
+  readonly debtor: IncomingDebtor
+  readonly money: Money
+  readonly isDecided: boolean
+}
 
 export type Screened = {
   /** Credits or freezes deposits whose names were decided on, and returns how many it looked at. */
@@ -41,11 +53,13 @@ export type Screened = {
 
 /** A person takes longer to decide. */
 const lookMs = 5 * secondMs
+/** A bank takes days to answer. */
+const answerMs = minuteMs
 
 export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })
 
 /** Empty texts: the bank does not say. */
-type ScreenedPayer = Pick<IncomingDebtor, 'name' | 'account' | 'bic' | 'countryCode'>
+type ScreenedPayer = Pick<IncomingDebtor, 'name' | 'account' | 'bic' | 'countryCode' | 'onBehalfOf'>
 const payerIn = (debtor: string | null): ScreenedPayer =>
   debtor === null ? { name: '', account: '', bic: '', countryCode: '' } : ownJson<IncomingDebtor>(debtor)
 
@@ -54,11 +68,12 @@ const countriesOf = ({ account, bic, countryCode: country }: ScreenedPayer) =>
 
 /** Locks deposits and asks for the holds of those whose money is there: one statement for the batch. */
 export const createLock =
-  ({ screening }: Pick<DepositsDeps, 'screening'>) =>
+  ({ clock, screening }: Pick<DepositsDeps, 'clock' | 'screening'>) =>
   async (
     tx: Tx,
     keys: readonly store.DepositKey[],
     arrivingOf: (key: store.DepositKey) => Arriving | undefined,
+    connectorOf: (key: store.DepositKey) => string | undefined,
   ): Promise<readonly HeldDeposit[]> => {
     const locked = await withParts(tx, await store.lockDeposits(tx, keys))
     // The texts that are stored, and those of the credit that comes now.
@@ -70,11 +85,37 @@ export const createLock =
     const asked = rows.filter(
       (row) => row.status === 'Accepted' || row.status === 'Screening' || debtorOf(row) !== undefined,
     )
-    const credits = asked.map((row) => creditOf(row, debtorOf(row) ?? payerIn(row.debtor)))
-    const found = asked.length === 0 ? [] : await screening.holdsOfCredits(tx, credits)
-    const holds = new Map(asked.map((row, index) => [row, found[index]]))
-    return rows.map((row) => ({ ...row, hold: holds.get(row) }))
+    const credits = asked.flatMap((row) => creditsOf(row, debtorOf(row) ?? payerIn(row.debtor)))
+    const holds = credits.length === 0 ? [] : await screening.holdsOfCredits(tx, credits)
+    const holdsBy = Map.groupBy(credits.keys(), (index) => credits[index]?.row)
+    const holdOf = (row: InParts) => worst((holdsBy.get(row) ?? []).map((index) => holds[index]))
+    const arrivals = asked.flatMap((row) => {
+      const [arriving, connector] = [arrivingOf(row), connectorOf(row)]
+      const debtor = arriving?.debtor ?? (row.debtor === null ? undefined : ownJson<IncomingDebtor>(row.debtor))
+      const isKept = row.status === 'Screening' && (arriving === undefined || !row.inParts)
+      if (isKept || connector === undefined || debtor === undefined || arriving?.isDecided === true) return []
+      return [{ ...row, connector, debtor, money: arriving?.money ?? row }]
+    })
+    const checks = await checkPayers(tx, arrivals, clock.now())
+    const kept = rows.filter(({ status }) => status === 'Screening')
+    const known = kept.length === 0 ? [] : await payerChecksOf(tx, kept)
+    const knownBy = new Map(known.map((check) => [partnerKey(check.partnerId, check.id), check]))
+    const judged = rows.map((row) => {
+      const key = partnerKey(row.partnerId, row.id)
+      return { ...row, hold: holdOf(row), payer: checks.get(key) ?? knownBy.get(key) }
+    })
+    // Money that waits for data of its payer needs no list to continue.
+    const isUnlisted = ({ hold, payer }: HeldDeposit) => hold === 'unscreened' && payer !== undefined
+    if (!judged.some(isUnlisted) || (await screening.lists.generation(tx)) > 0) return judged
+    return judged.map((row) => (isUnlisted(row) ? { ...row, hold: undefined } : row))
   }
+
+/** The credit as it is screened, once for the named payer, and once for the one on whose behalf it pays. */
+function creditsOf(row: InParts, payer: ScreenedPayer): readonly (ScreenedCredit & { readonly row: InParts })[] {
+  const { onBehalfOf } = payer
+  const names = onBehalfOf === undefined || row.status === 'Screening' ? [payer.name] : [payer.name, onBehalfOf]
+  return names.map((name) => ({ ...creditOf(row, { ...payer, name }), row }))
+}
 
 function creditOf(row: store.Deposit, found: ScreenedPayer): ScreenedCredit {
   const { partnerId, customerId, status } = row
@@ -103,14 +144,22 @@ export const createScreened = (
       const outcome = outcomes[index]
       return outcome?.status === 'rejected' || outcome?.value !== true
     })
-    const dueAt = after(clock.now(), lookMs)
-    for (const [partnerId, keys] of Map.groupBy(waiting, (key) => key.partnerId))
-      await screeningStore.lookAgain(
-        db,
-        partnerId,
-        keys.map(({ id }) => id),
-        dueAt,
-      )
+    const now = clock.now()
+    const asked = new Set(
+      (waiting.length === 0 ? [] : await payerChecksOf(db, waiting))
+        .filter((check) => awaitsAnswer(check, now))
+        .map(({ partnerId, id }) => partnerKey(partnerId, id)),
+    )
+    // An answer makes the look due at once.
+    const pauseOf = (key: store.DepositKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : lookMs)
+    for (const [partnerId, ofPartner] of Map.groupBy(waiting, (key) => key.partnerId))
+      for (const [pauseMs, keys] of Map.groupBy(ofPartner, pauseOf))
+        await screeningStore.lookAgain(
+          db,
+          partnerId,
+          keys.map(({ id }) => id),
+          after(now, pauseMs),
+        )
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
     if (failures.length > 0) throw new Error(`deposits not decided: ${failures.length}`, { cause: failures[0] })
     return due.length
@@ -123,7 +172,7 @@ export const createScreened = (
     // Each payer whose part waits for the decision; without parts, the one who paid.
     const all = [payer, ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? [])]
     const { account } = payer
-    const names = [...new Set(all.map(({ name }) => name))].flatMap((name) =>
+    const names = [...new Set(all.flatMap(({ name, onBehalfOf = '' }) => [name, onBehalfOf]))].flatMap((name) =>
       name.trim() === '' ? [] : [{ role: 'payer', name }],
     )
     const texts = found?.craftText?.split('\n').map((text) => ({ role: 'text', name: text })) ?? []

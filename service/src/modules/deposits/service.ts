@@ -17,6 +17,7 @@ import { createApplyBatch } from './progress.ts'
 import type { DepositNotification, DepositTrigger } from './triggers.ts'
 import { craftText } from '../../screening/index.ts'
 import { createScreened, type Screened } from './screened.ts'
+import { createPayerChecks, type PayerChecks } from './payers.ts'
 import { hashFingerprint } from './fingerprint.ts'
 import { withParts } from './parts.ts'
 import * as store from './store.ts'
@@ -61,6 +62,8 @@ export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
 export type Deposits = Credits &
   Debits &
   Screened & {
+    /** Payments that lack data of their payers, and the operator's rules about them. */
+    readonly payers: PayerChecks
     /** Takes a credit away from the deposit that it was matched with by mistake. */
     readonly undoCredit: UndoCredit
     /**
@@ -146,6 +149,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       withdraw: (tx, reversed) => applyBatch(tx, [reversed]),
     }),
     ...createScreened(deps, apply),
+    payers: createPayerChecks(deps),
     cannotReceive: (tx, asked) => cannotReceive(deps, tx, asked),
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit

@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import type { ChooseConnector, Forecast, ForecastPayment, WaitingPayment } from '../../rails/index.ts'
+import type { ChooseConnector, Connector, Forecast, ForecastPayment, PayerData, WaitingPayment } from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Acceptances } from '../fx/index.ts'
@@ -39,6 +39,15 @@ export type PayoutsDeps = {
   }
   /** Forecasts how a connector would carry a payment at a time. Undefined: this process does not have the connector. */
   readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
+  /** Absent: no bank is told of customers. */
+  readonly payers?: {
+    /** Says whether a connector tells its bank of customers, and needs what the law asks for (`Connector`). */
+    readonly modeOf: (connector: string) => Connector['payerData']
+    /** Reads customers as banks are told of them. Undefined: it is not known. */
+    readonly read: (
+      keys: readonly { readonly partnerId: string; readonly customerId: string }[],
+    ) => Promise<readonly (PayerData | undefined)[]>
+  }
   /** How long a payout waits for its first attempt by a connector. */
   readonly waitMsOf: (connector: string, payment: WaitingPayment) => number
 }

@@ -2,7 +2,7 @@
 import { partnerKey } from '../../kernel/index.ts'
 import type { BalancesRead, FundsCheck } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { internalConnectorId } from '../../rails/index.ts'
+import { internalConnectorId, type PayerData } from '../../rails/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import {
@@ -35,6 +35,8 @@ export type LookedUp = {
   readonly countryRules: CountryRules
   /** The payees' IBANs that this service has issued: their payouts need no bank. */
   readonly ownIbans: ReadonlySet<string>
+  /** Customers as their banks are told of them, by `partnerKey`. Only those whose bank requires their data. */
+  readonly payers: ReadonlyMap<string, PayerData>
 }
 
 type CustomerKey = { readonly partnerId: string; readonly id: string }
@@ -43,9 +45,10 @@ type CustomerKey = { readonly partnerId: string; readonly id: string }
 const cachedOwnersMax = 100_000
 
 export function createLookUp(
-  { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, screening, transactions }: PayoutsDeps,
+  deps: PayoutsDeps,
   funds: FundsCheck,
 ) {
+  const { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, screening, transactions } = deps
   /**
    * The customer of each beneficiary, which never changes. With it the customer is read in one round trip with the
    * beneficiary.
@@ -89,7 +92,7 @@ export function createLookUp(
     const isMissing = ({ partnerId, id }: CustomerKey) => !cachedCustomers.has(partnerKey(partnerId, id))
     const customerIdOf = (call: PayoutCall) =>
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
-    const [otherCustomers, parties, issued, controls] = await Promise.all([
+    const [otherCustomers, parties, issued, controls, payers] = await Promise.all([
       customers.payersByIds(tx, needed.filter(isMissing)),
       ledger.partiesOf(
         tx,
@@ -98,6 +101,7 @@ export function createLookUp(
       ),
       findOwnIbans(ownIbans, tx, calls, payees),
       readControls(tx, { ledger, rules }, calls, accounts, early, customerIdOf, now),
+      readRequiredPayers(deps, calls, customerIdOf),
     ])
     return {
       payouts,
@@ -108,8 +112,33 @@ export function createLookUp(
       controls,
       countryRules,
       ownIbans: issued,
+      payers,
     }
   }
+}
+
+/** Costs nothing unless a bank that may carry a call requires the data of payers. */
+async function readRequiredPayers(
+  { chooseConnector, payers }: PayoutsDeps,
+  calls: readonly PayoutCall[],
+  customerIdOf: (call: PayoutCall) => string | null,
+): Promise<ReadonlyMap<string, PayerData>> {
+  const isRequired = ({ caller: { partnerId }, currency }: PayoutCall) =>
+    (['Sepa', 'Swift'] as const).some(
+      (rail) => payers?.modeOf(chooseConnector({ partnerId, currency, rail }) ?? '') === 'require',
+    )
+  const keys = calls.filter(isRequired).flatMap((call) => {
+    const customerId = customerIdOf(call)
+    return customerId === null ? [] : [{ partnerId: call.caller.partnerId, customerId }]
+  })
+  if (payers === undefined || keys.length === 0) return new Map()
+  const read = await payers.read(keys)
+  return new Map(
+    keys.flatMap(({ partnerId, customerId }, index) => {
+      const payer = read[index]
+      return payer === undefined ? [] : [[partnerKey(partnerId, customerId), payer] as const]
+    }),
+  )
 }
 
 /** The payouts of the idempotency keys of some calls, by key. */

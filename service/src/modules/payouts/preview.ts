@@ -9,7 +9,7 @@ import { notCovered, requestOf } from './accept.ts'
 import { callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
-import { type ControlledPayout, judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
+import { type ControlledPayout, judgedOf, type Judgement, payerFieldsMissing, payoutRules, validate } from './validate.ts'
 
 export type Verdict = {
   readonly rule: string
@@ -60,15 +60,30 @@ export function createPreview(deps: PayoutsDeps) {
     const forecast = forecastOf(connector, instructed, now)
     const fit = coveredBy(found.balances.accounts, requestOf(payout))
     const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
+    const sent = await payerSent(deps, payout)
+    const judgedRequest = ofRequest.map((verdict) => (verdict.rule === 'payer' ? (sent ?? verdict) : verdict))
     const judgedFunds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
     const funds = withPayer(judgedFunds, payout, isSegregated(found.balances.accounts, requestOf(payout)))
     return {
       call,
-      verdicts: [...ofRequest, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
+      verdicts: [...judgedRequest, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
       payout,
       forecast,
     }
   }
+}
+
+/** Says what a bank that requires nothing is not told. Undefined: it is told of no customer, or refuses what lacks. */
+async function payerSent(
+  { payers }: PayoutsDeps,
+  { call, connector, customerId, creditor }: ControlledPayout,
+): Promise<Verdict | undefined> {
+  if (customerId === null || payers?.modeOf(connector) !== 'send') return undefined
+  const [payer] = await payers.read([{ partnerId: call.caller.partnerId, customerId }])
+  const missing = payer === undefined ? [] : payerFieldsMissing(payer, creditor, call)
+  if (missing.length === 0) return { rule: 'payer', verdict: 'passed' }
+  const detail = `The bank is told of the customer without ${missing.join(', ')}, and may ask for it.`
+  return { rule: 'payer', verdict: 'passed', detail }
 }
 
 /** A key that the same request has used would return that payout again. */

@@ -1,9 +1,19 @@
 /** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
-import { refuseField, Refusal } from '../../api/index.ts'
+import { refuseField, refuseFields, Refusal } from '../../api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
-import { type ChooseConnector, internalConnectorId, isIban, readDomestic } from '../../rails/index.ts'
+import {
+  type ChooseConnector,
+  internalConnectorId,
+  isIban,
+  type PayerData,
+  payerLacks,
+  payerRegionOf,
+  qrMistake,
+  qrMistakes,
+  readDomestic,
+} from '../../rails/index.ts'
 import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
 import type { Payee, PayeeCheck } from '../beneficiaries/index.ts'
 import { notVerified, type Payer } from '../customers/index.ts'
@@ -48,6 +58,8 @@ type Judged = {
   readonly countryRules: CountryRules
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
+  /** What a bank is told of the customer. Undefined: no bank refuses a payout for what it lacks. */
+  readonly payer: PayerData | undefined
 }
 /** `notApplicable`: the rule does not concern the call, or an earlier rule has refused the part that it concerns. */
 export type Judgement = Refusal | 'passed' | 'notApplicable'
@@ -112,9 +124,11 @@ export const payoutRules: readonly Rule[] = [
         : 'passed'
     },
   },
+  { name: 'qrReference', judge: judgeQrReference },
   { name: 'country', judge: judgeCountry },
   { name: 'customer', judge: judgeCustomer },
   { name: 'account', judge: judgeAccounts },
+  { name: 'payer', judge: judgePayer },
 ]
 
 function noConnector(currency: Currency, { rail }: Route): string {
@@ -132,6 +146,43 @@ function judgeCountry({ call, account, countryRules }: Judged): Judgement {
     payeePointerOf(call),
     `has an account in ${refused.country}; the operator accepts no payouts to this country`,
   )
+}
+
+/** Refuses: validation_failed. */
+function judgeQrReference({ call, account }: Judged): Judgement {
+  if (account === undefined || !isFiat(call.currency)) return 'notApplicable'
+  const mistake = qrMistake(account.account, call.reference)
+  if (mistake === undefined) return 'passed'
+  return refuseField({ pointer: '/reference', code: 'invalid_value', message: qrMistakes[mistake] })
+}
+
+/** What a payment lacks about its payer, as the names of KYC fields. */
+export function payerFieldsMissing(payer: PayerData, account: Account, { currency, amount }: PayoutCall): readonly string[] {
+  const region = payerRegionOf(account.account, account.bic)
+  const { isPerson, address } = payer
+  const named = {
+    name: isPerson ? ['kyc.fullName'] : ['kyc.legalName'],
+    account: [],
+    address: [
+      ...(address.town === null ? ['kyc.city'] : []),
+      ...(address.country === null ? ['kyc.addressCountryCode'] : []),
+    ],
+    document: ['kyc.personalIdentificationNumber'],
+  } as const
+  return payerLacks(payer, { region, currency, amount }).flatMap((field): readonly string[] => named[field])
+}
+
+/** Refuses: validation_failed, by the setting `payerData` of the bank. */
+function judgePayer({ call, account, payer }: Judged): Judgement {
+  if (account === undefined || payer === undefined) return 'notApplicable'
+  const message = (field: string) => `needs ${field} of the customer, which its bank asks for with this payment`
+  const missing = payerFieldsMissing(payer, account, call)
+  const refused = outcomeOf(() =>
+    refuseFields(
+      missing.map((field) => ({ pointer: payeePointerOf(call), code: 'invalid_value', message: message(field) })),
+    ),
+  )
+  return refused instanceof Refusal ? refused : 'passed'
 }
 
 /** A payout for a customer needs its verification. Refuses: customer_not_verified. */
@@ -165,12 +216,13 @@ type Found = {
   readonly balances: { readonly accounts: AccountSnapshots }
   readonly countryRules: CountryRules
   readonly ownIbans: ReadonlySet<string>
+  readonly payers: ReadonlyMap<string, PayerData>
 }
 
 export function judgedOf(
   call: PayoutCall,
   choose: ChooseConnector,
-  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans }: Found,
+  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans, payers }: Found,
 ): Judged {
   const { caller, payee } = call
   // Keyed by partner and id: the batch holds beneficiaries of other partners.
@@ -179,9 +231,11 @@ export function judgedOf(
   const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
   const customer = customers.get(partnerKey(caller.partnerId, customerId ?? ''))
   const account = 'creditor' in payee ? payee.creditor : beneficiary && accountOf(beneficiary)
+  const route = routeOf(call, account, choose, ownIbans)
   return {
     call,
-    route: routeOf(call, account, choose, ownIbans),
+    route,
+    payer: route.connector === internalConnectorId ? undefined : payers.get(partnerKey(caller.partnerId, customerId ?? '')),
     beneficiary,
     account,
     accounts,
@@ -190,7 +244,7 @@ export function judgedOf(
   }
 }
 
-/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, customer_not_verified, account_blocked. */
+/** Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, customer_not_verified, account_blocked. */
 export function validate(judged: Judged): ValidPayout {
   for (const { judge } of payoutRules) {
     const judgement = judge(judged)

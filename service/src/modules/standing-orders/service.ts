@@ -144,7 +144,7 @@ function createCreate({
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
       const own = await findOwnIbans(ownIbans, tx, [call], payees)
       const countryRules = await screening.countries.recent(tx)
-      const unread = { customers: new Map(), balances: { accounts: new Map() } }
+      const unread = { customers: new Map(), balances: { accounts: new Map() }, payers: new Map() }
       const found = { beneficiaries: payees, ...unread, countryRules, ownIbans: own }
       const { customerId } = validate(judgedOf(call, chooseConnector, found))
       // The customer's erasure waits, and then finds the answer that is stored under an Idempotency-Key.

@@ -31,7 +31,7 @@ const businessFields: readonly KycField[] = [
   'natureOfBusiness',
   'website',
 ]
-const addressFields: readonly KycField[] = ['addressLine1', 'addressLine2', 'postalCode', 'city']
+const addressFields: readonly KycField[] = ['addressLine1', 'addressLine2', 'postalCode', 'city', 'addressCountryCode']
 const ownerFields = [1, 2, 3, 4, 5].flatMap((at) => [
   `uboFirstName${at}` as KycField,
   `uboLastName${at}` as KycField,

@@ -137,6 +137,7 @@ export const customersDe: CustomerTexts = {
     countryOfPrincipalBusiness: 'Land der meisten Geschäfte',
     natureOfBusiness: 'Art des Geschäfts',
     website: 'Internetadresse',
+    addressCountryCode: 'Land der Adresse',
     addressLine1: 'Straße und Hausnummer',
     addressLine2: 'Gebäude oder Einheit',
     postalCode: 'Postleitzahl',

@@ -133,6 +133,7 @@ export const customersEn = {
     countryOfPrincipalBusiness: 'Country of most business',
     natureOfBusiness: 'Nature of the business',
     website: 'Website',
+    addressCountryCode: 'Country of the address',
     addressLine1: 'Street and number',
     addressLine2: 'Building or unit',
     postalCode: 'Postal code',

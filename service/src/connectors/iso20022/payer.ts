@@ -1,0 +1,109 @@
+/** The payer of an instruction: read from the customer when the bank's connector takes it, sealed, and written as the ultimate debtor. */
+import { ownJson } from '@partner-payments/wire'
+import type { OtherId, Party } from '../../iso20022/index.ts'
+import type { Sealer } from '../../kernel/index.ts'
+import type { SealedColumn } from '../../postgres/index.ts'
+import type { Instruction, InstructionKey, PayerData } from '../../rails/index.ts'
+import type { BankDeps, BankRules } from './deps.ts'
+import { kindOf } from './schemes.ts'
+import type { Payment } from './store-queue.ts'
+
+/** `customerId`: null is the partner itself. */
+export type PayerKey = { readonly partnerId: string; readonly customerId: string | null }
+
+export type Payers = {
+  readonly sealer: Pick<Sealer, 'seal' | 'open'>
+  /** The payers, in their order. Undefined: it is not known. */
+  readonly read: (keys: readonly PayerKey[]) => Promise<readonly (PayerData | undefined)[]>
+}
+
+const payerContext = (partnerId: string, id: string) => ['rails.payer', partnerId, id]
+
+export const sealedPayers: SealedColumn = {
+  table: 'rails.iso_instructions',
+  column: 'payer_sealed',
+  key: { id: 'uuid' },
+  contextOf: (partnerId, cell) => payerContext(partnerId, cell('id')),
+}
+
+/** Whom the files of a bank name as the payer of a payment. Undefined: nobody beside the owner of the account. */
+export function payerKeyOf(
+  { partnerId, customerId }: Pick<Instruction, 'partnerId' | 'customerId'>,
+  { payer = 'customer' }: Pick<BankRules, 'payer'>,
+): PayerKey | undefined {
+  // The money of a case goes back without a customer: the owner of the account pays.
+  if (payer === 'none' || customerId === undefined) return undefined
+  return { partnerId, customerId: payer === 'partner' ? null : customerId }
+}
+
+/** The sealed payers of instructions, by their ids. */
+export async function sealPayers(
+  { payers, rules }: Pick<BankDeps, 'payers' | 'rules'>,
+  instructions: readonly Instruction[],
+): Promise<ReadonlyMap<string, Buffer>> {
+  const asked = instructions.flatMap((instruction) => {
+    const key = payerKeyOf(instruction, rules)
+    return key === undefined ? [] : [{ key, id: instruction.id }]
+  })
+  if (payers === undefined || asked.length === 0) return new Map()
+  const read = await payers.read(asked.map(({ key }) => key))
+  return new Map(
+    asked.flatMap(({ key: { partnerId }, id }, index) => {
+      const payer = read[index]
+      if (payer === undefined) return []
+      return [[id, payers.sealer.seal(JSON.stringify(payer), payerContext(partnerId, id))] as const]
+    }),
+  )
+}
+
+type Sealed = InstructionKey & { readonly payerSealed: Uint8Array | null }
+
+/** Opens the payers of stored payments. */
+export const openPayers = <Row extends Sealed>({ payers }: Pick<BankDeps, 'payers'>, rows: readonly Row[]) =>
+  rows.map(({ payerSealed, ...row }) => {
+    if (payerSealed === null || payers === undefined) return row
+    return { ...row, payer: ownJson<PayerData>(payers.sealer.open(payerSealed, payerContext(row.partnerId, row.id))) }
+  })
+
+/** ISO 17442. KYC has what a partner has sent. */
+const leiForm = /^[A-Z0-9]{18}\d{2}$/
+
+/**
+ * UltmtDbtr. The account stands in `Othr`, because no version of the message has an account for the party; a payer without an IBAN has its
+ * customer number there. Schemes with one place for it get nothing else (docs/decisions/0137-the-payer-stands-in-the-file.md).
+ */
+export function ultimateDebtorOf(payment: Payment, rules: Pick<BankRules, 'profile'>): Party | undefined {
+  const { payer } = payment
+  // Guidelines ask for the name of a party that is named at all.
+  if (payer === undefined || payer.name === null) return undefined
+  const { profile } = rules
+  const { isPerson, name, account, customerNumber, documentNumber, address, lei } = payer
+  const { payerIdsMax = 1, hasPayerAddress = false } = profile.kinds[kindOf(payment, rules)] ?? {}
+  const documentCode = isPerson ? 'NIDN' : 'COID'
+  const others: readonly OtherId[] = [
+    ...(account === null ? [] : [{ id: account, scheme: { proprietary: 'IBAN' } }]),
+    { id: customerNumber, scheme: { code: 'CUST' } },
+    ...(documentNumber === null ? [] : [{ id: documentNumber, scheme: { code: documentCode } }]),
+  ].slice(0, payerIdsMax)
+  // Version 03 has no element for it, and writes it as one more `Othr`.
+  const hasLei = lei !== null && leiForm.test(lei) && (profile.message === 'pain.001.001.09' || payerIdsMax > 1)
+  const { lines, postCode, town, country } = address
+  const [street, buildingName] = lines
+  const place =
+    town === null || country === null || !hasPayerAddress
+      ? {}
+      : {
+          address: {
+            ...(street === undefined ? {} : { street }),
+            ...(buildingName === undefined ? {} : { buildingName }),
+            ...(postCode === null ? {} : { postCode }),
+            town,
+            country,
+          },
+        }
+  return {
+    name,
+    ...place,
+    id: isPerson ? { kind: 'private', others } : { kind: 'organisation', others, ...(hasLei ? { lei } : {}) },
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * What incoming payments lack about their payers (Regulation (EU) 2023/1113, articles 7 and 8), and what the operator's rules do about it. A
+ * deposit that is asked about waits as one whose names are under review; a rejected one fails, and its money goes back.
+ */
+import { ownJson } from '@partner-payments/wire'
+import { notFound, Refusal } from '../../api/index.ts'
+import { after, dayMs, isFiat, partnerKey } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import {
+  bankKeyOf,
+  debtorLacks,
+  type IncomingDebtor,
+  internalConnectorId,
+  type Money,
+  payerRegionOf,
+} from '../../rails/index.ts'
+import type { DepositsDeps } from './deps.ts'
+import { reportOfPart } from './parts.ts'
+import { type DepositKey, lockDeposits } from './store.ts'
+import { partsOf } from './store-parts.ts'
+import * as store from './store-payers.ts'
+import type { PayerCheck, PayerRule } from './store-payers.ts'
+
+/** Money that arrives for a deposit. */
+export type Arrival = DepositKey & {
+  readonly connector: string
+  readonly debtor: IncomingDebtor
+  readonly money: Money
+}
+
+/** The rule with the largest amount that the payment exceeds. Undefined: none has one, and the payment is accepted. */
+export const ruleFor = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
+  rules
+    .filter(({ region, currency, above }) => region === check.region && currency === check.currency && check.amount > above)
+    .reduce<PayerRule | undefined>((last, rule) => (last === undefined || rule.above > last.above ? rule : last), undefined)
+
+/**
+ * The checks of payments that lack data, by `partnerKey` of the deposit. Costs a statement only if one does. Transfers between our own
+ * customers, and tokens, have no bank that could be asked.
+ */
+export async function checkPayers(tx: Tx, arrivals: readonly Arrival[], now: Date): Promise<ReadonlyMap<string, PayerCheck>> {
+  const lacking = arrivals.flatMap((arrival) => {
+    const { connector, debtor, money } = arrival
+    if (!isFiat(money.currency) || connector === internalConnectorId) return []
+    const lacks = debtorLacks(debtor, money)
+    return lacks.length === 0 ? [] : [{ ...arrival, lacks: lacks.join(' ') }]
+  })
+  if (lacking.length === 0) return new Map()
+  const rules = await store.payerRules(tx)
+  return new Map(
+    lacking.map(({ partnerId, id, debtor: { account, bic }, money, lacks }) => {
+      const region = payerRegionOf(account, bic === '' ? null : bic)
+      const found = { partnerId, id, bank: bankKeyOf(account, bic), region, ...money, lacks }
+      const { measure = 'accept', answerDays = 0 } = ruleFor(rules, found) ?? {}
+      const answerBy = measure === 'ask' ? after(now, answerDays * dayMs) : null
+      return [partnerKey(partnerId, id), { ...found, measure, answerBy, decision: null, foundAt: now }] as const
+    }),
+  )
+}
+
+/** Reports whether the money does not continue, for now or for ever. */
+export const isWithheld = (check: PayerCheck | undefined): boolean =>
+  check !== undefined && check.measure !== 'accept' && check.decision !== 'received'
+
+/** Reports whether an answer may still come. */
+export const awaitsAnswer = (check: PayerCheck | undefined, now: Date): boolean =>
+  check?.measure === 'ask' && check.decision === null && check.answerBy !== null && check.answerBy > now
+
+/** What an answer adds to the payer. */
+export type PayerAnswer = Partial<Pick<IncomingDebtor, 'name' | 'account' | 'address' | 'identification'>>
+
+export type PayerChecks = {
+  readonly rules: typeof store.payerRules
+  readonly setRule: (tx: Tx, rule: PayerRule) => Promise<readonly PayerRule[]>
+  /** Refuses: not_found. */
+  readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly PayerRule[]>
+  readonly waiting: typeof store.waitingPayerChecks
+  readonly failingBanks: typeof store.failingBanks
+  /**
+   * Records the answer of the payer's bank: the worker credits the money once the names in it are compared with the lists. `null`: there
+   * is none, and the money goes back. Refuses: not_found, validation_failed (nothing waits; the data are still not there).
+   */
+  readonly decide: (tx: Tx, key: DepositKey, answer: PayerAnswer | null) => Promise<void>
+}
+
+export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'clock' | 'screening'>): PayerChecks {
+  return {
+    rules: store.payerRules,
+    setRule: async (tx, rule) => {
+      await store.setPayerRule(tx, rule, clock.now())
+      return store.payerRules(tx)
+    },
+    removeRule: async (tx, rule) => {
+      if ((await store.removePayerRule(tx, rule)) === 0) throw new Refusal('not_found', 'No such rule.')
+      return store.payerRules(tx)
+    },
+    waiting: store.waitingPayerChecks,
+    failingBanks: store.failingBanks,
+    decide: async (tx, key, answer) => {
+      const now = clock.now()
+      const [deposit] = await lockDeposits(tx, [key])
+      const [check] = await store.payerChecksOf(tx, [key])
+      if (deposit === undefined || check === undefined) throw notFound('payment that lacks data of its payer')
+      if (deposit.status !== 'Screening' || !awaitsAnswer(check, now))
+        throw new Refusal('validation_failed', 'The payment does not wait for an answer.')
+      if (answer !== null) await add(tx, key, deposit.debtor, check, answer, now)
+      else await store.writeDebtor(tx, key, null, now)
+      await store.decidePayerCheck(tx, key, answer === null ? 'refused' : 'received', now)
+      // The names of the answer are compared before the money is credited.
+      await screening.request(tx, { ...key, kind: 'payer' })
+    },
+  }
+}
+
+/** Adds an answer to the payer of a deposit, or of those of its parts that wait. Refuses: validation_failed. */
+async function add(
+  tx: Tx,
+  key: DepositKey,
+  stored: string | null,
+  check: PayerCheck,
+  answer: PayerAnswer,
+  now: Date,
+): Promise<void> {
+  const completed = (debtor: IncomingDebtor): IncomingDebtor => {
+    const whole = { ...debtor, ...answer }
+    const lacks = debtorLacks(whole, check)
+    if (lacks.length > 0)
+      throw new Refusal('validation_failed', `The payer still lacks: ${lacks.join(', ')}. Give it, or decide with refused.`)
+    return whole
+  }
+  const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
+  for (const { id, ...part } of parts) {
+    const report = reportOfPart(part)
+    if (report !== undefined && debtorLacks(report.debtor, check).length > 0)
+      await store.writePartReport(tx, key.partnerId, id, JSON.stringify({ ...report, debtor: completed(report.debtor) }))
+  }
+  const debtor = parts.length > 0 || stored === null ? null : JSON.stringify(completed(ownJson<IncomingDebtor>(stored)))
+  await store.writeDebtor(tx, key, debtor, now)
+}
