@@ -1,6 +1,7 @@
 /** Creates what most tests need, through the API, as a partner does. */
 import { randomUUID } from 'node:crypto'
 import { type Resource, serviceAccounts } from '@partner-payments/wire'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { endedBulk, makeBulk } from './bulks.ts'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { joinByPassword, type Team } from './team.ts'
@@ -206,8 +207,20 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     ...{ session: textAt(session, 'sessionId'), ...(await createRefunded(client, guid)) },
     ...(await createQuotes(client, guid)),
     wallet: textAt(wallet, 'id'),
+    ...(await createOwnershipProof(client, guid)),
     tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
   }
+}
+
+/** A proof that waits for the signature of a wallet, and that signature. */
+async function createOwnershipProof(
+  client: Client,
+  customerId: string,
+): Promise<Pick<World, 'ownershipProof' | 'ownershipSignature'>> {
+  const wallet = privateKeyToAccount(generatePrivateKey())
+  const proof = success(await client.post('/v1/wallets/ownership-proofs', { customerId, address: wallet.address }))
+  const ownershipSignature = await wallet.signMessage({ message: textAt(proof, 'message') })
+  return { ownershipProof: textAt(proof, 'id'), ownershipSignature }
 }
 
 async function createNewest(client: Client) {

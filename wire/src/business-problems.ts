@@ -93,6 +93,17 @@ export const businessProblems = {
     title: 'Address cannot receive tokens',
     detail: 'Money sent to the address is lost. Use the address of a wallet.',
   },
+  ownership_proof_required: {
+    status: 422,
+    title: 'Proof of ownership required',
+    detail:
+      'The amount needs a proof of who controls the wallet. Begin one by `POST /v1/wallets/ownership-proofs`, or name the provider that keeps the wallet.',
+  },
+  ownership_proof_expired: {
+    status: 422,
+    title: 'Proof of ownership expired',
+    detail: 'The message was not signed in time. Begin another proof for the address.',
+  },
   recipient_blocked: {
     status: 422,
     title: 'Recipient blocked',

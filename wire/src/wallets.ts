@@ -11,6 +11,7 @@ import {
   optional,
   page,
   pageQuery,
+  singleLine,
 } from './shapes.ts'
 
 export const WalletCreate = closed({
@@ -43,4 +44,53 @@ export const WalletQuery = closed({
   ...pageQuery,
   customerId: described(optional(CustomerRef), 'Only wallets of this customer: its `guid` or its `serviceId`.'),
   currency: described(optional(Currency), 'Only wallets with this token.'),
+})
+
+const provedAddress = described(Type.String(), 'Address of the wallet, with its check sum (EIP-55).', {
+  examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
+})
+export const OwnershipProofCreate = closed({
+  customerId: described(
+    optional(CustomerRef),
+    'The `guid` or the `serviceId` of the customer whose payments go to the wallet, or come from it. Without it, they are those of the partner itself.',
+  ),
+  address: provedAddress,
+  vasp: described(
+    optional(singleLine(100)),
+    'Provider that keeps the wallet. With it, nothing is signed: the provider knows who owns the wallet.',
+    { examples: ['Example Custody Ltd'] },
+  ),
+})
+export const ownershipStatuses = ['Requested', 'Proved', 'Declared', 'Expired'] as const
+export const OwnershipProof = closed({
+  id: described(Uuid, 'Identifies the proof.'),
+  status: described(
+    Type.Enum([...ownershipStatuses]),
+    '`Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof.',
+  ),
+  address: provedAddress,
+  customerId: described(
+    optional(Uuid),
+    'The `guid` of the customer. Absent if the payments are those of the partner itself.',
+  ),
+  message: described(
+    optional(Type.String()),
+    'Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet.',
+  ),
+  vasp: described(optional(Type.String()), 'Provider that keeps the wallet.'),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  expiresAt: described(optional(Timestamp), 'Time until which the signature is accepted.'),
+  provedAt: described(optional(Timestamp), 'Time at which the wallet proved its owner, or its provider was declared.'),
+})
+export const OwnershipProofPage = page(OwnershipProof)
+export const OwnershipProofQuery = closed({
+  ...pageQuery,
+  customerId: described(optional(CustomerRef), 'Only proofs of this customer: its `guid` or its `serviceId`.'),
+  address: described(optional(Type.String()), 'Only proofs of this address.'),
+})
+export const OwnershipSignature = closed({
+  signature: described(
+    Type.String({ pattern: '^0x[0-9a-fA-F]{130}$' }),
+    'The signature of the wallet over `message`: 65 bytes (r, s, v) as `0x` and hexadecimal digits.',
+  ),
 })

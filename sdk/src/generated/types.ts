@@ -1126,7 +1126,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -3053,6 +3053,17 @@ export type ListWalletsQuery = {
   readonly customerId?: string | undefined
   /** Only wallets with this token. */
   readonly currency?: string | undefined
+}
+
+export type ListOwnershipProofsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only proofs of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only proofs of this address. */
+  readonly address?: string | undefined
 }
 
 export type ListSubscriptionsQuery = {
@@ -5478,6 +5489,93 @@ export type OperationResults = {
     readonly received: Amount
     /** Time of creation. */
     readonly createdAt: string
+  }
+  readonly createOwnershipProof: {
+    /** Identifies the proof. */
+    readonly id: string
+    /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+    readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+    /** Address of the wallet, with its check sum (EIP-55). */
+    readonly address: string
+    /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+    readonly customerId?: string
+    /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+    readonly message?: string
+    /** Provider that keeps the wallet. */
+    readonly vasp?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time until which the signature is accepted. */
+    readonly expiresAt?: string
+    /** Time at which the wallet proved its owner, or its provider was declared. */
+    readonly provedAt?: string
+  }
+  readonly listOwnershipProofs: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the proof. */
+      readonly id: string
+      /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+      readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+      /** Address of the wallet, with its check sum (EIP-55). */
+      readonly address: string
+      /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+      readonly customerId?: string
+      /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+      readonly message?: string
+      /** Provider that keeps the wallet. */
+      readonly vasp?: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time until which the signature is accepted. */
+      readonly expiresAt?: string
+      /** Time at which the wallet proved its owner, or its provider was declared. */
+      readonly provedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getOwnershipProof: {
+    /** Identifies the proof. */
+    readonly id: string
+    /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+    readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+    /** Address of the wallet, with its check sum (EIP-55). */
+    readonly address: string
+    /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+    readonly customerId?: string
+    /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+    readonly message?: string
+    /** Provider that keeps the wallet. */
+    readonly vasp?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time until which the signature is accepted. */
+    readonly expiresAt?: string
+    /** Time at which the wallet proved its owner, or its provider was declared. */
+    readonly provedAt?: string
+  }
+  readonly signOwnershipProof: {
+    /** Identifies the proof. */
+    readonly id: string
+    /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+    readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+    /** Address of the wallet, with its check sum (EIP-55). */
+    readonly address: string
+    /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+    readonly customerId?: string
+    /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+    readonly message?: string
+    /** Provider that keeps the wallet. */
+    readonly vasp?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time until which the signature is accepted. */
+    readonly expiresAt?: string
+    /** Time at which the wallet proved its owner, or its provider was declared. */
+    readonly provedAt?: string
   }
   readonly listEventTypes: EventTypes
   readonly createSubscription: SubscriptionCreated
@@ -10363,6 +10461,167 @@ export type Namespaces = {
     readonly received: Amount
     /** Time of creation. */
     readonly createdAt: string
+  }>
+    /**
+     * Begin a proof of ownership.
+     *
+     * Returns a `message` that the owner of a wallet signs with it, to prove who controls it. With `vasp` nothing is
+     * signed: you declare that this provider keeps the wallet. An operator may require one of both for larger
+     * payments of tokens, to a wallet and from it.
+     *
+     * `POST /v1/wallets/ownership-proofs`, permission `wallets:write`.
+     * Problem codes: not_found, validation_failed, request_in_progress, idempotency_key_reused.
+     */
+    readonly createOwnershipProof: (body: {
+      /** The `guid` or the `serviceId` of the customer whose payments go to the wallet, or come from it. Without it, they are those of the partner itself. */
+      readonly customerId?: string | undefined
+      /** Address of the wallet, with its check sum (EIP-55). */
+      readonly address: string
+      /** Provider that keeps the wallet. With it, nothing is signed: the provider knows who owns the wallet. */
+      readonly vasp?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the proof. */
+    readonly id: string
+    /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+    readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+    /** Address of the wallet, with its check sum (EIP-55). */
+    readonly address: string
+    /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+    readonly customerId?: string
+    /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+    readonly message?: string
+    /** Provider that keeps the wallet. */
+    readonly vasp?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time until which the signature is accepted. */
+    readonly expiresAt?: string
+    /** Time at which the wallet proved its owner, or its provider was declared. */
+    readonly provedAt?: string
+  }>
+    /**
+     * List proofs of ownership.
+     *
+     * Returns what you have proved and declared of wallets, newest first. Filter by `customerId` or `address`.
+     *
+     * `GET /v1/wallets/ownership-proofs`, permission `wallets:read`.
+     * Problem codes: validation_failed.
+     */
+    readonly listOwnershipProofs: (query?: ListOwnershipProofsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the proof. */
+      readonly id: string
+      /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+      readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+      /** Address of the wallet, with its check sum (EIP-55). */
+      readonly address: string
+      /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+      readonly customerId?: string
+      /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+      readonly message?: string
+      /** Provider that keeps the wallet. */
+      readonly vasp?: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time until which the signature is accepted. */
+      readonly expiresAt?: string
+      /** Time at which the wallet proved its owner, or its provider was declared. */
+      readonly provedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listOwnershipProofs`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllOwnershipProofs: (query?: ListOwnershipProofsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the proof. */
+      readonly id: string
+      /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+      readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+      /** Address of the wallet, with its check sum (EIP-55). */
+      readonly address: string
+      /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+      readonly customerId?: string
+      /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+      readonly message?: string
+      /** Provider that keeps the wallet. */
+      readonly vasp?: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time until which the signature is accepted. */
+      readonly expiresAt?: string
+      /** Time at which the wallet proved its owner, or its provider was declared. */
+      readonly provedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a proof of ownership.
+     *
+     * Returns a proof of ownership by its `id`.
+     *
+     * `GET /v1/wallets/ownership-proofs/{proofId}`, permission `wallets:read`.
+     * Problem codes: not_found.
+     */
+    readonly getOwnershipProof: (proofId: string, options?: CallOptions) => Promise<{
+    /** Identifies the proof. */
+    readonly id: string
+    /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+    readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+    /** Address of the wallet, with its check sum (EIP-55). */
+    readonly address: string
+    /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+    readonly customerId?: string
+    /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+    readonly message?: string
+    /** Provider that keeps the wallet. */
+    readonly vasp?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time until which the signature is accepted. */
+    readonly expiresAt?: string
+    /** Time at which the wallet proved its owner, or its provider was declared. */
+    readonly provedAt?: string
+  }>
+    /**
+     * Hand in the signature of a wallet.
+     *
+     * Checks the signature of the wallet over `message`, and keeps both as evidence. The key of the address must
+     * have made it; a wallet that is a contract (EIP-1271) cannot sign here. A proof that is `Proved` stays so.
+     *
+     * `POST /v1/wallets/ownership-proofs/{proofId}/sign`, permission `wallets:write`.
+     * Problem codes: not_found, validation_failed, ownership_proof_expired, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly signOwnershipProof: (proofId: string, body: {
+      /** The signature of the wallet over `message`: 65 bytes (r, s, v) as `0x` and hexadecimal digits. */
+      readonly signature: string
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the proof. */
+    readonly id: string
+    /** `Requested`: the wallet has to sign `message`. `Proved`: it has. `Declared`: a provider keeps the wallet. `Expired`: `message` was not signed in time; request another proof. */
+    readonly status: 'Requested' | 'Proved' | 'Declared' | 'Expired'
+    /** Address of the wallet, with its check sum (EIP-55). */
+    readonly address: string
+    /** The `guid` of the customer. Absent if the payments are those of the partner itself. */
+    readonly customerId?: string
+    /** Text to sign with the wallet, exactly as it is, as a personal message (EIP-191, `personal_sign`). Absent if a provider keeps the wallet. */
+    readonly message?: string
+    /** Provider that keeps the wallet. */
+    readonly vasp?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time until which the signature is accepted. */
+    readonly expiresAt?: string
+    /** Time at which the wallet proved its owner, or its provider was declared. */
+    readonly provedAt?: string
   }>
   }
   readonly webhooks: {

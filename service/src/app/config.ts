@@ -26,6 +26,7 @@ import {
 } from '../kernel/index.ts'
 import { customerSettings } from './customer-settings.ts'
 import { staffSettings } from './staff-settings.ts'
+import { walletSettings } from '../modules/wallets/settings.ts'
 import { mailSettings } from '../mail/settings.ts'
 import { observabilitySettings } from '../observability/settings.ts'
 import { databaseSettings } from '../postgres/settings.ts'
@@ -126,6 +127,7 @@ export const settings = {
   ...isoSettings,
   ...ratesSettings,
   ...verificationSettings,
+  ...walletSettings,
   ...deliverySettings,
   ...mailSettings,
   ...brandingSettings,

@@ -227,7 +227,9 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const { config, db, clock, log, payoutsPerBatchMax } = deps
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
-  const tokens = composeTokens({ ...core, config, db, clock, log, partyOf, chooseConnector: deps.chooseConnector })
+  const { converter } = core.rates
+  const chosen = { partyOf, converter, chooseConnector: deps.chooseConnector }
+  const tokens = composeTokens({ ...core, config, db, clock, log, ...chosen })
   const { chains, chooseConnector, refusedAddress, wallets } = tokens
   const connectorHealth = createConnectorHealth({ clock })
   const banksDeps = { db, clock, log, operatorId: operatorPartnerId, health: connectorHealth }

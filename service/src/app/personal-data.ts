@@ -36,7 +36,7 @@ import type { Reports } from '../modules/reports/index.ts'
 import { keptAssignments } from '../modules/staff/index.ts'
 import { keptOrders, type StandingOrders } from '../modules/standing-orders/index.ts'
 import { toTransaction, type Transactions } from '../modules/transactions/index.ts'
-import { toWallet, type Wallets } from '../modules/wallets/index.ts'
+import { toOwnershipProof, toWallet, type Wallets } from '../modules/wallets/index.ts'
 import type { Database, KeptTable, Tx } from '../postgres/index.ts'
 import { eraseTransfers } from '../connectors/evm/index.ts'
 import { eraseInternalTransfers } from '../connectors/internal/index.ts'
@@ -65,7 +65,7 @@ type Deps = {
   readonly sealer: Sealer
   readonly standingOrders: Pick<StandingOrders, 'eraseOf'>
   readonly transactions: Pick<Transactions, 'erasure' | 'list' | 'withUsers'>
-  readonly wallets: Pick<Wallets, 'close' | 'list'>
+  readonly wallets: Pick<Wallets, 'close' | 'list' | 'ownership'>
 }
 
 export type PersonalData = {
@@ -112,6 +112,11 @@ const identity = ({ db, accounts, customers, identityChecks, wallets }: Deps): r
     mapped(
       pagesOfList((query) => wallets.list(partnerId, { ...query, customerId })),
       (wallet) => ({ type: 'wallet', data: toWallet(wallet) }),
+    ),
+  (partnerId, { id: customerId }) =>
+    mapped(
+      pagesOfList((query) => wallets.ownership.list(partnerId, { ...query, customerId })),
+      (proof) => ({ type: 'ownershipProof', data: toOwnershipProof(proof) }),
     ),
 ]
 
@@ -229,6 +234,7 @@ function heldByModules(deps: Deps): HeldByModules {
     eraseClosed: async (tx, partnerId, customerId) => {
       await accounts.erase(tx, partnerId, customerId)
       await verifications.erase(tx, partnerId, customerId)
+      await wallets.ownership.erase(tx, partnerId, customerId)
       await screening.forget(tx, partnerId, [customerId])
     },
     erasePayments: (tx, page) => erasePayments(deps, tx, page),

@@ -7,7 +7,7 @@ import type { Clock, Log, Sealer } from '../kernel/index.ts'
 import type { Accounts } from '../modules/accounts/index.ts'
 import type { Beneficiaries } from '../modules/beneficiaries/index.ts'
 import type { Customers } from '../modules/customers/index.ts'
-import { createWallets, type Wallets } from '../modules/wallets/index.ts'
+import { createWallets, proofAboveOf, type Wallets } from '../modules/wallets/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {
   type ChainKeys,
@@ -19,10 +19,12 @@ import {
   createRefusedAddress,
   deniedAddresses,
   deriveWalletAddress,
+  messageSigner,
   receivedOn,
   type TravelParties,
 } from '../connectors/evm/index.ts'
 import { type ChooseConnector, createChooseConnector, type Instruction } from '../rails/index.ts'
+import type { Rates } from '../rates/index.ts'
 
 export type Tokens = {
   readonly chains: Chains
@@ -42,6 +44,7 @@ type Deps = {
   readonly customers: Customers
   readonly access: Pick<Access, 'partnerName'>
   readonly chooseConnector: ChooseConnector | undefined
+  readonly converter: Rates['converter']
   /** Composed later. */
   readonly partyOf: Beneficiaries['partyOf']
 }
@@ -66,6 +69,10 @@ export function composeTokens(deps: Deps): Tokens {
     addressKey: chainKeys.addresses,
     addressAt: deriveWalletAddress,
     receivedOn,
+    partnerName: deps.access.partnerName,
+    signerOf: messageSigner,
+    proofAbove: proofAboveOf(config.WALLET_PROOF_ABOVE),
+    converter: deps.converter,
   })
   const chains = createChains({
     ...given,

@@ -56,6 +56,8 @@ export const resources = {
   paidSession: 'a checkout session that is paid, and refunded in part',
   refund: 'that refund',
   wallet: 'a wallet for USDC',
+  ownershipProof: 'a proof of the ownership of another wallet',
+  ownershipSignature: 'the signature of that wallet',
   loggedRequest: 'an entry of the request log',
 } as const satisfies Readonly<Record<string, string>>
 export type Resource = keyof typeof resources

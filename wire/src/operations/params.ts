@@ -34,6 +34,8 @@ export const payoutId = {
   ),
 }
 
+export const ownershipProofId = { proofId: described(Uuid, 'The `id` of the ownership proof.') }
+
 export const guestLinkId = { guestLinkId: described(Uuid, 'The `guestLinkId` of the guest link.') }
 
 export const recallId = { ...payoutId, recallId: described(Uuid, 'The `id` of the recall.') }

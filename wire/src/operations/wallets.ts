@@ -2,7 +2,7 @@
 import * as wallets from '../wallets.ts'
 import { resource } from './example.ts'
 import type { Operation } from './operation.ts'
-import { walletId } from './params.ts'
+import { ownershipProofId, walletId } from './params.ts'
 
 export const walletsOperations = {
   createWallet: {
@@ -47,5 +47,76 @@ export const walletsOperations = {
     description: 'Returns a wallet by its `id`, with what it has received.',
     refusals: ['not_found'],
     example: { params: { walletId: resource('wallet') } },
+  },
+  createOwnershipProof: {
+    tag: 'wallets',
+    method: 'POST',
+    path: '/v1/wallets/ownership-proofs',
+    body: wallets.OwnershipProofCreate,
+    response: wallets.OwnershipProof,
+    idempotency: 'header',
+    permission: 'wallets:write',
+    source: 'extension',
+    summary: 'Begin a proof of ownership',
+    description:
+      'Returns a `message` that the owner of a wallet signs with it, to prove who controls it. With `vasp` nothing is signed: you declare that ' +
+      'this provider keeps the wallet. An operator may require one of both for larger payments of tokens, to a wallet and from it.',
+    refusals: ['not_found', 'validation_failed'],
+    example: {
+      body: { customerId: resource('customer'), address: '0x52908400098527886E0F7030069857D2E4169EE7' },
+      fullBody: {
+        customerId: resource('customer'),
+        address: '0x52908400098527886E0F7030069857D2E4169EE7',
+        vasp: 'Example Custody Ltd',
+      },
+    },
+  },
+  listOwnershipProofs: {
+    tag: 'wallets',
+    method: 'GET',
+    path: '/v1/wallets/ownership-proofs',
+    query: wallets.OwnershipProofQuery,
+    response: wallets.OwnershipProofPage,
+    permission: 'wallets:read',
+    source: 'extension',
+    summary: 'List proofs of ownership',
+    description:
+      'Returns what you have proved and declared of wallets, newest first. Filter by `customerId` or `address`.',
+    refusals: ['validation_failed'],
+    example: {},
+  },
+  getOwnershipProof: {
+    tag: 'wallets',
+    method: 'GET',
+    path: '/v1/wallets/ownership-proofs/{proofId}',
+    params: ownershipProofId,
+    response: wallets.OwnershipProof,
+    permission: 'wallets:read',
+    source: 'extension',
+    summary: 'Retrieve a proof of ownership',
+    description: 'Returns a proof of ownership by its `id`.',
+    refusals: ['not_found'],
+    example: { params: { proofId: resource('ownershipProof') } },
+  },
+  signOwnershipProof: {
+    tag: 'wallets',
+    method: 'POST',
+    path: '/v1/wallets/ownership-proofs/{proofId}/sign',
+    params: ownershipProofId,
+    body: wallets.OwnershipSignature,
+    response: wallets.OwnershipProof,
+    idempotency: 'header',
+    repeatable: true,
+    permission: 'wallets:write',
+    source: 'extension',
+    summary: 'Hand in the signature of a wallet',
+    description:
+      'Checks the signature of the wallet over `message`, and keeps both as evidence. The key of the address must have made it; a wallet that is ' +
+      'a contract (EIP-1271) cannot sign here. A proof that is `Proved` stays so.',
+    refusals: ['not_found', 'validation_failed', 'ownership_proof_expired'],
+    example: {
+      params: { proofId: resource('ownershipProof') },
+      body: { signature: resource('ownershipSignature') },
+    },
   },
 } as const satisfies Record<string, Operation>

@@ -8,7 +8,7 @@ export {
   deniedAddresses,
 } from './chains.ts'
 export type { TravelParties } from './deps.ts'
-export { type ChainKeys, createChainKeys, deriveWalletAddress } from './keys.ts'
+export { type ChainKeys, createChainKeys, deriveWalletAddress, messageSigner } from './keys.ts'
 export { receivedOn } from './store-chain.ts'
 export { eraseTransfers } from './store-erasure.ts'
 export { sealedChainKeys, sealedTravelRules } from './sealed.ts'

@@ -90,3 +90,9 @@ export async function deriveWalletAddress(publicKey: string, index: number): Pro
   const evm = await loadEvm()
   return evm.deriveAddress(publicKey, index)
 }
+
+/** The address whose key has signed a personal message (EIP-191), in lower case. Undefined: it is no signature. */
+export async function messageSigner(message: string, signature: string): Promise<string | undefined> {
+  const evm = await loadEvm()
+  return evm.signerOf(message, signature)
+}

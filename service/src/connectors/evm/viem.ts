@@ -9,6 +9,7 @@ import {
   keccak256,
   parseAbi,
   parseTransaction,
+  recoverMessageAddress,
   recoverTransactionAddress,
   serializeTransaction,
   type TransactionSerializedEIP1559,
@@ -96,3 +97,10 @@ export function deriveAddress(publicKey: string, index: number): string {
   const point = ECDH.convertKey(child.publicKey, 'secp256k1', undefined, 'hex', 'uncompressed')
   return publicKeyToAddress(`0x${String(point)}`).toLowerCase()
 }
+
+/** The address whose key has signed a personal message (EIP-191), in lower case. Undefined: it is no signature. */
+export const signerOf = async (message: string, signature: string): Promise<string | undefined> =>
+  recoverMessageAddress({ message, signature: hex(signature) }).then(
+    (address) => address.toLowerCase(),
+    () => undefined,
+  )

@@ -1,10 +1,11 @@
 /** The verbs of wallets. */
 import type { BodyOf } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readCurrency, Refusal } from '../../api/index.ts'
-import { type Clock, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
-import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { notFound, type Page, readCurrency, Refusal } from '../../api/index.ts'
+import { type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
 import { type ChainNetwork, checksummed, type ChooseConnector, type Received as Sum } from '../../rails/index.ts'
 import type { Customers } from '../customers/index.ts'
+import { createOwnership, type Ownership, type OwnershipDeps } from './ownership.ts'
 import { networkFor } from './rules.ts'
 import * as store from './store.ts'
 
@@ -41,12 +42,11 @@ export type Wallets = {
     tx: Tx,
     addresses: readonly string[],
   ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string | null }>>
+  /** Proofs of who controls a wallet of another. */
+  readonly ownership: Ownership
 }
 
-type WalletsDeps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly cursors: Cursors
+type WalletsDeps = OwnershipDeps & {
   readonly customers: Pick<Customers, 'hold' | 'idOf' | 'requireCapability'>
   readonly networks: readonly ChainNetwork[]
   readonly chooseConnector: ChooseConnector
@@ -98,6 +98,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
       return present(found, 'each wallet has its sum')
     },
     close: store.closeWallets,
+    ownership: createOwnership(deps),
     ownersOf: async (tx, addresses) =>
       addresses.length === 0
         ? new Map()
