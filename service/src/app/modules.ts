@@ -272,6 +272,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       log,
       monitoring,
       mayPay: createMayPay(core.access),
+      proofsMissing: wallets.ownership.areMissing,
       beneficiaries,
       quotes: fx,
       ...banks,

@@ -117,6 +117,7 @@ const payouts = createPayouts({
   beneficiaries,
   quotes: createAcceptances({ clock }),
   chooseConnector: () => bank.id,
+  proofsMissing: (_tx, payments) => Promise.resolve(payments.map(() => false)),
   ownIbans: { mayHave: () => false, among: () => Promise.resolve([]) },
   forecastOf: (_connector, payment, at) => bank.forecast(payment, at),
   waitMsOf: (_connector, payment) => bank.waitMsOf?.(payment) ?? 0,

@@ -105,6 +105,7 @@ export const payoutsOperations = {
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
       'country_not_supported',
+      'ownership_proof_required',
       'beneficiary_cooling_off',
     ],
     example: {

@@ -19,6 +19,7 @@ import type { Acceptances } from '../fx/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Transactions } from '../transactions/index.ts'
+import type { Wallets } from '../wallets/index.ts'
 import type { PayoutLife } from './life.ts'
 import type { MayPay } from './life-deps.ts'
 
@@ -41,6 +42,8 @@ export type PayoutsDeps = {
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   readonly chooseConnector: ChooseConnector
+  /** Reports for payments to wallets whether each needs a proof of who controls the wallet that is missing. */
+  readonly proofsMissing: Wallets['ownership']['areMissing']
   /** Finds the IBANs that this service has issued. `mayHave` needs no statement. */
   readonly ownIbans: {
     readonly mayHave: (iban: string) => boolean

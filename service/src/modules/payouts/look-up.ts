@@ -1,5 +1,5 @@
 /** Reads everything that a batch of payouts needs, before its transaction and without a lock. */
-import { partnerKey } from '../../kernel/index.ts'
+import { isFiat, partnerKey } from '../../kernel/index.ts'
 import type { BalancesRead, FundsCheck } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { internalConnectorId, type PayerData } from '../../rails/index.ts'
@@ -37,6 +37,8 @@ export type LookedUp = {
   readonly ownIbans: ReadonlySet<string>
   /** Customers as their banks are told of them, by `partnerKey`. Only those whose bank requires their data. */
   readonly payers: ReadonlyMap<string, PayerData>
+  /** The calls to a wallet of which nobody has said who controls it, and whose amount needs that. */
+  readonly unproved: ReadonlySet<PayoutCall>
 }
 
 type CustomerKey = { readonly partnerId: string; readonly id: string }
@@ -89,7 +91,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
     const isMissing = ({ partnerId, id }: CustomerKey) => !cachedCustomers.has(partnerKey(partnerId, id))
     const customerIdOf = (call: PayoutCall) =>
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
-    const [otherCustomers, parties, issued, controls, payers] = await Promise.all([
+    const [otherCustomers, parties, issued, controls, payers, unproved] = await Promise.all([
       customers.payersByIds(tx, needed.filter(isMissing)),
       ledger.partiesOf(
         tx,
@@ -99,6 +101,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
       findOwnIbans(ownIbans, tx, calls, payees),
       readControls(tx, { ledger, rates, rules }, calls, accounts, early, customerIdOf, now),
       readRequiredPayers(deps, calls, customerIdOf),
+      readUnproved(deps, tx, calls, payees),
     ])
     return {
       payouts,
@@ -110,6 +113,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
       countryRules,
       ownIbans: issued,
       payers,
+      unproved,
     }
   }
 }
@@ -136,6 +140,32 @@ async function readRequiredPayers(
       return payer === undefined ? [] : [[partnerKey(partnerId, customerId), payer] as const]
     }),
   )
+}
+
+/** Costs nothing for fiat money, and for wallets that a provider keeps. */
+async function readUnproved(
+  { proofsMissing }: PayoutsDeps,
+  tx: Tx,
+  calls: readonly PayoutCall[],
+  payees: ReadonlyMap<string, Payee>,
+): Promise<ReadonlySet<PayoutCall>> {
+  const toWallets = calls.flatMap((call) => {
+    const { payee, caller, amount, currency } = call
+    const found =
+      'beneficiaryId' in payee ? payees.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
+    if (isFiat(currency) || found === undefined || found.walletAddress === null || found.vasp !== null) return []
+    const { customerId, walletAddress } = found
+    const payment = { partnerId: caller.partnerId, customerId, address: walletAddress.toLowerCase(), amount, currency }
+    return [{ call, payment }]
+  })
+  const missing =
+    toWallets.length === 0
+      ? []
+      : await proofsMissing(
+          tx,
+          toWallets.map(({ payment }) => payment),
+        )
+  return new Set(toWallets.filter((_, index) => missing[index] === true).map(({ call }) => call))
 }
 
 /** The payouts of the idempotency keys of some calls, by key. */

@@ -50,6 +50,7 @@ export type Preview = {
 const notApplicable = (rule: string): Verdict => ({ rule, verdict: 'notApplicable' })
 /** The holds of rules that judge more than the request. */
 const holdsOfRules: Readonly<Record<string, Hold['kind']>> = {
+  walletOwnership: 'walletOwnership',
   country: 'country',
   customer: 'customerGate',
   account: 'accountBlocked',

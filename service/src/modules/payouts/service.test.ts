@@ -124,6 +124,7 @@ test('without a bank connector every payout is refused', async () => {
     quotes: createAcceptances(service),
     chooseConnector: () => undefined,
     ownIbans: service.accounts.ownIbans,
+    proofsMissing: service.wallets.ownership.areMissing,
     forecastOf: () => undefined,
     waitMsOf: () => 0,
   })

@@ -67,6 +67,8 @@ export type Judged = {
   readonly executionDay: ExecutionDay
   /** The customer as a bank is told of it. Undefined: no bank refuses a payout for what it lacks. */
   readonly payer: PayerData | undefined
+  /** The amount needs a proof of who controls the wallet, and there is none. */
+  readonly isUnproved: boolean
 }
 /** The expected execution day of a payment by a connector, `YYYY-MM-DD`. */
 export type ExecutionDay = (connector: string, payment: ForecastPayment) => string
@@ -144,6 +146,7 @@ export const payoutRules: readonly Rule[] = [
   { name: 'customer', judge: judgeCustomer },
   { name: 'account', judge: judgeAccounts },
   { name: 'payer', judge: judgePayer },
+  { name: 'walletOwnership', judge: judgeWallet },
 ]
 
 function noConnector(currency: Currency, { rail }: Route): string {
@@ -201,6 +204,14 @@ function judgeQrReference({ call, account }: Judged): Judgement {
   const mistake = qrMistake(account.account, call.reference)
   if (mistake === undefined) return isQrIban(account.account) ? 'passed' : 'notApplicable'
   return refuseField({ pointer: '/reference', code: 'invalid_value', message: qrMistakes[mistake] })
+}
+
+/** Refuses: ownership_proof_required. */
+function judgeWallet({ call, account, isUnproved }: Judged): Judgement {
+  if (account === undefined || isFiat(call.currency)) return 'notApplicable'
+  return isUnproved
+    ? invalid('ownership_proof_required', payeePointerOf(call), 'pays a wallet of which nobody has proved who controls it')
+    : 'passed'
 }
 
 /** Names the KYC fields that a payment lacks about its payer. */
@@ -273,12 +284,13 @@ type Found = {
   readonly countryRules: CountryRules
   readonly ownIbans: ReadonlySet<string>
   readonly payers: ReadonlyMap<string, PayerData>
+  readonly unproved: ReadonlySet<PayoutCall>
 }
 
 export function judgedOf(
   call: PayoutCall,
   choose: ChooseConnector,
-  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans, payers }: Found,
+  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans, payers, unproved }: Found,
   executionDay: ExecutionDay,
 ): Judged {
   const { caller, payee } = call
@@ -300,6 +312,7 @@ export function judgedOf(
     countryRules,
     customer,
     executionDay,
+    isUnproved: unproved.has(call),
   }
 }
 
@@ -367,7 +380,12 @@ function accountOf({
 }
 
 const invalid = (
-  code: 'not_found' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'country_not_supported',
+  code:
+    | 'not_found'
+    | 'beneficiary_currency_mismatch'
+    | 'beneficiary_not_payable'
+    | 'country_not_supported'
+    | 'ownership_proof_required',
   pointer: string,
   message: string,
 ) => refuseField({ pointer, code: 'invalid_value', message }, code)

@@ -48,7 +48,7 @@ export const told: Readonly<Record<HoldKind, Told>> = {
     evidence: ['The name, the account and the address of the payer, for its bank to confirm.'],
   },
   WalletOwnership: {
-    reason: 'It is not known who controls the wallet that paid.',
+    reason: 'It is not known who controls the wallet.',
     actor: 'You',
     evidence: ['A proof of ownership that the wallet signs, or the name of the provider that keeps the wallet.'],
   },

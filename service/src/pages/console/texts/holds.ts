@@ -45,7 +45,7 @@ const german: Readonly<Record<Kind, readonly [reason: string, ...evidence: strin
     'Name, Konto und Anschrift des Zahlers, die seine Bank bestätigt.',
   ],
   WalletOwnership: [
-    'Es ist nicht bekannt, wer über die Wallet verfügt, die gezahlt hat.',
+    'Es ist nicht bekannt, wer über die Wallet verfügt.',
     'Ein Nachweis, den die Wallet unterschreibt, oder der Name des Anbieters, der die Wallet führt.',
   ],
   Booking: ['Die Bank hat das Geld angekündigt und noch nicht gebucht.'],

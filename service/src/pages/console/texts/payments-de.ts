@@ -358,6 +358,7 @@ export const paymentsDe: PaymentTexts = {
     qrReference: 'Referenz einer Schweizer QR-Rechnung',
     requirements: 'Felder, die die Zahlung braucht',
     country: 'Land des Empfängers',
+    walletOwnership: 'Nachweis, wer über die Wallet verfügt',
     payer: 'Angaben zum Kunden für die Bank',
     customer: 'Prüfung des Kunden',
     account: 'Ihr Konto darf zahlen',

@@ -342,6 +342,7 @@ export const paymentsEn = {
     qrReference: 'Reference of a Swiss QR-bill',
     requirements: 'Fields that the payment needs',
     country: 'Country of the payee',
+    walletOwnership: 'Proof of who controls the wallet',
     payer: 'Data of the customer for the bank',
     customer: 'Verification of the customer',
     account: 'Your account may pay',
