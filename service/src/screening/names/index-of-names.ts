@@ -16,6 +16,8 @@ export type NameIndex<Entry> = {
   readonly size: number
   /** The best match of each entry that reaches `scoreMin` (0 to 100), the best first. */
   readonly search: (name: string, scoreMin: number) => readonly Match<Entry>[]
+  /** The listed names of two and more words that stand whole in a text of up to 500 characters, the best first. */
+  readonly searchText: (text: string) => readonly Match<Entry>[]
 }
 
 type Form = { readonly nameAt: number; readonly words: readonly number[]; readonly isJoined: boolean; weight: number }
@@ -71,7 +73,8 @@ export async function createNameIndex<Entry>(
   const total = Math.log(Math.max(tables.names.length, namesForWeightsMin))
   tables.weights = tables.postings.map(({ length }) => Math.max(weightMin, 1 - Math.log(length) / total))
   for (const form of tables.forms) form.weight = form.words.reduce((sum, word) => sum + (tables.weights[word] ?? 1), 0)
-  return { size: tables.names.length, search: createSearch(tables) }
+  const search = createSearch(tables)
+  return { size: tables.names.length, search, searchText: (text) => search(text, joinedScoreMin) }
 }
 const namesPerPause = 250
 
