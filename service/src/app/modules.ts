@@ -17,10 +17,10 @@ import { createCursors } from '../api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
 import { createCases, operatorPartnerId } from '../cases/index.ts'
-import { createLedger, type MoneyHolds } from '../ledger/index.ts'
+import { createLedger, type MoneyHolds, type PartyOfMoney } from '../ledger/index.ts'
 import { createMailQueue } from '../mail/index.ts'
 import { type Observability } from '../observability/index.ts'
-import { createScreener, createScreening } from '../screening/index.ts'
+import { createScreener, createScreening, type HeldParty, partnerOf, type Subject, type SubjectName } from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { IdentityProvider } from '../identity/index.ts'
@@ -31,7 +31,7 @@ import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index
 import { type BooksAccount, type ChooseConnector, type Connector, createConnectorHealth } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
-import { type Accounts, createAccounts, createCancellations, createMonitors } from '../modules/accounts/index.ts'
+import { type Accounts, createAccounts, createCancellations, createMonitors, recordFreeze } from '../modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modules/beneficiaries/index.ts'
 import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../modules/checkout/index.ts'
 import { createCustomers, type Customers } from '../modules/customers/index.ts'
@@ -63,6 +63,8 @@ import {
   createMayPay,
   createServiceAccounts,
   createUsers,
+  memberIdsAfter,
+  subjectOfMember,
 } from '../modules/users/index.ts'
 import { createRequests } from '../requests/index.ts'
 import { createSignIn } from '../sign-in/index.ts'
@@ -117,17 +119,23 @@ function composeCore(deps: ModulesDeps) {
   const { config, db, clock, log } = deps
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
-  const access = createAccess({ db, clock, sealer })
+  const onNamed = (tx: Tx, partnerId: string, before: readonly SubjectName[]) =>
+    screening.request(tx, { partnerId, kind: 'partner', id: partnerId }, before)
+  const access = createAccess({ db, clock, sealer, onNamed })
   const holds: MoneyHolds = async (tx, parties) => {
-    const keys = parties.map(({ partnerId, partyId: id }) => ({ partnerId, kind: 'customer', id }) as const)
-    const holdOf = await screening.holdsOf(keys, tx)
-    return keys.map((key) => holdOf(key) !== undefined)
+    const keysOf = ({ partnerId, partyId: id }: PartyOfMoney): readonly HeldParty[] => [
+      partnerOf(partnerId, id),
+      ...(id === partnerId ? [] : [{ partnerId, kind: 'customer' as const, id }]),
+    ]
+    const holdOf = await screening.holdsOf(parties.flatMap(keysOf), tx)
+    return parties.map((party) => keysOf(party).some((key) => holdOf(key) !== undefined))
   }
   const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated', holds })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
     ...{ db, clock, sealer },
     judgeTwo: twoOfStaff(decidesHits),
+    onFrozen: (tx, frozen) => recordFreeze({ clock, ledger }, tx, frozen),
     peps: {
       hits: config.PEP_HITS,
       onConfirmed: (tx, { customerId: id, ...rest }) => customers.reviews.raise(tx, { ...rest, id }),
@@ -257,7 +265,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       ...shared,
       log,
       monitoring,
-      mayPay: createMayPay(core.access),
+      mayPay: createMayPay(core.access, core.screening),
       beneficiaries,
       quotes: fx,
       ...banks,
@@ -381,7 +389,14 @@ const composeScreener = ({
   beneficiaries,
   deposits,
 }: Screened) => {
-  const modules = { customer: customers, beneficiary: beneficiaries }
+  const people = { subjectOf: subjectOfMember, idsAfter: memberIdsAfter }
+  const partner = {
+    subjectOf: async (tx: Tx, partnerId: string): Promise<Subject> => ({
+      ...{ names: await access.namesOfPartner(tx, partnerId), account: null, countries: [] },
+    }),
+    idsAfter: async (_tx: Tx, partnerId: string, afterId: string) => (afterId < partnerId ? [partnerId] : []),
+  }
+  const modules = { customer: customers, beneficiary: beneficiaries, partner, person: people }
   return createScreener({
     db,
     clock,

@@ -1,11 +1,11 @@
-/** Decides whether payments to, of and for customers, beneficiaries and payers may continue. */
+/** Decides whether payments to, of and for partners, customers, beneficiaries and payers may continue. */
 import { partnerKey } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Lists } from './lists.ts'
 import { createMatches } from './names/matches.ts'
 import { type Countries, countryEntryId, type CountryRules, sideOf } from './countries.ts'
-import { accountKey, type HeldParty, type HoldKey, scoreMin, type SubjectKey } from './rules.ts'
-import { statesOf, type SubjectState } from './store-holds.ts'
+import { accountKey, type HeldParty, type HoldKey, partnerOf, scoreMin, type SubjectKey } from './rules.ts'
+import { ofEveryPartner, statesOf, type SubjectState } from './store-holds.ts'
 import { currentGeneration } from './store-lists.ts'
 
 /**
@@ -59,8 +59,9 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold
   return async (tx, credits) => {
     const accountOf = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
       payerAccount === '' ? undefined : { partnerId, kind: 'account', id: accountKey(payerAccount) }
+    const ownerOf = ({ partnerId, customer }: ScreenedCredit) => partnerOf(partnerId, customer?.id ?? null)
     const keys = credits.flatMap((credit) =>
-      [credit.customer, credit.payer, accountOf(credit)].filter((key) => key !== undefined),
+      [ownerOf(credit), credit.customer, credit.payer, accountOf(credit)].filter((key) => key !== undefined),
     )
     const states = keys.length === 0 ? [] : await statesOf(tx, keys, pepsHold)
     const [first] = states
@@ -86,7 +87,7 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold
       const ofPayer = payer === undefined ? holdOfPayer(credit) : holdOf(payer)
       const account = accountOf(credit)
       if (account !== undefined && holdOf(account) === 'confirmed') return 'confirmed'
-      return worst([customer && holdOf(customer), ofPayer])
+      return worst([holdOf(ownerOf(credit)), customer && holdOf(customer), ofPayer])
     })
   }
 }
@@ -100,7 +101,11 @@ function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: He
   const states = new Map(found.map((state) => [keyOf(state), state]))
   return (key) => {
     const state = states.get(keyOf(key))
-    if (key.kind === 'account') return state && holdOfState(state, 0)
+    if (key.kind === 'account') {
+      const ofAll = states.get(keyOf({ ...key, partnerId: ofEveryPartner }))
+      return worst([state && holdOfState(state, 0), ofAll && holdOfState(ofAll, 0)])
+    }
+    if (key.kind === 'partner') return state && holdOfPartner(state, key.ofCustomer === true)
     const { comparedWith = 0 } = key
     // A payout is a subject only if something was found in it.
     if (key.kind === 'payout' && state === undefined && comparedWith === 0) return undefined
@@ -109,6 +114,15 @@ function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: He
       ? 'unscreened'
       : holdOfState(state, Math.max(comparedWith, rules?.since(sideOf(key.kind), key.countries ?? []) ?? 0))
   }
+}
+
+/**
+ * A partner is compared within seconds of its creation, before it has keys. While persons decide about it, its own money waits, as a
+ * customer's does; a confirmed one also holds the money of its customers.
+ */
+function holdOfPartner({ isConfirmed, isOpen }: SubjectState, ofCustomer: boolean): Hold | undefined {
+  if (isConfirmed) return 'confirmed'
+  return isOpen && !ofCustomer ? 'open' : undefined
 }
 
 /** `since`: the generation of lists that the subject must have been compared with. */

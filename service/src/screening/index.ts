@@ -27,6 +27,7 @@ export {
   type HeldParty,
   type HoldKey,
   outcomes,
+  partnerOf,
   type Subject,
   type SubjectCountry,
   type SubjectKey,
@@ -37,7 +38,7 @@ export {
 export { craftText } from './vessels.ts'
 export { screeningJobs } from './jobs.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
-export { createScreening, type Hit, type Screening } from './service.ts'
+export { createScreening, type Frozen, type Hit, type Screening } from './service.ts'
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 
 // The first call loads the readers of files: only the command that loads a list reads one.

@@ -16,15 +16,26 @@ const proposalMsMax = 7 * dayMs
  * of a payee that is no beneficiary. No sweep adds them: payments.ts and the credit of a deposit do.
  */
 export type SubjectKind = SweptKind | 'payer' | 'payout'
-export type SweptKind = 'customer' | 'beneficiary'
+/** `partner`: the partner itself, under its own id. `person`: a member of its team. In the order in which they are swept. */
+export const sweptKinds = ['customer', 'beneficiary', 'partner', 'person'] as const
+export type SweptKind = (typeof sweptKinds)[number]
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
 /** `account`: an IBAN, a wallet or another number, under any name. Its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
 /**
  * `countries`: those of a payment to the party. While their rules were not compared with it, the payment waits. `comparedWith`: the
- * generation of lists that a `payout` must have been compared with.
+ * generation of lists that a `payout` must have been compared with. `ofCustomer`: the `partner` acts with the money of a customer.
  */
-export type HeldParty = HoldKey & { readonly countries?: readonly string[]; readonly comparedWith?: number }
+export type HeldParty = HoldKey & {
+  readonly countries?: readonly string[]
+  readonly comparedWith?: number
+  readonly ofCustomer?: boolean
+}
+/** The partner behind a payment, of its own money or of a customer's. */
+export const partnerOf = (partnerId: string, customerId: string | null): HeldParty => ({
+  ...{ partnerId, kind: 'partner', id: partnerId },
+  ofCustomer: customerId !== null && customerId !== partnerId,
+})
 
 /** The account in the form in which it is compared: banks and requests write it with spaces and in either case. */
 export const accountKey = (account: string): string => account.replaceAll(/\s/g, '').toUpperCase()

@@ -22,6 +22,7 @@ import {
   type SubjectKey,
   type SubjectName,
   type SweptKind,
+  sweptKinds,
 } from './rules.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
@@ -35,7 +36,7 @@ export type ScreenerDeps = {
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** The present data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
-  /** The ids of a partner's customers or beneficiaries after one of them, in their order. */
+  /** The ids of a partner's customers, beneficiaries or people after one of them, in their order; or its own. */
   readonly idsAfter: (
     tx: Tx,
     partnerId: string,
@@ -254,9 +255,10 @@ async function sweep(deps: ScreenerDeps, partnerId: string, generation: number):
         now,
       )
     const isWhole = ids.length < subjectsPerSweepMax
-    const isLast = isWhole && at.kind === 'beneficiary'
+    const kindAfter = sweptKinds[sweptKinds.indexOf(at.kind) + 1]
+    const isLast = isWhole && kindAfter === undefined
     const next = isWhole
-      ? { kind: 'beneficiary' as const, afterId: nilId }
+      ? { kind: kindAfter ?? at.kind, afterId: nilId }
       : { kind: at.kind, afterId: ids.at(-1) ?? nilId }
     await store.moveSweep(tx, partnerId, generation, { ...next, endedAt: isLast ? now : null })
     return isLast ? 'ended' : Math.max(1, ids.length)

@@ -79,6 +79,14 @@ export function claimSubjects(
     returning partner_id, kind, id, generation, lease_id`)
 }
 
+/** Locks the subject of a hit, if it is still one. */
+export async function lockSubjectOf(tx: Tx, partnerId: string, hitId: string): Promise<void> {
+  await tx.rows(sql`/* screening.lockSubjectOf */
+    select subject.id from screening.subjects subject join screening.hits hit
+      on hit.partner_id = subject.partner_id and hit.subject_kind = subject.kind and hit.subject_id = subject.id
+    where subject.partner_id = ${partnerId} and hit.id = ${hitId} for update of subject`)
+}
+
 /** 0: the lease was lost, or the names were written meanwhile. The caller then records nothing. Locks the subject otherwise. */
 export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number, now: Date): Promise<number> {
   return tx.run(sql`/* screening.recordScreened */

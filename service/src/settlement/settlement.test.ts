@@ -90,7 +90,7 @@ const shared = {
   customers,
   transactions,
   monitoring,
-  mayPay: createMayPay(access),
+  mayPay: createMayPay(access, screening),
 }
 const life = createPayoutLife({
   ...shared,

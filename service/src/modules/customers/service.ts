@@ -4,7 +4,7 @@ import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Subject } from '../../screening/index.ts'
+import { partnerOf, type Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
 import { type Customer, type CustomerUser, toCustomer, userOf } from './customer.ts'
 import { type Gate, type GateDefault, hasLargestBalance, refuseAbove } from './gate-rules.ts'
@@ -267,7 +267,7 @@ function createPayersBy(kycSealer: KycSealer, byDefault: GateDefault) {
 }
 
 function createCapabilities(
-  { db, clock, gatesByDefault: byDefault, ledger, proofsOf }: Parts,
+  { db, clock, gatesByDefault: byDefault, ledger, proofsOf, screening }: Parts,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
 ): Pick<Customers, 'capabilities' | 'requireCapability' | 'refusalAbove' | 'gates' | 'reviews'> {
@@ -275,6 +275,13 @@ function createCapabilities(
     const payer = (await payersByIds(tx, [{ partnerId, id }])).get(partnerKey(partnerId, id))
     if (payer === undefined) throw notFound('customer')
     return payer
+  }
+  /** A confirmed hit of the customer or of its partner blocks the account without a command. */
+  const shownState = async (partnerId: string, { id, accountState }: Payer): Promise<AccountState> => {
+    if (accountState === 'Closed') return accountState
+    const keys = [partnerOf(partnerId, id), { partnerId, kind: 'customer' as const, id }]
+    const holdOf = await screening.holdsOf(keys)
+    return keys.some((key) => holdOf(key) === 'confirmed') ? 'Blocked' : accountState
   }
   return {
     capabilities: async (partnerId, ref) => {
@@ -285,7 +292,8 @@ function createCapabilities(
       const { balancesMax } = payer.gate
       const hasMaximum = Object.keys(balancesMax).length > 0
       const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
-      const judged = { capabilities: capabilitiesOf(payer), holdUpTo: holdingsOf(balancesMax, sums) }
+      const accountState = await shownState(partnerId, payer)
+      const judged = { capabilities: capabilitiesOf({ ...payer, accountState }), holdUpTo: holdingsOf(balancesMax, sums) }
       return { customerId: id, verificationState: payer.verificationState, ...judged, fields }
     },
     requireCapability: async (tx, partnerId, id, capability, pointer) => {

@@ -26,7 +26,7 @@ import { judgeState, type ProofsOf } from './verification-states.ts'
 export type WritesDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly screening: Pick<Screening, 'request' | 'countries'>
+  readonly screening: Pick<Screening, 'request' | 'countries' | 'holdsOf'>
   readonly identifiers: IdentifierUse
   readonly proofsOf: ProofsOf
 }

@@ -11,6 +11,7 @@ import {
   countriesOfAccount,
   type HeldParty,
   type Hold,
+  partnerOf,
   type ScreenedPayment,
   type Subject,
   worst,
@@ -26,11 +27,12 @@ type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCountry: country }: store.PayoutRow) =>
   countriesOfAccount({ account, bic, country })
 
-/** The parties of a payout: its payee and its customer, under their present names, and the account that it pays. */
+/** The parties of a payout: its payee, customer and partner, under their present names, and the account that it pays. */
 function namedParties(payout: store.PayoutRow): HeldParty[] {
   const { partnerId, beneficiaryId, customerId } = payout
   const countries = countriesOf(payout).map((one) => one.country)
   return [
+    partnerOf(partnerId, customerId),
     { partnerId, kind: 'account', id: accountKey(payout.creditorAccount) },
     ...(beneficiaryId === null ? [] : [{ partnerId, kind: 'beneficiary' as const, id: beneficiaryId, countries }]),
     ...(customerId === null ? [] : [{ partnerId, kind: 'customer' as const, id: customerId }]),
