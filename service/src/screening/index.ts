@@ -27,6 +27,7 @@ export {
   type HeldParty,
   type HoldKey,
   outcomes,
+  type SecondData,
   type Subject,
   type SubjectCountry,
   type SubjectKey,
