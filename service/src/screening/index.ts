@@ -28,6 +28,7 @@ export {
   type HoldKey,
   outcomes,
   partnerOf,
+  type SecondData,
   type Subject,
   type SubjectCountry,
   type SubjectKey,

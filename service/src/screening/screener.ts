@@ -208,18 +208,18 @@ function newHit(
 ): Omit<hitStore.HitRow, 'nameNumber' | 'account'> {
   const { partnerId, kind: subjectKind, id: subjectId } = claim
   const { entry, listedName, isReordered, words, score } = match
-  const { reference, kind, births, programmes } = entry
+  const { source, entryId, digest: entryDigest, ...listed } = entry
   const id = newId()
-  const detail = { name, listedName, reference, kind, births, programmes, isReordered, words }
+  const detail = { name, listedName, isReordered, words, ...listed }
   return {
     partnerId,
     id,
     subjectKind,
     subjectId,
     role,
-    source: entry.source,
-    entryId: entry.entryId,
-    entryDigest: entry.digest,
+    source,
+    entryId,
+    entryDigest,
     score,
     detailSealed: sealDetail(sealer, partnerId, id, detail),
     status: 'open',
