@@ -133,7 +133,7 @@ function composeCore(deps: ModulesDeps) {
   const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated', holds })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
-    ...{ db, clock, sealer },
+    ...{ db, clock, sealer, textNames: config.SCREENED_TEXTS === 'names' },
     judgeTwo: twoOfStaff(decidesHits),
     onFrozen: (tx, frozen) => recordFreeze({ clock, ledger }, tx, frozen),
     peps: {

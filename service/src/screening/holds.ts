@@ -32,7 +32,7 @@ export type ScreenedCredit = {
   readonly payerAccount: string
   /** The countries of the payer and of its bank, ISO 3166-1 alpha-2. */
   readonly payerCountries: readonly string[]
-  /** The texts of the payment that may name a vessel (`craftText`). Null: none does. */
+  /** The texts of the payment that may name somebody (`Screening.textOf`). Null: none does. */
   readonly craftText: string | null
   /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
   readonly payer: SubjectKey | undefined
@@ -72,8 +72,10 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold
       const isSilent = payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0
       if (isSilent && credit.craftText === null) return undefined
       if (known?.generation !== newest) return 'unscreened'
+      const texts = credit.craftText?.split('\n') ?? []
       const isListed =
-        known.craftsIn(`${payerName}\n${credit.craftText ?? ''}`).length > 0 ||
+        known.craftsIn([payerName, ...texts].join('\n')).length > 0 ||
+        texts.some((text) => known.namesIn(text).length > 0) ||
         known.entriesWithWallet(payerAccount).length > 0 ||
         payerCountries.some((country) => known.countryEntry(countryEntryId(sideOf('payer'), country)) !== undefined)
       return isListed || (payerName.trim() !== '' && matches(known, payerName)) ? 'open' : undefined

@@ -24,6 +24,7 @@ export type { ScreenedPayment } from './payments.ts'
 export { pepSource, type SanctionsList } from './lists/entry.ts'
 export {
   accountKey,
+  craftRole,
   type HeldParty,
   type HoldKey,
   outcomes,
@@ -36,7 +37,6 @@ export {
   type SubjectName,
   type SweptKind,
 } from './rules.ts'
-export { craftText } from './vessels.ts'
 export { screeningJobs } from './jobs.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Frozen, type Hit, type Screening } from './service.ts'

@@ -4,7 +4,7 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
-import type { Clock } from '../kernel/index.ts'
+import { type Clock, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {
   isPepSource,
@@ -14,7 +14,7 @@ import {
   type SanctionsList,
   walletKey,
 } from './lists/entry.ts'
-import { createNameIndex, type IndexedName, type NameIndex } from './names/index-of-names.ts'
+import { createNameIndex, type IndexedName, type Match, type NameIndex } from './names/index-of-names.ts'
 import type { IndexedEntry } from './rules.ts'
 import { type CraftIndex, createCraftIndex, type IndexedCraft } from './vessels.ts'
 import * as store from './store-lists.ts'
@@ -39,6 +39,8 @@ export type Snapshot = {
   readonly entriesWithWallet: (account: string) => readonly SearchedEntry[]
   /** The listed vessels and aircraft that a text names. */
   readonly craftsIn: CraftIndex<SearchedEntry>
+  /** The listed persons and organisations whose whole names stand in a text. None if SCREENED_TEXTS leaves names out. */
+  readonly namesIn: (text: string) => readonly Match<SearchedEntry>[]
   /** Undefined: no list has the entry. */
   readonly digestOf: (entry: Pick<IndexedEntry, 'source' | 'entryId'>) => string | undefined
 }
@@ -56,6 +58,8 @@ export type Lists = {
   readonly generation: (tx: Tx) => Promise<number>
   /** The newest names. Reads and indexes them if a list was loaded since the last call. Undefined: no list was loaded. */
   readonly snapshot: () => Promise<Snapshot | undefined>
+  /** The names as they were at most five seconds ago: most calls cost no statement. */
+  readonly recent: () => Promise<Snapshot | undefined>
   /** The names that this process read last, which may be outdated. */
   readonly latest: () => Snapshot | undefined
 }
@@ -88,17 +92,36 @@ function isSameEntry(before: string, after: string): boolean {
   return hasBirths && isDeepStrictEqual(old, now)
 }
 
-export function createLists({ db, clock }: { readonly db: Database; readonly clock: Clock }): Lists {
+export type ListsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  /** SCREENED_TEXTS: names of persons and organisations are looked for in texts of payments. Default: they are not. */
+  readonly textNames?: boolean
+}
+
+const recentMs = 5 * secondMs
+
+export function createLists({ db, clock, textNames = false }: ListsDeps): Lists {
   let latest: Snapshot | undefined
+  let askedAt = Number.NEGATIVE_INFINITY
   let reading: { readonly generation: number; readonly snapshot: Promise<Snapshot> } | undefined
   /** Concurrent callers share a read. */
   const read = async (generation: number): Promise<Snapshot> => {
-    if (reading?.generation !== generation) reading = { generation, snapshot: readSnapshot(db, generation) }
+    if (reading?.generation !== generation) reading = { generation, snapshot: readSnapshot(db, generation, textNames) }
     try {
       return await reading.snapshot
     } finally {
       if (reading?.generation === generation) reading = undefined
     }
+  }
+  const snapshot = async () => {
+    askedAt = clock.now().getTime()
+    const generation = await store.currentGeneration(db)
+    if (generation > (latest?.generation ?? 0)) {
+      const found = await read(generation)
+      if (found.generation > (latest?.generation ?? 0)) latest = found
+    }
+    return latest
   }
   return {
     load: (list, staff, also) =>
@@ -118,14 +141,8 @@ export function createLists({ db, clock }: { readonly db: Database; readonly clo
     },
     current: store.currentLists,
     generation: store.currentGeneration,
-    snapshot: async () => {
-      const generation = await store.currentGeneration(db)
-      if (generation > (latest?.generation ?? 0)) {
-        const found = await read(generation)
-        if (found.generation > (latest?.generation ?? 0)) latest = found
-      }
-      return latest
-    },
+    snapshot,
+    recent: async () => (clock.now().getTime() - askedAt < recentMs ? latest : snapshot()),
     latest: () => latest,
   }
 }
@@ -208,7 +225,7 @@ async function withKeptDigests(
 }
 
 /** Entries of a generation never change, so that pages in statements of their own read one state. */
-async function readSnapshot(db: Database, generation: number): Promise<Snapshot> {
+async function readSnapshot(db: Database, generation: number, textNames: boolean): Promise<Snapshot> {
   const digests = new Map<string, string>()
   const names: IndexedName<SearchedEntry>[] = []
   const pepNames: IndexedName<SearchedEntry>[] = []
@@ -229,9 +246,9 @@ async function readSnapshot(db: Database, generation: number): Promise<Snapshot>
     }
     if (page.length < rowsPerPage) break
   }
+  const index = await createNameIndex(names, () => pause())
   return {
-    generation,
-    index: await createNameIndex(names, () => pause()),
+    ...{ generation, index, namesIn: textNames ? index.searchText : () => [] },
     peps: await createNameIndex(pepNames, () => pause()),
     countryEntry: (entryId) => countries.get(entryId),
     entriesWithWallet: (account) => byWallet.get(walletKey(account)) ?? [],

@@ -43,6 +43,9 @@ export const accountKey = (account: string): string => account.replaceAll(/\s/g,
 /** A name of a subject, and its role: `fullName`, `owner2`, `name`. */
 export type SubjectName = { readonly role: string; readonly name: string }
 
+/** The role of a text that is the name of a party, which is compared by itself. */
+export const craftRole = 'payee'
+
 /** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
 export type SubjectCountry = { readonly role: string; readonly country: string }
 
@@ -61,7 +64,7 @@ export type Subject = {
   readonly names: readonly SubjectName[]
   readonly account: string | null
   readonly countries: readonly SubjectCountry[]
-  /** Texts of a payment, which only vessels and aircraft are compared with. Undefined: it has none. */
+  /** Texts of a payment, in which listed names and vessels are looked for; under `craftRole`, vessels alone. Undefined: it has none. */
   readonly texts?: readonly SubjectName[]
   /** By the role of the name whose person it is about. Undefined: nothing is known. */
   readonly data?: Readonly<Record<string, SecondData>>

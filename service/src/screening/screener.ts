@@ -15,6 +15,7 @@ import { readEarlierNames } from './earlier-names.ts'
 import {
   accountKey,
   changesOf,
+  craftRole,
   distinctNames,
   scoreMin,
   type StandingHit,
@@ -142,6 +143,8 @@ async function screen(
       found.push(...matchesIn(snapshot.peps, name))
     if (found.length > 0) await pause()
   }
+  for (const { role, name } of texts)
+    if (role !== craftRole) found.push(...snapshot.namesIn(name).map((match) => ({ role, name: name.slice(0, textMax), match })))
   if (account !== null) found.push(...accountMatches(snapshot, account))
   found.push(...countryMatches(snapshot.countryEntry, kind, countries))
   await db.transaction(async (tx) => {

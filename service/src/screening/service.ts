@@ -1,11 +1,11 @@
 /** The verbs of screening. The worker: screener.ts. */
-import type { Clock, Sealer } from '../kernel/index.ts'
-import type { Database, Tx } from '../postgres/index.ts'
+import type { Sealer } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
 import { createDecide, type Deciding, type HitDecisionsDeps } from './decisions.ts'
 import { type HitDetail, openDetail } from './details.ts'
 import { type Countries, createCountries } from './countries.ts'
 import { isPepSource } from './lists/entry.ts'
-import { createLists, type Lists } from './lists.ts'
+import { createLists, type Lists, type ListsDeps } from './lists.ts'
 import { keepEarlierNames } from './earlier-names.ts'
 import type { HeldParty, SubjectKey, SubjectName } from './rules.ts'
 import { createHoldsOf, createHoldsOfCredits, type HoldsOf, type HoldsOfCredits } from './holds.ts'
@@ -14,6 +14,7 @@ import { oldestDueSubject, oldestOpenHit } from './store-ages.ts'
 import { freezeAccountsOf, frozenByOthers, isConfirmed, setFrozen } from './store-holds.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
+import { craftText } from './vessels.ts'
 
 const isAccount = ({ kind }: HeldParty) => kind === 'account'
 
@@ -52,6 +53,11 @@ export type Screening = {
   readonly holdsOf: HoldsOf
   /** The payouts that are compared by their own texts and countries, as parties for `holdsOf`. Makes them due. */
   readonly partiesOfPayments: PartiesOfPayments
+  /**
+   * Keeps those of these texts that may name a vessel or somebody listed, each in a line of its own; null: none does. A process that has read
+   * no list keeps every text of two and more words.
+   */
+  readonly textOf: (texts: readonly (string | null | undefined)[]) => string | null
   /** Reports whether the names of incoming money let it be credited. Joins the transaction. */
   readonly holdsOfCredits: HoldsOfCredits
   /** The open hits of all partners, oldest first, in pages after `after`. */
@@ -84,9 +90,7 @@ export type Screening = {
   readonly releaseLeases: (partnerId: string) => Promise<void>
 }
 
-export function createScreening(deps: {
-  readonly db: Database
-  readonly clock: Clock
+export function createScreening(deps: ListsDeps & {
   readonly sealer: Sealer
   readonly judgeTwo: HitDecisionsDeps['judgeTwo']
   /** Shows the freeze of a customer or a partner as a block. Joins the transaction of the decision. */
@@ -124,6 +128,14 @@ export function createScreening(deps: {
     forget: store.forgetSubjects,
     holdsOf: createHoldsOf(db, countries, pepsHold),
     partiesOfPayments: createPartiesOfPayments({ db, clock, lists }),
+    textOf: (texts) =>
+      craftText(
+        texts,
+        (text) =>
+          deps.textNames === true &&
+          /\p{L}{2}\S*\s+\S*\p{L}{2}/u.test(text) &&
+          (lists.latest()?.namesIn(text).length ?? 1) > 0,
+      ),
     holdsOfCredits: createHoldsOfCredits(lists, pepsHold),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
     oldestOpenHits: (hitsMax) => hitStore.oldestOpenHits(db, hitsMax),

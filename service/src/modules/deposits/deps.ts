@@ -20,7 +20,7 @@ export type DepositsDeps = {
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly transactions: Transactions
-  readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request'>
+  readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request' | 'textOf'>
   readonly refunds: PaymentRefunds
   /** Finds the owners of accounts: IBANs of customers, addresses of wallets. An unknown account is absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>

@@ -9,6 +9,7 @@ import type { Tx } from '../../postgres/index.ts'
 import {
   accountKey,
   countriesOfAccount,
+  craftRole,
   type HeldParty,
   type Hold,
   partnerOf,
@@ -45,11 +46,10 @@ export const partiesOf = (payout: store.PayoutRow): readonly HeldParty[] => {
   return [...namedParties(payout), { partnerId, kind: 'payout', id }]
 }
 
-/** The texts of a payout, in the words of the partner. */
-const textsOf = ({ remittance, partnerEndToEndId, creditorName }: store.PayoutRow) => [
-  remittance,
-  partnerEndToEndId,
-  creditorName,
+/** The texts of a payout, in the words of the partner. A payee that is no beneficiary is compared by its name here. */
+const textsOf = ({ remittance, partnerEndToEndId, creditorName, beneficiaryId }: store.PayoutRow) => [
+  ...[remittance, partnerEndToEndId],
+  ...(beneficiaryId === null ? [creditorName] : []),
 ]
 
 /**
@@ -59,7 +59,8 @@ const textsOf = ({ remittance, partnerEndToEndId, creditorName }: store.PayoutRo
 export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Promise<Subject> {
   const payout = await store.payoutById(tx, partnerId, id)
   if (payout === undefined || !isPending(payout)) return { names: [], account: null, countries: [] }
-  const texts = textsOf(payout).flatMap((name) => (name === null ? [] : [{ role: 'text', name }]))
+  const payee = payout.beneficiaryId === null ? [] : [{ role: craftRole, name: payout.creditorName }]
+  const texts = [...textsOf(payout).flatMap((name) => (name === null ? [] : [{ role: 'text', name }])), ...payee]
   return { names: [], account: null, countries: payout.beneficiaryId === null ? countriesOf(payout) : [], texts }
 }
 
@@ -121,9 +122,9 @@ const isPending = ({ status }: store.PayoutRow): boolean => status === 'Pending'
 function toPayment(claim: store.PayoutRow): ScreenedPayment {
   const { partnerId, id, beneficiaryId } = claim
   // The bank may have it: nothing is held.
-  if (!isPending(claim)) return { partnerId, id, texts: [], countries: [] }
+  if (!isPending(claim)) return { partnerId, id, texts: [], payee: null, countries: [] }
   const countries = beneficiaryId === null ? countriesOf(claim).map(({ country }) => country) : []
-  return { partnerId, id, texts: textsOf(claim), countries }
+  return { partnerId, id, texts: textsOf(claim), payee: claim.creditorName, countries }
 }
 
 const stop = (advance: Advance, { partnerId, id: payoutId, leaseId }: PayoutClaim) =>

@@ -1,7 +1,7 @@
 /** Payouts wait for decisions about names on sanctions lists, and go on or fail by them. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { after, before, beforeEach, test } from 'node:test'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../../../../test/support/composition.ts'
 import { until } from '../../../../test/support/until.ts'
 import { Refusal, Unreachable } from '../../api/index.ts'
@@ -9,6 +9,7 @@ import { present, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type Hit, readSanctionsList } from '../../screening/index.ts'
 import { instructionIdOf } from './rules.ts'
+import { partiesOf } from './screen.ts'
 import type { Connector } from '../../rails/index.ts'
 import { settlementJobs, submitDuePayouts } from '../../settlement/index.ts'
 
@@ -17,6 +18,8 @@ before(async () => {
   service = await createTestService()
 })
 after(() => service.close())
+// The payees of all tests have one account, which a test that confirms a payee holds for every partner.
+beforeEach(() => service.db.run(sql`delete from screening.frozen_accounts`))
 
 async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
   yield await readFile(new URL(`../../screening/samples/${file}`, import.meta.url))
@@ -247,6 +250,29 @@ test('the account of a listed payee is held under any name and any other benefic
   await screen()
   await submit()
   assert.equal((await service.payouts.get(partner.partnerId, paid.payout.id)).status, 'Sent')
+})
+
+test('the account of a confirmed payee is held for every partner, under any name, until the decision is taken back', async () => {
+  const { decide, decideHits: decideOn, hits } = await payoutTo(listed)
+  const elsewhere = await addPartner(service, 1_000_00n)
+  await screen()
+  const found = await hits()
+  await decide('confirm')
+  const { payout } = await pay(service, elsewhere, '10.00')
+  const { partnerId } = elsewhere
+  const status = async () => (await service.payouts.get(partnerId, payout.id)).status
+  await screen()
+  await submit()
+  assert.equal(await status(), 'Pending')
+  const parties = partiesOf(await service.payouts.get(partnerId, payout.id))
+  assert.deepEqual(
+    (await service.screening.hitsOn(partnerId, parties)).map(({ id }) => id),
+    found.map(({ id }) => id),
+    'staff see the hit of the other partner',
+  )
+  await decideOn(found, 'clear')
+  await submit()
+  assert.equal(await status(), 'Sent')
 })
 
 test('the partner may cancel a payout that waits for a decision', async () => {
