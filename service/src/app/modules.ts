@@ -35,7 +35,7 @@ import { type Accounts, createAccounts, createCancellations, createMonitors, rec
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modules/beneficiaries/index.ts'
 import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../modules/checkout/index.ts'
 import { createCustomers, type Customers } from '../modules/customers/index.ts'
-import { createDeposits, type Deposits } from '../modules/deposits/index.ts'
+import { createDeposits, type Deposits, depositsOfHit } from '../modules/deposits/index.ts'
 import { createMonitoring, type Monitoring } from '../modules/monitoring/index.ts'
 import { createFx } from '../modules/fx/index.ts'
 import { createBulkPayouts } from '../modules/bulk-payouts/index.ts'
@@ -46,6 +46,7 @@ import {
   createPayouts,
   type PayoutsDeps,
   waitingPayouts,
+  payoutsOfHit,
   subjectOfPayout,
 } from '../modules/payouts/index.ts'
 import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
@@ -407,6 +408,11 @@ const composeScreener = ({
     subjectOf: (tx, { partnerId, kind, id }) => {
       if (kind === 'payer') return deposits.payerOf(tx, partnerId, id)
       return kind === 'payout' ? subjectOfPayout(tx, partnerId, id) : modules[kind].subjectOf(tx, partnerId, id)
+    },
+    heldPayments: async (tx, hit, rowsMax) => {
+      const payouts = (await payoutsOfHit(tx, hit, rowsMax)).map((row) => ({ kind: 'payout' as const, ...row }))
+      const held = (await depositsOfHit(tx, hit, rowsMax)).map((row) => ({ kind: 'deposit' as const, ...row }))
+      return [...payouts, ...held].toSorted((a, b) => a.since.getTime() - b.since.getTime())
     },
     idsAfter: (tx, partnerId, kind, afterId, idsMax) => modules[kind].idsAfter(tx, partnerId, afterId, idsMax),
   })

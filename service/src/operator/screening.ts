@@ -1,7 +1,8 @@
 /** Commands for sanctions lists and the hits on them. Loads a list from a file; one or two persons decide about a hit. */
 import { createReadStream, type ReadStream } from 'node:fs'
 import { ConfigError } from '../app/config.ts'
-import { type Hit, pepSource, readPepList, readSanctionsList, type SanctionsList } from '../screening/index.ts'
+import { type HeldPayment, type Hit, pepSource, readPepList, readSanctionsList, type SanctionsList } from '../screening/index.ts'
+import { amountText } from '../kernel/index.ts'
 import { MessageProblem } from '../iso20022/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
@@ -102,12 +103,20 @@ export const screeningCommands: Omit<CommandsOf<`screening ${string}`>, `screeni
       (await allOpen(screening)).map(async (hit) => ({ ...viewOf(hit), names: await namesOf(screener, db, hit) })),
     ),
 
-  /** One hit with all compared words, every present and earlier name of its subject, and its decisions. */
+  /**
+   * One hit with all compared words, every present and earlier name of its subject, and its decisions. `view`: the listed entry beside the
+   * party, the payments that wait because of it, and what was decided about the same pair before.
+   */
   'screening show': async ({ service: { screening, screener }, db }, { partner: partnerId, id }) => {
     const hit = await screening.hit(partnerId, id)
     if (hit === undefined) throw new ConfigError('operator: No such hit.')
     const names = await namesOf(screener, db, hit)
-    return { ...hit, names, decisions: await screening.decisionsOf(db, partnerId, id) }
+    const { payments, sums, ...view } = await screener.viewOf(db, hit)
+    const money = <M extends Pick<HeldPayment, 'amount' | 'currency'>>(row: M) => ({
+      ...{ ...row, amount: amountText(row.amount, row.currency) },
+    })
+    const held = { payments: payments.map(money), sums: sums.map(money) }
+    return { ...hit, names, decisions: await screening.decisionsOf(db, partnerId, id), view: { ...view, ...held } }
   },
 
   'screening decide': (context, { partner: partnerId, id, outcome, staff, note }, call) => {

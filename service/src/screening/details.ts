@@ -12,6 +12,10 @@ export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'progr
     readonly listedName: string
     readonly isReordered: boolean
     readonly words: readonly WordMatch[]
+    /** Every name of the entry, the primary one first. Undefined: an earlier version opened the hit. */
+    readonly listedNames?: readonly string[]
+    /** When the list was published by which the hit was opened, as a time of ISO 8601. */
+    readonly publishedAt?: string
   }
 
 export const sealDetail = (sealer: Sealer, partnerId: string, id: string, detail: HitDetail): Buffer =>

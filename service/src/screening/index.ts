@@ -38,6 +38,7 @@ export {
   type SweptKind,
 } from './rules.ts'
 export { screeningJobs } from './jobs.ts'
+export type { HeldPayment, HitView } from './hit-view.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Frozen, type Hit, type Screening } from './service.ts'
 export { sealedEarlierNames, sealedHits } from './sealed.ts'

@@ -4,10 +4,13 @@
  * meanwhile ends the lease.
  */
 import { setImmediate as pause } from 'node:timers/promises'
+import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { openDetail, sealDetail } from './details.ts'
+import { type HitDetail, openDetail, sealDetail } from './details.ts'
+import { type HeldPayment, type HitView, isClearedPair, paymentsShown, viewOfHit } from './hit-view.ts'
 import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
+import type { ListEntry } from './lists/entry.ts'
 import type { Match, NameIndex } from './names/index-of-names.ts'
 import { countryMatches } from './countries.ts'
 import { createMatches } from './names/matches.ts'
@@ -25,7 +28,9 @@ import {
   type SweptKind,
   sweptKinds,
 } from './rules.ts'
+import type { Hit } from './service.ts'
 import * as hitStore from './store-hits.ts'
+import { currentLists, detailsOf } from './store-lists.ts'
 import * as store from './store.ts'
 
 export type ScreenerDeps = {
@@ -37,6 +42,8 @@ export type ScreenerDeps = {
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** The present data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
+  /** The payments that wait because of a hit, oldest first. */
+  readonly heldPayments: (tx: Tx, hit: Hit, rowsMax: number) => Promise<readonly HeldPayment[]>
   /** The ids of a partner's customers, beneficiaries or people after one of them, in their order; or its own. */
   readonly idsAfter: (
     tx: Tx,
@@ -54,6 +61,8 @@ const subjectsPerClaimMax = 50
 const subjectsPerSweepMax = 500
 /** Characters of a text that a hit keeps: the longest remittance of a bank has 140, and the deposit has it whole. */
 const textMax = 500
+/** Hits about one entry that a person may have decided about before. */
+const earlierHitsMax = 100
 
 export type Screener = {
   /** Screens due subjects, and returns how many it claimed. */
@@ -64,16 +73,31 @@ export type Screener = {
   readonly sweepStep: () => Promise<number>
   /** Every present and earlier name of a subject, the present ones first. */
   readonly namesOf: (tx: Tx, key: SubjectKey) => Promise<readonly SubjectName[]>
+  /** A hit beside its party, with the payments that it holds and earlier decisions. */
+  readonly viewOf: (tx: Tx, hit: Hit) => Promise<HitView>
 }
 
 export function createScreener(deps: ScreenerDeps): Screener {
-  const { db, clock, log, lists } = deps
+  const { db, clock, log, lists, sealer } = deps
   /** Partners with a complete sweep, for the generation in `sweptAt`. */
   const swept = new Set<string>()
   let sweptAt = 0
   const compare = { lists: createMatches(scoreMin), peps: createMatches(scoreMin) }
   return {
     namesOf: async (tx, key) => (await readSubject(deps, tx, key)).names,
+    viewOf: async (tx, hit) => {
+      const { partnerId, subjectKind: kind, subjectId: id } = hit
+      const subject = await readSubject(deps, tx, { partnerId, kind, id })
+      const payments = await deps.heldPayments(tx, hit, paymentsShown + 1)
+      const others = await hitStore.decidedAbout(tx, partnerId, hit, earlierHitsMax)
+      const earlier = await Promise.all(
+        others.map(async (row) => ({
+          hit: { ...row, ...openDetail(sealer, row) },
+          decisions: await hitStore.decisionsOf(tx, partnerId, row.id),
+        })),
+      )
+      return viewOfHit(hit, subject, { payments, earlier })
+    },
     screenStep: async () => {
       const snapshot = await lists.snapshot()
       if (snapshot === undefined) return 0
@@ -154,7 +178,8 @@ async function screen(
       const { entryDigest: digest } = row
       return { ...row, digest, name: openDetail(sealer, row).name, row }
     })
-    const changes = changesOf(standing, found, snapshot.digestOf)
+    const changes = changesOf(standing, await withoutCleared(deps, tx, claim, account, found), snapshot.digestOf)
+    const said = await saidOf(tx, changes.opened.map(({ found: one }) => one.match.entry))
     for (const { hit, reason } of changes.ended) {
       const status = hit.row.status === 'open' ? 'gone' : hit.row.status
       const ended = { endedGeneration: snapshot.generation, endedAt: now, endReason: reason }
@@ -162,7 +187,7 @@ async function screen(
     }
     const rows: hitStore.HitRow[] = standing.map(({ row }) => row)
     for (const { found: one, replaces } of changes.opened) {
-      const row = newHit(sealer, claim, one as Found, replaces?.id ?? null, snapshot, now)
+      const row = newHit(sealer, claim, one as Found, said(one.match.entry), replaces?.id ?? null, snapshot, now)
       const same = rows.filter(
         ({ role, source, entryId }) => role === row.role && source === row.source && entryId === row.entryId,
       )
@@ -177,6 +202,45 @@ async function screen(
         log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit waits for a decision'),
       )
   })
+}
+
+/** Leaves out texts and payers about whom persons have cleared the same name and entry before: a cleared pair stays cleared. */
+async function withoutCleared(
+  { sealer }: ScreenerDeps,
+  tx: Tx,
+  { partnerId, kind }: SubjectKey,
+  account: string | null,
+  found: readonly Found[],
+): Promise<readonly Found[]> {
+  if (kind !== 'payout' && kind !== 'payer') return found
+  const kept: Found[] = []
+  for (const one of found) {
+    const { source, entryId, digest: entryDigest } = one.match.entry
+    const decided = await hitStore.decidedAbout(tx, partnerId, { source, entryId }, earlierHitsMax)
+    const cleared = decided
+      .filter((row) => row.status === 'cleared' && row.endedAt === null && row.entryDigest === entryDigest)
+      .map((row): Hit => ({ ...row, ...openDetail(sealer, row) }))
+    const asked = { ...one, account: account === null ? null : accountKey(account) }
+    if (!isClearedPair(asked, cleared)) kept.push(one)
+  }
+  return kept
+}
+
+/** What a person reads of these entries beside the index: every name, and when the list was published. */
+async function saidOf(tx: Tx, entries: readonly Pick<SearchedEntry, 'source' | 'entryId'>[]) {
+  const published = entries.length === 0 ? [] : await currentLists(tx)
+  const details = new Map<string, string>()
+  for (const [source, group] of Map.groupBy(entries, (entry) => entry.source))
+    for (const [id, detail] of await detailsOf(tx, source, group.map(({ entryId }) => entryId)))
+      details.set(`${source} ${id}`, detail)
+  return ({ source, entryId }: Pick<SearchedEntry, 'source' | 'entryId'>) => {
+    const detail = details.get(`${source} ${entryId}`)
+    const at = published.find((list) => list.source === source)?.publishedAt
+    return {
+      ...(detail === undefined ? {} : { listedNames: ownJson<ListEntry>(detail).names.map(({ text }) => text) }),
+      ...(at === undefined ? {} : { publishedAt: at.toISOString() }),
+    }
+  }
 }
 
 const matchesIn = (index: NameIndex<SearchedEntry>, name: SubjectName): readonly Found[] =>
@@ -205,6 +269,7 @@ function newHit(
   sealer: Sealer,
   claim: store.ClaimedSubject,
   { role, name, match }: Found,
+  said: Pick<HitDetail, 'listedNames' | 'publishedAt'>,
   replaces: string | null,
   { generation }: Snapshot,
   now: Date,
@@ -213,7 +278,7 @@ function newHit(
   const { entry, listedName, isReordered, words, score } = match
   const { source, entryId, digest: entryDigest, ...listed } = entry
   const id = newId()
-  const detail = { name, listedName, isReordered, words, ...listed }
+  const detail = { name, listedName, isReordered, words, ...listed, ...said }
   return {
     partnerId,
     id,
