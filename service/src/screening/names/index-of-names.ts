@@ -301,7 +301,7 @@ function candidates<Entry>(
 }
 
 /** Words of a listed name weigh this much together if a text may say them by chance otherwise. */
-const textWeightMin = 1.3
+const textWeightMin = 1.1
 /** A word between those of a name, such as an initial. */
 const betweenMax = 1
 const textScoreMin = 95
