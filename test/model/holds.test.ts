@@ -41,7 +41,14 @@ const blocked = {
   'partner confirmed': 'refused',
 } as const
 const withThePartner = { ...blocked, 'partner open': 'refused' } as const
-const paid = { ...blocked, clear: 'sent', 'open hit': 'waits', confirmed: 'waits', 'partner open': 'sent', 'partner confirmed': 'waits' } as const
+const paid = {
+  ...blocked,
+  clear: 'sent',
+  'open hit': 'waits',
+  confirmed: 'waits',
+  'partner open': 'sent',
+  'partner confirmed': 'waits',
+} as const
 const received = {
   clear: 'booked',
   'open hit': 'case',
@@ -275,7 +282,8 @@ async function sceneOf(state: State) {
     held,
     other: other.id,
     enter: async (into: State): Promise<void> => {
-      if (into === 'confirmed' || into === 'partner confirmed') assert.ok((await decideAll(service, partnerId, 'confirm')) > 0)
+      if (into === 'confirmed' || into === 'partner confirmed')
+        assert.ok((await decideAll(service, partnerId, 'confirm')) > 0)
       if (into === 'blocked') await change('Blocked')
       if (into === 'account closed') await change('Closed')
       const verificationState = (await service.customers.verification(partnerId, held)).state
@@ -361,7 +369,8 @@ async function sceneOf(state: State) {
 }
 
 const codesOfHolds = new Set(['account_blocked', 'customer_not_verified'])
-const isOfHold = ({ code, detail }: Refusal) => codesOfHolds.has(code) || /waits for a decision about a name/.test(detail ?? '')
+const isOfHold = ({ code, detail }: Refusal) =>
+  codesOfHolds.has(code) || /waits for a decision about a name/.test(detail ?? '')
 
 suite('the money of a customer', () => {
   for (const state of states)

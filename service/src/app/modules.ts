@@ -20,7 +20,14 @@ import { createCases, operatorPartnerId } from '../cases/index.ts'
 import { createLedger, type MoneyHolds, type PartyOfMoney } from '../ledger/index.ts'
 import { createMailQueue } from '../mail/index.ts'
 import { type Observability } from '../observability/index.ts'
-import { createScreener, createScreening, type HeldParty, partnerOf, type Subject, type SubjectName } from '../screening/index.ts'
+import {
+  createScreener,
+  createScreening,
+  type HeldParty,
+  partnerOf,
+  type Subject,
+  type SubjectName,
+} from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { IdentityProvider } from '../identity/index.ts'
@@ -31,7 +38,13 @@ import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index
 import { type BooksAccount, type ChooseConnector, type Connector, createConnectorHealth } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
-import { type Accounts, createAccounts, createCancellations, createMonitors, recordFreeze } from '../modules/accounts/index.ts'
+import {
+  type Accounts,
+  createAccounts,
+  createCancellations,
+  createMonitors,
+  recordFreeze,
+} from '../modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modules/beneficiaries/index.ts'
 import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../modules/checkout/index.ts'
 import { createCustomers, type Customers } from '../modules/customers/index.ts'
@@ -281,7 +294,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const refunds = createPaymentRefunds({ ...shared, ...outgoing })
   const deposits = createDeposits({ ...shared, ownersOf, refunds })
-  const screener = composeScreener({ ...shared, log, beneficiaries, deposits })
+  const screener = composeScreener({ ...shared, log, beneficiaries, deposits, secondDatum: config.SECOND_DATUM })
   const { membersByAddress } = users
   const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })
   const opening = { ...shared, accounts, deposits, payouts, rates, wallets }
@@ -376,6 +389,7 @@ type Screened = Core &
   Pick<ModulesDeps, 'db' | 'clock' | 'log'> & {
     readonly beneficiaries: Beneficiaries
     readonly deposits: Deposits
+    readonly secondDatum: Config['SECOND_DATUM']
   }
 
 /** The worker of screening reads names from the modules that store them. */
@@ -389,6 +403,7 @@ const composeScreener = ({
   customers,
   beneficiaries,
   deposits,
+  secondDatum,
 }: Screened) => {
   const people = { subjectOf: subjectOfMember, idsAfter: memberIdsAfter }
   const partner = {
@@ -403,6 +418,7 @@ const composeScreener = ({
     clock,
     log,
     sealer,
+    secondDatum,
     lists: screening.lists,
     partnerIds: access.partnerIds,
     subjectOf: (tx, { partnerId, kind, id }) => {

@@ -72,7 +72,14 @@ export function viewOfHit(
     ...{ currency, amount: each.reduce((sum, { amount }) => sum + amount, 0n) },
   }))
   return {
-    entry: { source, entryId, reference, kind, publishedAt: publishedAt === null ? null : new Date(publishedAt), generation },
+    entry: {
+      source,
+      entryId,
+      reference,
+      kind,
+      publishedAt: publishedAt === null ? null : new Date(publishedAt),
+      generation,
+    },
     fields: fieldsOf(hit, subject),
     words,
     payments: shown,
@@ -86,7 +93,16 @@ export function viewOfHit(
 const ends = { open: 'persons', cleared: 'change', confirmed: 'revocation', gone: 'ended' } as const
 
 function fieldsOf(hit: Hit, subject: Subject): readonly ComparedField[] {
-  const { name, listedName, listedNames = [listedName], births, countries = [], documents = [], addresses = [], programmes } = hit
+  const {
+    name,
+    listedName,
+    listedNames = [listedName],
+    births,
+    countries = [],
+    documents = [],
+    addresses = [],
+    programmes,
+  } = hit
   // A hit is about one person of the subject: the data of its role, and those of the whole subject without one.
   const data = subject.data?.[hit.role]
   const ofParty = [...(data?.countries ?? []), ...subject.countries.map(({ country }) => country)]

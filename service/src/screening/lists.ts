@@ -62,7 +62,11 @@ export type Lists = {
   readonly recent: () => Promise<Snapshot | undefined>
   /** The names that this process read last, which may be outdated. */
   readonly latest: () => Snapshot | undefined
+  /** Gives each entry of the lists at a generation, in pages. */
+  readonly eachEntry: (generation: number, take: TakeEntry) => Promise<void>
 }
+
+export type TakeEntry = (row: IndexedEntry, said: Detail) => void
 
 const rowsPerPage = 1000
 
@@ -144,6 +148,7 @@ export function createLists({ db, clock, textNames = false }: ListsDeps): Lists 
     snapshot,
     recent: async () => (clock.now().getTime() - askedAt < recentMs ? latest : snapshot()),
     latest: () => latest,
+    eachEntry: (generation, take) => eachEntry(db, generation, take),
   }
 }
 
@@ -225,6 +230,14 @@ async function withKeptDigests(
 }
 
 /** Entries of a generation never change, so that pages in statements of their own read one state. */
+async function eachEntry(db: Database, generation: number, take: TakeEntry): Promise<void> {
+  for (let page: readonly store.EntryRow[] = []; ;) {
+    page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
+    for (const { detail, ...row } of page) take(row, ownJson<Detail>(detail))
+    if (page.length < rowsPerPage) return
+  }
+}
+
 async function readSnapshot(db: Database, generation: number, textNames: boolean): Promise<Snapshot> {
   const digests = new Map<string, string>()
   const names: IndexedName<SearchedEntry>[] = []
@@ -232,20 +245,15 @@ async function readSnapshot(db: Database, generation: number, textNames: boolean
   const byWallet = new Map<string, SearchedEntry[]>()
   const countries = new Map<string, SearchedEntry>()
   const crafts: IndexedCraft<SearchedEntry>[] = []
-  for (let page: readonly store.EntryRow[] = []; ;) {
-    page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
-    for (const { detail, ...row } of page) {
-      digests.set(`${row.source} ${row.entryId}`, row.digest)
-      const said = ownJson<Detail>(detail)
-      const entry = searchedEntry(row, said)
-      const into = isPepSource(row.source) ? pepNames : names
-      for (const name of namesOf(entry, said)) into.push(name)
-      if (said.craft !== undefined) crafts.push({ entry, craft: said.craft, names: said.names })
-      if (row.source === 'countries') countries.set(row.entryId, entry)
-      for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])
-    }
-    if (page.length < rowsPerPage) break
-  }
+  await eachEntry(db, generation, (row, said) => {
+    digests.set(`${row.source} ${row.entryId}`, row.digest)
+    const entry = searchedEntry(row, said)
+    const into = isPepSource(row.source) ? pepNames : names
+    for (const { text } of comparedNames(said)) into.push({ entry, text })
+    if (said.craft !== undefined) crafts.push({ entry, craft: said.craft, names: said.names })
+    if (row.source === 'countries') countries.set(row.entryId, entry)
+    for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])
+  })
   const index = await createNameIndex(names, () => pause())
   return {
     ...{ generation, index, namesIn: textNames ? index.searchText : () => [] },
@@ -263,12 +271,7 @@ const searchedEntry = (
 ): SearchedEntry => ({ ...row, ...facts })
 
 /** The publisher says that a weak name of one word identifies no person. Vessels, aircraft and countries are no names of parties. */
-function namesOf(
-  entry: SearchedEntry,
-  { names, kind }: Pick<ListEntry, 'names' | 'kind'>,
-): readonly IndexedName<SearchedEntry>[] {
-  if (kind === 'other' || kind === 'country') return []
-  return names
-    .filter(({ text, quality }) => quality !== 'weak' || text.includes(' '))
-    .map(({ text }) => ({ entry, text }))
-}
+export const comparedNames = ({ names, kind }: Pick<ListEntry, 'names' | 'kind'>): ListEntry['names'] =>
+  kind === 'other' || kind === 'country'
+    ? []
+    : names.filter(({ text, quality }) => quality !== 'weak' || text.includes(' '))

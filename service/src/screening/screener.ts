@@ -28,7 +28,9 @@ import {
   type SweptKind,
   sweptKinds,
 } from './rules.ts'
+import { type Exclusion, exclusionOf, type SecondDatumRule } from './second-datum.ts'
 import type { Hit } from './service.ts'
+import * as exclusionStore from './store-exclusions.ts'
 import * as hitStore from './store-hits.ts'
 import { currentLists, detailsOf } from './store-lists.ts'
 import * as store from './store.ts'
@@ -39,6 +41,8 @@ export type ScreenerDeps = {
   readonly log: Log
   readonly sealer: Sealer
   readonly lists: Pick<Lists, 'snapshot' | 'generation'>
+  /** SECOND_DATUM. Undefined: `off`. */
+  readonly secondDatum?: SecondDatumRule
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** The present data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
@@ -158,7 +162,7 @@ async function screen(
 ): Promise<void> {
   const { db, clock, log, sealer } = deps
   const { partnerId, kind, id } = claim
-  const { names, account, countries, texts = [] } = await readSubject(deps, db, claim)
+  const { names, account, countries, texts = [], data } = await readSubject(deps, db, claim)
   const found: Found[] = [...names, ...texts].flatMap((text) => craftMatches(snapshot, text))
   for (const name of names) {
     // Most names match nothing, which is cached: each new name of a subject is screened with all earlier ones.
@@ -167,8 +171,15 @@ async function screen(
       found.push(...matchesIn(snapshot.peps, name))
     if (found.length > 0) await pause()
   }
+  const reasons = new Map(
+    found.flatMap((one) => {
+      const reason = exclusionOf(deps.secondDatum ?? 'off', one.match, data?.[one.role])
+      return reason === undefined ? [] : [[one, reason] as const]
+    }),
+  )
   for (const { role, name } of texts)
-    if (role !== craftRole) found.push(...snapshot.namesIn(name).map((match) => ({ role, name: name.slice(0, textMax), match })))
+    if (role !== craftRole)
+      found.push(...snapshot.namesIn(name).map((match) => ({ role, name: name.slice(0, textMax), match })))
   if (account !== null) found.push(...accountMatches(snapshot, account))
   found.push(...countryMatches(snapshot.countryEntry, kind, countries))
   await db.transaction(async (tx) => {
@@ -178,8 +189,14 @@ async function screen(
       const { entryDigest: digest } = row
       return { ...row, digest, name: openDetail(sealer, row).name, row }
     })
-    const changes = changesOf(standing, await withoutCleared(deps, tx, claim, account, found), snapshot.digestOf)
-    const said = await saidOf(tx, changes.opened.map(({ found: one }) => one.match.entry))
+    const hits = found.filter((one) => !reasons.has(one))
+    const changes = changesOf(standing, await withoutCleared(deps, tx, claim, account, hits), snapshot.digestOf)
+    const said = await saidOf(
+      tx,
+      changes.opened.map(({ found: one }) => one.match.entry),
+    )
+    if (data !== undefined)
+      await exclusionStore.replaceExclusions(tx, claim, exclusionsOf(claim, reasons, standing, snapshot, now))
     for (const { hit, reason } of changes.ended) {
       const status = hit.row.status === 'open' ? 'gone' : hit.row.status
       const ended = { endedGeneration: snapshot.generation, endedAt: now, endReason: reason }
@@ -231,7 +248,11 @@ async function saidOf(tx: Tx, entries: readonly Pick<SearchedEntry, 'source' | '
   const published = entries.length === 0 ? [] : await currentLists(tx)
   const details = new Map<string, string>()
   for (const [source, group] of Map.groupBy(entries, (entry) => entry.source))
-    for (const [id, detail] of await detailsOf(tx, source, group.map(({ entryId }) => entryId)))
+    for (const [id, detail] of await detailsOf(
+      tx,
+      source,
+      group.map(({ entryId }) => entryId),
+    ))
       details.set(`${source} ${id}`, detail)
   return ({ source, entryId }: Pick<SearchedEntry, 'source' | 'entryId'>) => {
     const detail = details.get(`${source} ${entryId}`)
@@ -262,6 +283,27 @@ const craftMatches = (snapshot: Snapshot, { role, name }: SubjectName): readonly
     const words = [{ word: said, listed: listedName, how: 'equal', likeness: 100, weight: 100 }] as const
     return { role, name: name.slice(0, textMax), match: { entry, listedName, score, isReordered: false, words } }
   })
+
+/** The best excluded match of each role and entry. A hit that stands stays for persons, and needs no exclusion beside it. */
+function exclusionsOf(
+  { partnerId, kind: subjectKind, id: subjectId }: SubjectKey,
+  reasons: ReadonlyMap<Found, Exclusion>,
+  standing: readonly Standing[],
+  { generation }: Snapshot,
+  excludedAt: Date,
+): readonly exclusionStore.ExclusionRow[] {
+  const rows = [...reasons].map(([{ role, match }, reason]) => {
+    const { entry, score } = match
+    const { source, entryId } = entry
+    return { partnerId, subjectKind, subjectId, role, source, entryId, score, reason, generation, excludedAt }
+  })
+  const isSame = (row: (typeof rows)[number]) => (other: Pick<typeof row, 'role' | 'source' | 'entryId'>) =>
+    other.role === row.role && other.source === row.source && other.entryId === row.entryId
+  const best = rows.toSorted((one, other) => other.score - one.score)
+  return best.filter(
+    (row, at) => !standing.some((hit) => isSame(row)(hit)) && !best.slice(0, at).some((other) => isSame(row)(other)),
+  )
+}
 
 const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null } as const
 

@@ -90,14 +90,16 @@ export type Screening = {
   readonly releaseLeases: (partnerId: string) => Promise<void>
 }
 
-export function createScreening(deps: ListsDeps & {
-  readonly sealer: Sealer
-  readonly judgeTwo: HitDecisionsDeps['judgeTwo']
-  /** Shows the freeze of a customer or a partner as a block. Joins the transaction of the decision. */
-  readonly onFrozen?: (tx: Tx, frozen: Frozen) => Promise<void>
-  /** Undefined: hits on politically exposed persons hold nothing, and a confirmed one raises nothing. */
-  readonly peps?: PepEffects
-}): Screening {
+export function createScreening(
+  deps: ListsDeps & {
+    readonly sealer: Sealer
+    readonly judgeTwo: HitDecisionsDeps['judgeTwo']
+    /** Shows the freeze of a customer or a partner as a block. Joins the transaction of the decision. */
+    readonly onFrozen?: (tx: Tx, frozen: Frozen) => Promise<void>
+    /** Undefined: hits on politically exposed persons hold nothing, and a confirmed one raises nothing. */
+    readonly peps?: PepEffects
+  },
+): Screening {
   const { db, clock, sealer } = deps
   const lists = createLists(deps)
   const countries = createCountries(deps)

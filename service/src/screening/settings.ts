@@ -14,4 +14,10 @@ export const screeningSettings = {
       'What is looked for in remittances, references and descriptions. `names`: listed persons and organisations, and vessels and aircraft. `vessels`: vessels and aircraft only',
     read: (value: string | undefined) => oneOf(['names', 'vessels'], 'names')(value),
   },
+  SECOND_DATUM: {
+    default: 'birth-or-country',
+    description:
+      'What excludes a hit of a customer whose name has only common words. `birth-or-country`: dates of birth that contradict, and nationalities if the name is not whole. `birth`: only dates of birth. `off`: nothing; every name that reaches the score is a hit',
+    read: (value: string | undefined) => oneOf(['birth-or-country', 'birth', 'off'], 'birth-or-country')(value),
+  },
 } as const satisfies Settings

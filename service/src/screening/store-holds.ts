@@ -56,7 +56,12 @@ export function statesOf(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): P
 type FrozenBy = { readonly partnerId: string; readonly id: string }
 
 /** Holds the account for every partner, or ends what this hit holds. */
-export async function setFrozen(tx: Tx, account: string, { partnerId, id }: FrozenBy, isFrozen: boolean): Promise<void> {
+export async function setFrozen(
+  tx: Tx,
+  account: string,
+  { partnerId, id }: FrozenBy,
+  isFrozen: boolean,
+): Promise<void> {
   await tx.run(
     isFrozen
       ? sql`/* screening.setFrozen */ insert into screening.frozen_accounts (account, by_partner_id, by_hit_id)
@@ -83,11 +88,7 @@ export function frozenByOthers(tx: Tx, partnerId: string, accounts: readonly str
 }
 
 /** Reports whether persons have confirmed a hit about a subject, on a list that holds payments. */
-export async function isConfirmed(
-  tx: Tx,
-  { partnerId, kind, id }: SubjectKey,
-  pepsHold: boolean,
-): Promise<boolean> {
+export async function isConfirmed(tx: Tx, { partnerId, kind, id }: SubjectKey, pepsHold: boolean): Promise<boolean> {
   const row = await tx.row(sql`/* screening.isConfirmed */
     select id from screening.hits hit
     where partner_id = ${partnerId} and subject_kind = ${kind} and subject_id = ${id} and ended_at is null

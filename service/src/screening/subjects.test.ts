@@ -1,7 +1,13 @@
 /** Partners, the people of their teams, blocks by confirmed hits, and what a hit shows. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addPartner, createTestService, pay, type Service, type TestPartner } from '../../../test/support/composition.ts'
+import {
+  addPartner,
+  createTestService,
+  pay,
+  type Service,
+  type TestPartner,
+} from '../../../test/support/composition.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
 import { Refusal } from '../api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
@@ -34,7 +40,8 @@ const blocked = { OpenAccount: '', Receive: 'account_blocked', Pay: 'account_blo
 
 async function addMember({ partnerId }: TestPartner, fullName: string): Promise<string> {
   const id = newId()
-  await service.db.run(sql`insert into users.members (partner_id, id, email, email_key, full_name, role, created_at, updated_at)
+  await service.db
+    .run(sql`insert into users.members (partner_id, id, email, email_key, full_name, role, created_at, updated_at)
     values (${partnerId}, ${id}, ${`${id}@example.com`}, ${`${id}@example.com`}, ${fullName}, 'Admin', now(), now())`)
   await service.db.transaction((tx) => service.screening.request(tx, { partnerId, kind: 'person', id }))
   return id
@@ -147,9 +154,7 @@ test('a confirmed customer reads as blocked, an open hit does not, and the block
 test('a confirmed partner reads as blocked in each of its balances, and so do its customers', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
-  await service.db.transaction((tx) =>
-    service.access.nameOwners(tx, partnerId, { legalName: listedName, owners: [] }),
-  )
+  await service.db.transaction((tx) => service.access.nameOwners(tx, partnerId, { legalName: listedName, owners: [] }))
   await screenAll(service)
   assert.deepEqual(await reasonsOf(partner), open)
   await decideAll(service, partnerId, 'confirm')
@@ -174,11 +179,23 @@ test('a hit shows both sides, the payments that wait and their sum, and what was
   })
   assert.ok(hit && earlier)
   const before = await earlier()
-  await decideAll({ ...service, screening: { ...service.screening, openHits: async () => [before] } }, partnerId, 'clear')
+  await decideAll(
+    { ...service, screening: { ...service.screening, openHits: async () => [before] } },
+    partnerId,
+    'clear',
+  )
   const shown = await service.screener.viewOf(service.db, await hit())
   assert.deepEqual(
     [shown.payments.map(({ kind, amount }) => [kind, amount]), shown.sums, shown.morePayments, shown.endsBy],
-    [[['payout', 300n], ['payout', 400n]], [{ currency: 'EUR', amount: 700n }], false, 'persons'],
+    [
+      [
+        ['payout', 300n],
+        ['payout', 400n],
+      ],
+      [{ currency: 'EUR', amount: 700n }],
+      false,
+      'persons',
+    ],
   )
   const fieldOf = (wanted: string) => shown.fields.find(({ field }) => field === wanted)
   assert.ok((fieldOf('names')?.listed.length ?? 0) > 1, 'every name of the entry')

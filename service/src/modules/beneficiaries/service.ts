@@ -153,13 +153,10 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)
-      const countries = row === undefined ? [] : countriesOfAccount({ ...row, account: row.iban })
-      const data = { births: [], countries: countries.map(({ country }) => country), documents: [] }
       return {
         names: row === undefined ? [] : namesOf(row),
         account: row?.iban ?? row?.domesticAccount ?? row?.walletAddress ?? null,
-        countries,
-        data: { name: data },
+        countries: row === undefined ? [] : countriesOfAccount({ ...row, account: row.iban }),
       }
     },
     idsAfter: store.idsAfter,

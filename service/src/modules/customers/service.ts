@@ -293,7 +293,10 @@ function createCapabilities(
       const hasMaximum = Object.keys(balancesMax).length > 0
       const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
       const accountState = await shownState(partnerId, payer)
-      const judged = { capabilities: capabilitiesOf({ ...payer, accountState }), holdUpTo: holdingsOf(balancesMax, sums) }
+      const judged = {
+        capabilities: capabilitiesOf({ ...payer, accountState }),
+        holdUpTo: holdingsOf(balancesMax, sums),
+      }
       return { customerId: id, verificationState: payer.verificationState, ...judged, fields }
     },
     requireCapability: async (tx, partnerId, id, capability, pointer) => {

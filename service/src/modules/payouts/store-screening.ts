@@ -55,7 +55,12 @@ export function partnersWithHeld(
 /** The payouts of one party that wait for a decision, the longest wait first, by the index of those that wait. */
 export function payoutsOfHit(
   tx: Tx,
-  { partnerId, subjectKind, subjectId, account }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>> & {
+  {
+    partnerId,
+    subjectKind,
+    subjectId,
+    account,
+  }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>> & {
     readonly account: string | null
   },
   rowsMax: number,

@@ -139,12 +139,7 @@ function comparedParts(view: ConsoleView, { fields, words, payments, morePayment
       columns: [[d.field, 'head'], d.party, d.listed, d.verdict],
       rows: fields
         .filter(({ party, listed }) => party.length + listed.length > 0)
-        .map(({ field: name, party, listed, verdict }) => [
-          d[name],
-          list(party),
-          list(listed),
-          d[verdict],
-        ]),
+        .map(({ field: name, party, listed, verdict }) => [d[name], list(party), list(listed), d[verdict]]),
     })}
     <h2>${d.compared}</h2>
     ${table({
@@ -168,7 +163,9 @@ function comparedParts(view: ConsoleView, { fields, words, payments, morePayment
                 money(view, amountText(amount, currency), currency),
               ]),
             })}
-            <p>${d.sum} ${total.map((each, index) => html`${index > 0 && ', '}${each}`)}${morePayments && `. ${d.more}`}</p>`
+            <p>
+              ${d.sum} ${total.map((each, index) => html`${index > 0 && ', '}${each}`)}${morePayments && `. ${d.more}`}
+            </p>`
     }
     <h2>${d.earlier}</h2>
     ${

@@ -30,7 +30,8 @@ const en = {
   clearCountryHelp: 'The party may be paid or served, for example by a licence. Payments go on.',
   clearPepHelp: 'It is another person. Nothing changes.',
   confirm: 'Confirm',
-  confirmHelp: 'It is the listed person. Payments stay held, and the money of a customer or partner is shown as blocked.',
+  confirmHelp:
+    'It is the listed person. Payments stay held, and the money of a customer or partner is shown as blocked.',
   confirmCountryHelp: 'The embargo concerns the party. Payments stay held.',
   confirmPepHelp: 'It is the politically exposed person. The customer gets the risk high, and a review is due today.',
   note: 'Note',
@@ -73,9 +74,10 @@ const en = {
   about: 'About',
   sameSubject: 'this party',
   otherSubject: 'another party: {name}',
-  endsByPersons: 'The hit is open. Money of the party waits until persons decide; no change of the list or of a name ends it.',
+  endsByPersons:
+    'The hit is open. Money of the party waits until persons decide; no change of the list or of a name ends it.',
   endsByChange:
-      'The pair is cleared, and stays cleared while neither side changes: a new list with the same entry opens no new hit. Another entry, or another name of the party, is a new pair.',
+    'The pair is cleared, and stays cleared while neither side changes: a new list with the same entry opens no new hit. Another entry, or another name of the party, is a new pair.',
   endsByRevocation: 'The hit is confirmed, and the money is blocked. Only two persons end that.',
   endsByOther: 'Another hit has replaced this one, because the entry has changed.',
 } as const
@@ -110,7 +112,8 @@ const de: HitTexts = {
   clearCountryHelp: 'Die Partei darf bezahlt oder bedient werden, etwa mit einer Genehmigung. Zahlungen gehen weiter.',
   clearPepHelp: 'Es ist eine andere Person. Nichts ändert sich.',
   confirm: 'Bestätigen',
-  confirmHelp: 'Es ist die gelistete Person. Zahlungen bleiben angehalten, und das Geld eines Kunden oder Partners wird als gesperrt gezeigt.',
+  confirmHelp:
+    'Es ist die gelistete Person. Zahlungen bleiben angehalten, und das Geld eines Kunden oder Partners wird als gesperrt gezeigt.',
   confirmCountryHelp: 'Das Embargo betrifft die Partei. Zahlungen bleiben angehalten.',
   confirmPepHelp:
     'Es ist die politisch exponierte Person. Der Kunde bekommt das Risiko hoch, und eine Überprüfung ist heute fällig.',
@@ -155,9 +158,9 @@ const de: HitTexts = {
   sameSubject: 'diese Partei',
   otherSubject: 'eine andere Partei: {name}',
   endsByPersons:
-      'Der Treffer ist offen. Geld der Partei wartet, bis Personen entscheiden; keine Änderung der Liste oder eines Namens beendet ihn.',
+    'Der Treffer ist offen. Geld der Partei wartet, bis Personen entscheiden; keine Änderung der Liste oder eines Namens beendet ihn.',
   endsByChange:
-      'Das Paar ist freigegeben und bleibt es, solange sich keine Seite ändert: Eine neue Liste mit demselben Eintrag eröffnet keinen neuen Treffer. Ein anderer Eintrag, oder ein anderer Name der Partei, ist ein neues Paar.',
+    'Das Paar ist freigegeben und bleibt es, solange sich keine Seite ändert: Eine neue Liste mit demselben Eintrag eröffnet keinen neuen Treffer. Ein anderer Eintrag, oder ein anderer Name der Partei, ist ein neues Paar.',
   endsByRevocation: 'Der Treffer ist bestätigt, und das Geld ist gesperrt. Nur zwei Personen beenden das.',
   endsByOther: 'Ein anderer Treffer hat diesen ersetzt, weil sich der Eintrag geändert hat.',
 }

@@ -1,7 +1,9 @@
 /**
  * The commonest given and family names of thirty countries, in Latin letters as people there write them. Public knowledge; checked against the
- * names by country that github.com/sigpwned/popular-names-by-country-dataset collects. Who bears one of them is almost never the listed person.
+ * family names of github.com/sigpwned/popular-names-by-country-dataset (its given names are those of newborns). Who bears two of them is almost
+ * never the listed person.
  */
+import { wordsOf } from '../names/words.ts'
 import { createRandom, pick, seedOf } from './forms.ts'
 
 type Names = { readonly given: string; readonly family: string; readonly isFamilyFirst?: true }
@@ -199,6 +201,15 @@ const names: Readonly<Record<string, Names>> = {
 
 const namesIn = (text: string): readonly string[] =>
   text.split(text.includes('|') ? /\s*\|\s*/ : /\s+/).filter((name) => name !== '')
+
+const commonWords = new Set(
+  Object.values(names).flatMap(({ given, family }) =>
+    [...namesIn(given), ...namesIn(family)].flatMap((name) => wordsOf(name).telling),
+  ),
+)
+
+/** Reports whether a word, in the form in which names are compared, is a common name of some country. */
+export const isCommonName = (word: string): boolean => commonWords.has(word)
 
 export const countriesWithNames: readonly string[] = Object.keys(names)
 
