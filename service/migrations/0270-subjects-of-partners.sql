@@ -1,5 +1,5 @@
 -- The partner itself and the people of its team as subjects of screening, and accounts that a confirmed hit holds for every partner.
--- Why: names of customers and payees were compared, and nobody asked who the partner is. A listed account was held for one partner only.
+-- Why: names of customers and payees were compared, and the name of the partner was not. A listed account was held for one partner only.
 -- Processes of the version before may run: they cannot read the names of the new kinds, log that, and leave them for a minute; they do
 -- not hold money by them, so that hits are decided once none of them runs.
 -- Locks: exclusive, for an instant, on subjects, sweeps and earlier_names: rows from before meet the narrower check that is dropped, and

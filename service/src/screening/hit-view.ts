@@ -46,14 +46,14 @@ export type HitView = {
   readonly fields: readonly ComparedField[]
   readonly words: readonly WordMatch[]
   readonly payments: readonly HeldPayment[]
-  /** There are more payments than are listed. */
+  /** Says that more payments wait than are listed. */
   readonly morePayments: boolean
   /** Sums of the listed payments. */
   readonly sums: readonly Pick<HeldPayment, 'currency' | 'amount'>[]
   /** Oldest first. */
   readonly earlier: readonly EarlierDecision[]
   /**
-   * What ends the hit. `persons`: it is open, and a decision ends it. `change`: it is cleared, and a new hit is opened if the entry changes or
+   * Names what ends the hit. `persons`: it is open, and a decision ends it. `change`: it is cleared, and a new hit is opened if the entry changes or
    * the party gets another listed name. `revocation`: it is confirmed, and two persons may clear it. `ended`: another one has replaced it.
    */
   readonly endsBy: 'persons' | 'change' | 'revocation' | 'ended'

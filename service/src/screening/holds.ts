@@ -32,7 +32,7 @@ export type ScreenedCredit = {
   readonly payerAccount: string
   /** The countries of the payer and of its bank, ISO 3166-1 alpha-2. */
   readonly payerCountries: readonly string[]
-  /** The texts of the payment that may name somebody (`Screening.textOf`). Null: none does. */
+  /** The texts of the payment that may name a listed party (`Screening.textOf`). Null: none does. */
   readonly craftText: string | null
   /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
   readonly payer: SubjectKey | undefined

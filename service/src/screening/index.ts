@@ -1,8 +1,8 @@
 /**
- * Screening: names of customers, owners and beneficiaries against the sanctions lists of the UN, the EU and OFAC, and their countries
+ * Screening: names of partners, their people, customers, owners and beneficiaries against the sanctions lists of the UN, the EU and OFAC, and their countries
  * against rules. README.md has how names are compared.
  *
- * Tables: screening.lists, screening.entries (of no partner); screening.subjects, screening.earlier_names, screening.sweeps,
+ * Tables: screening.lists, screening.entries (of no partner); screening.frozen_accounts (of no partner); screening.subjects, screening.earlier_names, screening.sweeps,
  * screening.hits, screening.exclusions, screening.decisions. Invariants: a list is loaded whole or not at all. The transaction that writes a name makes it due,
  * and keeps the name that it replaces. What was screened against an older list is due again. One hit per name and entry stands at a time.
  * An open or a confirmed hit ends only by a decision of persons. Decisions are added and never changed.

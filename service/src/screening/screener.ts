@@ -243,7 +243,7 @@ async function withoutCleared(
   return kept
 }
 
-/** What a person reads of these entries beside the index: every name, and when the list was published. */
+/** Reads what a person sees of these entries beside the index: every name, and when the list was published. */
 async function saidOf(tx: Tx, entries: readonly Pick<SearchedEntry, 'source' | 'entryId'>[]) {
   const published = entries.length === 0 ? [] : await currentLists(tx)
   const details = new Map<string, string>()

@@ -242,7 +242,7 @@ test('a cleared pair stays cleared while the list says the same of it and the na
   assert.equal(changed, 1, 'the entry has changed')
 })
 
-test('a text that names somebody listed makes a payout wait, once for each pair that persons clear', async () => {
+test('a text that names a listed person makes a payout wait, once for each pair that persons clear', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
   const paid = async (reference: string) => {

@@ -61,7 +61,7 @@ async function permitJoin({ support }: MembersDeps, tx: Tx, partnerId: string, r
   return permit(by, 'acceptInvitation', powers)
 }
 
-/** Nobody of a partner that is being moved signs in, nor a person whom staff have confirmed as listed. The page does not say why. */
+/** Keeps out the people of a partner that is being moved, and a person whom staff have confirmed as listed. The page does not say why. */
 const isBarred = async ({ isClosed, screening }: MembersDeps, tx: Tx, partnerId: string, id: string) =>
   (await isClosed(tx, partnerId)) || screening.isConfirmed(tx, personKey(partnerId, id))
 

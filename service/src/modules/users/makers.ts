@@ -32,7 +32,7 @@ export async function makerOf(
     : { permissions: account.permissions, isOver: account.status === 'expired' }
 }
 
-/** Reports whether a person or a key may make and approve payouts now. Nobody does whom staff have confirmed as listed. */
+/** Reports whether a person or a key may make and approve payouts now. A person whom staff have confirmed as listed may not. */
 export const createMayPay =
   (access: Pick<Access, 'accountIfAny'>, screening: Pick<Screening, 'isConfirmed'>) =>
   async (tx: Tx, partnerId: string, id: string): Promise<boolean> => {
