@@ -54,7 +54,7 @@ export type Screening = {
   /** The payouts that are compared by their own texts and countries, as parties for `holdsOf`. Makes them due. */
   readonly partiesOfPayments: PartiesOfPayments
   /**
-   * Keeps those of these texts that may name a vessel or somebody listed, each in a line of its own; null: none does. A process that has read
+   * Keeps those of these texts that may name a vessel or a listed party, each in a line of its own; null: none does. A process that has read
    * no list keeps every text of two and more words.
    */
   readonly textOf: (texts: readonly (string | null | undefined)[]) => string | null
