@@ -1,5 +1,5 @@
 /**
- * What screening finds of listed vessels and aircraft in texts, and what it costs: `node bench/screening-vessels.ts [texts] [seed]`, by default
+ * What screening finds of listed vessels, aircraft, persons and organisations in texts, and what it costs: `node bench/screening-vessels.ts [texts] [seed]`, by default
  * 100,000 and 1, with SAMPLES_DIR (SDN.CSV and ALT.CSV of OFAC). The ordinary texts are made of products, streets, companies and cities; in a
  * second set each has one word for a vessel at a random place, which is the worst case. A third set is the remittance of public bank files.
  */
@@ -9,16 +9,18 @@ import { faker } from '@faker-js/faker'
 import { craftText, createCraftIndex } from '../service/src/screening/vessels.ts'
 import { numbersGiven } from '../scripts/arguments.ts'
 import { samplesFolder } from '../test/support/samples.ts'
-import { commonNames } from '../test/support/screening/common-names.ts'
-import { createRandom } from '../test/support/screening/corpus.ts'
-import { readListedCrafts } from '../test/support/screening/listed-crafts.ts'
+import { commonNames, countriesWithNames } from '../service/src/screening/corpus/common-names.ts'
+import { createRandom } from '../service/src/screening/corpus/forms.ts'
+import { comparedNames } from '../service/src/screening/lists.ts'
+import { createNameIndex } from '../service/src/screening/names/index-of-names.ts'
+import { readPublished } from '../test/support/screening/published.ts'
 
 if (samplesFolder === undefined) throw new Error('SAMPLES_DIR does not name the folder of the published lists')
 const { count, seed } = numbersGiven({ count: 100_000, seed: 1 })
 const random = createRandom(seed)
 const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
 
-const crafts = readListedCrafts(join(samplesFolder, 'sanctions'))
+const crafts = (await readPublished()).flatMap(({ craft, names }) => (craft === undefined ? [] : [{ craft, names }]))
 const search = createCraftIndex(crafts.map((entry) => ({ entry, ...entry })))
 const share = (part: number, whole: number) =>
   `${part} of ${whole} (${((100 * part) / Math.max(1, whole)).toFixed(3)} %)`
@@ -80,7 +82,7 @@ const beside = ordinary.map((text) => {
   words.splice(Math.floor(random() * (words.length + 1)), 0, pick(shipWords))
   return words.join(' ')
 })
-const names = [...commonNames(seed, 2000).values()].flat()
+const names = countriesWithNames.flatMap((country) => commonNames(country, seed, 450))
 const folder = join(samplesFolder, 'iso20022/files')
 const bank = existsSync(folder)
   ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -113,4 +115,32 @@ const begun = performance.now()
 for (const text of beside) search(text)
 console.log(
   `${timed(ordinary).toFixed(2)} microseconds for an ordinary text, ${((1000 * (performance.now() - begun)) / beside.length).toFixed(2)} for one with a word for a vessel`,
+)
+
+const published = await readPublished()
+const parties = published.filter(({ kind }) => kind === 'person' || kind === 'organisation')
+const index = await createNameIndex(
+  parties.flatMap((entry) => comparedNames(entry).map(({ text }) => ({ entry, text }))),
+  async () => undefined,
+)
+const namedForms = ['Invoice 17 for #', '#', 'Payment of March to # order 5512', 'Salary # 2026-11', 'Rent, #, Hamburg']
+const named = parties.flatMap((entry) => {
+  const text = entry.names[0]?.text ?? ''
+  return text.includes(' ') && random() < 0.05 ? [{ entry, text: pick(namedForms).replace('#', () => text) }] : []
+})
+const foundNames = named.filter(({ entry, text }) => index.searchText(text).some((match) => match.entry === entry))
+console.log(`listed names of two and more words in texts found: ${share(foundNames.length, named.length)}`)
+const falseNames = (label: string, texts: readonly string[]) => {
+  const from = performance.now()
+  const hits = texts.filter((text) => index.searchText(text).length > 0)
+  const micros = ((1000 * (performance.now() - from)) / Math.max(1, texts.length)).toFixed(0)
+  console.log(
+    `${label}: ${share(hits.length, texts.length)} name a listed party, ${micros} microseconds a text; such as ${hits.slice(0, 8).join(' | ')}`,
+  )
+}
+falseNames('ordinary texts', ordinary.slice(0, 5000))
+falseNames('remittance of public bank files', [...new Set(bank)])
+falseNames(
+  'texts with common names of thirty countries',
+  names.filter(() => random() < 0.4).map((name) => pick(namedForms).replace('#', () => name)),
 )

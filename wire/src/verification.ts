@@ -36,7 +36,10 @@ export type VerificationState = (typeof verificationStates)[number]
 export const capabilities = ['OpenAccount', 'Receive', 'Pay', 'Convert'] as const
 export type Capability = (typeof capabilities)[number]
 
-/** Reasons why a customer lacks a capability. A hit of screening is never a reason: a listed person must not be warned. */
+/**
+ * Reasons why a customer lacks a capability. A hit of screening that persons have not confirmed is never a reason: a listed person must
+ * not be warned. A confirmed one is `account_blocked`, as every block by the operator.
+ */
 const capabilityReasons = [
   'verification_incomplete',
   'verification_invalid',

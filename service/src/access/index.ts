@@ -1,7 +1,7 @@
 /**
  * Access: partners, service accounts with their keys, secrets and permissions, impersonation sessions, and nonces.
  *
- * Tables: access.partners, access.service_accounts, access.nonces, access.master_keys, access.support_sessions. Invariants: a secret is encrypted at rest and shown
+ * Tables: access.partners, access.partner_names, access.service_accounts, access.nonces, access.master_keys, access.support_sessions. Invariants: a secret is encrypted at rest and shown
  * once; a service account can use a nonce once, across all operations, processes and restarts; an unknown key and a
  * wrong signature give the same answer.
  */
@@ -9,7 +9,7 @@ export { allowedFrom, isWithinNetworks, readNetwork } from './addresses.ts'
 export { createNonceBatcher } from './nonces.ts'
 export { masterKeyState, recordMasterKeys } from './master-keys.ts'
 export { deleteOtherKeys, masterKeys } from './store-master-keys.ts'
-export { sealedApiSecrets } from './sealed.ts'
+export { sealedApiSecrets, sealedPartnerNames } from './sealed.ts'
 export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce } from './rules.ts'
 export { type Credential, credentialTtlMs, type IssuedCredential } from './credentials.ts'
 export type { ConsumedNonce } from './nonces.ts'

@@ -12,6 +12,7 @@ import {
 } from './credentials.ts'
 import { type AccessManagement, createManagement } from './management.ts'
 import { createNonceRegister, type NonceRegister } from './nonces.ts'
+import { partnerNameContext } from './sealed.ts'
 import * as store from './store.ts'
 import { createSupport, type Support } from './support.ts'
 import { createUseRecorder } from './uses.ts'
@@ -33,6 +34,10 @@ export type Access = NonceRegister &
   AccessManagement &
   Support & {
     readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
+    /** Replaces the legal name and the owners of a partner, which screening compares with its name. Refuses: not_found. */
+    readonly nameOwners: (tx: Tx, partnerId: string, named: NamedPartner) => Promise<void>
+    /** Every name of a partner and of its owners: `name`, `legalName`, `owner1`. Empty: no such partner. */
+    readonly namesOfPartner: (tx: Tx, partnerId: string) => Promise<readonly PartnerName[]>
     /** Adds the operator: the partner whose ledger holds unclaimed money. Changes nothing if it exists. */
     readonly addOperator: (tx: Tx, id: string) => Promise<void>
     readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
@@ -56,16 +61,53 @@ export type Access = NonceRegister &
 
 const impersonationMinutesMax = 60
 
-export function createAccess(deps: { readonly db: Database; readonly clock: Clock; readonly sealer: Sealer }): Access {
-  const { clock } = deps
+/** `legalName` null: the name of the partner is its legal name. */
+export type NamedPartner = { readonly legalName: string | null; readonly owners: readonly string[] }
+export type PartnerName = { readonly role: string; readonly name: string }
+
+export function createAccess(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  /** Joins the transaction that names a partner. `before`: the names that are replaced. */
+  readonly onNamed?: (tx: Tx, partnerId: string, before: readonly PartnerName[]) => Promise<void>
+}): Access {
+  const { clock, sealer, onNamed } = deps
   const issue = createIssuer(deps)
   const requirePartner = async (tx: Tx, partnerId: string) => {
     if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
   }
+  const namesOf = async (tx: Tx, partnerId: string): Promise<readonly PartnerName[]> =>
+    (await store.namesOfOwners(tx, partnerId)).map(({ id, role, nameSealed }) => ({
+      role,
+      name: sealer.open(nameSealed, partnerNameContext(partnerId, id)),
+    }))
   return {
     createPartner: async (tx, name, id = newId()) => {
       await store.insertPartner(tx, id, name, clock.now())
+      await onNamed?.(tx, id, [])
       return id
+    },
+    nameOwners: async (tx, partnerId, { legalName, owners }) => {
+      await requirePartner(tx, partnerId)
+      const named = [
+        ...(legalName === null ? [] : [{ role: 'legalName', name: legalName }]),
+        ...owners.map((name, index) => ({ role: `owner${index + 1}`, name })),
+      ]
+      const before = await namesOf(tx, partnerId)
+      await store.replacePartnerNames(
+        tx,
+        partnerId,
+        named.map(({ role, name }) => {
+          const id = newId()
+          return { partnerId, id, role, nameSealed: sealer.seal(name, partnerNameContext(partnerId, id)) }
+        }),
+      )
+      await onNamed?.(tx, partnerId, before)
+    },
+    namesOfPartner: async (tx, partnerId) => {
+      const partner = await store.partnerById(tx, partnerId)
+      return partner === undefined ? [] : [{ role: 'name', name: partner.name }, ...(await namesOf(tx, partnerId))]
     },
     addOperator: (tx, id) => store.insertOperator(tx, id, clock.now()),
     partnerIds: store.partnerIds,

@@ -1,7 +1,7 @@
 /** The SQL of access. */
 import type { Permission } from '@partner-payments/wire'
 import type { Nonce } from '../api/index.ts'
-import { dueWork, insertBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { dueWork, insertBy, ofPartners, type RowOf, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {
   readonly partnerId: string
@@ -30,6 +30,29 @@ export async function insertPartner(tx: Tx, id: string, name: string, now: Date)
   await tx.run(
     sql`/* access.insertPartner */ insert into access.partners (id, name, created_at) values (${id}, ${name}, ${now})`,
   )
+}
+
+const partnerNameTypes = { partnerId: 'uuid', id: 'uuid', role: 'text', nameSealed: 'bytea' } as const
+const newPartnerNames = insertBy<RowOf<typeof partnerNameTypes>>(partnerNameTypes, [])
+
+/** Replaces the names of a partner that are not in its own row. */
+export async function replacePartnerNames(
+  tx: Tx,
+  partnerId: string,
+  rows: readonly RowOf<typeof partnerNameTypes>[],
+): Promise<void> {
+  await tx.run(sql`/* access.replacePartnerNames */ delete from access.partner_names where partner_id = ${partnerId}`)
+  if (rows.length > 0)
+    await tx.run(sql`/* access.replacePartnerNames */
+      insert into access.partner_names (partner_id, id, role, name_sealed) ${newPartnerNames(tx, rows)}`)
+}
+
+export function namesOfOwners(
+  tx: Tx,
+  partnerId: string,
+): Promise<readonly { readonly id: string; readonly role: string; readonly nameSealed: Uint8Array }[]> {
+  return tx.rows(sql`/* access.namesOfOwners */
+    select id, role, name_sealed from access.partner_names where partner_id = ${partnerId} order by role`)
 }
 
 export async function insertOperator(tx: Tx, id: string, now: Date): Promise<void> {

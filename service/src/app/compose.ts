@@ -3,7 +3,7 @@
  * gateway and the desk are loaded when they are asked for.
  */
 import type { RequestListener } from 'node:http'
-import { type Access, sealedApiSecrets } from '../access/index.ts'
+import { type Access, sealedApiSecrets, sealedPartnerNames } from '../access/index.ts'
 import { type Audit, sealedAuditKeys } from '../audit/index.ts'
 import type { DeskChanges } from '../pages/index.ts'
 import { type BackgroundDeps, backgroundJobs, paymentJobs } from './background.ts'
@@ -119,6 +119,7 @@ export type ServiceDeps = BackgroundDeps & {
 /** Every column with sealed values. */
 export const sealedColumns = [
   sealedApiSecrets,
+  sealedPartnerNames,
   sealedKyc,
   sealedNameKeys,
   sealedChanges,

@@ -17,10 +17,17 @@ import { createCursors } from '../api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
 import { createCases, operatorPartnerId } from '../cases/index.ts'
-import { createLedger, type MoneyHolds } from '../ledger/index.ts'
+import { createLedger, type MoneyHolds, type PartyOfMoney } from '../ledger/index.ts'
 import { createMailQueue } from '../mail/index.ts'
 import { type Observability } from '../observability/index.ts'
-import { createScreener, createScreening } from '../screening/index.ts'
+import {
+  createScreener,
+  createScreening,
+  type HeldParty,
+  partnerOf,
+  type Subject,
+  type SubjectName,
+} from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { IdentityProvider } from '../identity/index.ts'
@@ -37,11 +44,17 @@ import {
 } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
-import { type Accounts, createAccounts, createCancellations, createMonitors } from '../modules/accounts/index.ts'
+import {
+  type Accounts,
+  createAccounts,
+  createCancellations,
+  createMonitors,
+  recordFreeze,
+} from '../modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modules/beneficiaries/index.ts'
 import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../modules/checkout/index.ts'
 import { createCustomers, type Customers } from '../modules/customers/index.ts'
-import { createDeposits, type Deposits } from '../modules/deposits/index.ts'
+import { createDeposits, type Deposits, depositsOfHit } from '../modules/deposits/index.ts'
 import { createMonitoring, type Monitoring } from '../modules/monitoring/index.ts'
 import { createFx } from '../modules/fx/index.ts'
 import { createBulkPayouts } from '../modules/bulk-payouts/index.ts'
@@ -52,6 +65,7 @@ import {
   createPayouts,
   type PayoutsDeps,
   waitingPayouts,
+  payoutsOfHit,
   subjectOfPayout,
 } from '../modules/payouts/index.ts'
 import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
@@ -69,6 +83,8 @@ import {
   createMayPay,
   createServiceAccounts,
   createUsers,
+  memberIdsAfter,
+  subjectOfMember,
 } from '../modules/users/index.ts'
 import { createRequests } from '../requests/index.ts'
 import { createSignIn } from '../sign-in/index.ts'
@@ -124,17 +140,23 @@ function composeCore(deps: ModulesDeps) {
   const { config, db, clock, log } = deps
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
-  const access = createAccess({ db, clock, sealer })
+  const onNamed = (tx: Tx, partnerId: string, before: readonly SubjectName[]) =>
+    screening.request(tx, { partnerId, kind: 'partner', id: partnerId }, before)
+  const access = createAccess({ db, clock, sealer, onNamed })
   const holds: MoneyHolds = async (tx, parties) => {
-    const keys = parties.map(({ partnerId, partyId: id }) => ({ partnerId, kind: 'customer', id }) as const)
-    const holdOf = await screening.holdsOf(keys, tx)
-    return keys.map((key) => holdOf(key) !== undefined)
+    const keysOf = ({ partnerId, partyId: id }: PartyOfMoney): readonly HeldParty[] => [
+      partnerOf(partnerId, id),
+      ...(id === partnerId ? [] : [{ partnerId, kind: 'customer' as const, id }]),
+    ]
+    const holdOf = await screening.holdsOf(parties.flatMap(keysOf), tx)
+    return parties.map((party) => keysOf(party).some((key) => holdOf(key) !== undefined))
   }
   const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated', holds })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
-    ...{ db, clock, sealer },
+    ...{ db, clock, sealer, textNames: config.SCREENED_TEXTS === 'names' },
     judgeTwo: twoOfStaff(decidesHits),
+    onFrozen: (tx, frozen) => recordFreeze({ clock, ledger }, tx, frozen),
     peps: {
       hits: config.PEP_HITS,
       onConfirmed: (tx, { customerId: id, ...rest }) => customers.reviews.raise(tx, { ...rest, id }),
@@ -271,7 +293,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       ...shared,
       log,
       monitoring,
-      mayPay: createMayPay(core.access),
+      mayPay: createMayPay(core.access, core.screening),
       proofsMissing: wallets.ownership.areMissing,
       beneficiaries,
       quotes: fx,
@@ -287,7 +309,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const refunds = createPaymentRefunds({ ...shared, ...outgoing })
   const deposits = createDeposits({ ...shared, ownersOf, refunds })
-  const screener = composeScreener({ ...shared, log, beneficiaries, deposits })
+  const screener = composeScreener({ ...shared, log, beneficiaries, deposits, secondDatum: config.SECOND_DATUM })
   const { membersByAddress } = users
   const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })
   const opening = { ...shared, accounts, deposits, payouts, wallets }
@@ -385,6 +407,7 @@ type Screened = Core &
   Pick<ModulesDeps, 'db' | 'clock' | 'log'> & {
     readonly beneficiaries: Beneficiaries
     readonly deposits: Deposits
+    readonly secondDatum: Config['SECOND_DATUM']
   }
 
 /** The worker of screening reads names from the modules that store them. */
@@ -398,18 +421,32 @@ const composeScreener = ({
   customers,
   beneficiaries,
   deposits,
+  secondDatum,
 }: Screened) => {
-  const modules = { customer: customers, beneficiary: beneficiaries }
+  const people = { subjectOf: subjectOfMember, idsAfter: memberIdsAfter }
+  const partner = {
+    subjectOf: async (tx: Tx, partnerId: string): Promise<Subject> => ({
+      ...{ names: await access.namesOfPartner(tx, partnerId), account: null, countries: [] },
+    }),
+    idsAfter: async (_tx: Tx, partnerId: string, afterId: string) => (afterId < partnerId ? [partnerId] : []),
+  }
+  const modules = { customer: customers, beneficiary: beneficiaries, partner, person: people }
   return createScreener({
     db,
     clock,
     log,
     sealer,
+    secondDatum,
     lists: screening.lists,
     partnerIds: access.partnerIds,
     subjectOf: (tx, { partnerId, kind, id }) => {
       if (kind === 'payer') return deposits.payerOf(tx, partnerId, id)
       return kind === 'payout' ? subjectOfPayout(tx, partnerId, id) : modules[kind].subjectOf(tx, partnerId, id)
+    },
+    heldPayments: async (tx, hit, rowsMax) => {
+      const payouts = (await payoutsOfHit(tx, hit, rowsMax)).map((row) => ({ kind: 'payout' as const, ...row }))
+      const held = (await depositsOfHit(tx, hit, rowsMax)).map((row) => ({ kind: 'deposit' as const, ...row }))
+      return [...payouts, ...held].toSorted((a, b) => a.since.getTime() - b.since.getTime())
     },
     idsAfter: (tx, partnerId, kind, afterId, idsMax) => modules[kind].idsAfter(tx, partnerId, afterId, idsMax),
   })

@@ -1,5 +1,5 @@
 /**
- * The gate of money that is on hold: screening holds a customer, and no verb may move its money past that. An entry says by its
+ * The gate of money that is on hold: screening holds a customer or a partner, and no verb may move its money past that. An entry says by its
  * permit why it may change a balance, and only `clear` makes a permit for what a request asks for.
  */
 import { Refusal } from '../api/index.ts'
@@ -25,11 +25,11 @@ const cleared = new WeakSet<object>()
 
 const keyOf = ({ partnerId, partyId }: PartyOfMoney): string => partnerKey(partnerId, partyId)
 
-/** The parties whose balance a request changes. A partner itself has no hold. */
+/** The parties whose balance a request changes. A partner is a party under its own id. */
 function partiesOf({ transfers }: Pick<EntryRequest, 'transfers'>): readonly PartyOfMoney[] {
   const isOfBalance = (movement: Movement) =>
     [debitAccount(movement), creditAccount(movement)].some(({ name }) => name === 'balance')
-  return transfers.filter((transfer) => isOfBalance(transfer) && transfer.partyId !== transfer.partnerId)
+  return transfers.filter(isOfBalance)
 }
 
 export function createClearing(holds: MoneyHolds): Clearing {
@@ -42,7 +42,7 @@ export function createClearing(holds: MoneyHolds): Clearing {
       return asked.map((ofRequest) => {
         const keys = new Set(ofRequest.map(keyOf))
         if (!keys.isDisjointFrom(held))
-          return new Refusal('account_blocked', 'The money of a customer of this payment is on hold. Ask the operator.')
+          return new Refusal('account_blocked', 'Money of this payment is on hold. Ask the operator.')
         const permit = { parties: keys }
         cleared.add(permit)
         return permit

@@ -17,7 +17,7 @@ export type Change = Omit<Call, 'command'> & {
 
 /**
  * Options left out of the record: the reason and ids have fields of their own; the paths of key files do not
- * concern the partner.
+ * concern the partner; names of persons could not be erased from a signed chain.
  */
 const saidElsewhere: ReadonlySet<string> = new Set([
   'partner',
@@ -27,6 +27,8 @@ const saidElsewhere: ReadonlySet<string> = new Set([
   'reason',
   'key-file',
   'public-key',
+  'legal-name',
+  'owners',
 ])
 
 const isHidden = (command: string): boolean => isCommand(command) && declarationOf(command).hidden === true

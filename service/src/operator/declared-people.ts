@@ -69,6 +69,16 @@ export const peopleDeclarations = {
   ),
   'partner create': changes('admin', 'Create a partner.', { name: text('The name of the partner.', 'NAME') }),
   'partner list': reads('List the partners.', {}),
+  'partner owners': reads('Show the names under which a partner is screened.', { partner }),
+  'partner owners set': changes(
+    'compliance',
+    'Replace the legal name and the owners of a partner, who are screened with it.',
+    {
+      partner,
+      'legal-name': maybe(text('Its legal name, if that is not the name that it was created with.', 'NAME')),
+      owners: maybe(text('The full names of its owners, separated by semicolons. Default: none.', '"NAME; NAME"')),
+    },
+  ),
   'partner rotate': changes(
     'admin',
     'Replace every valid service account of a partner.',

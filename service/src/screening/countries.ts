@@ -60,6 +60,8 @@ const sides = {
   beneficiary: 'payouts',
   payer: 'deposits',
   payout: 'payouts',
+  partner: 'customers',
+  person: 'customers',
 } as const satisfies Record<SubjectKind, CountrySide>
 export const sideOf = (kind: SubjectKind): CountrySide => sides[kind]
 

@@ -1,11 +1,11 @@
-/** Decides whether payments to, of and for customers, beneficiaries and payers may continue. */
+/** Decides whether payments to, of and for partners, customers, beneficiaries and payers may continue. */
 import { partnerKey } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Lists } from './lists.ts'
 import { createMatches } from './names/matches.ts'
 import { type Countries, countryEntryId, type CountryRules, sideOf } from './countries.ts'
-import { accountKey, type HeldParty, type HoldKey, scoreMin, type SubjectKey } from './rules.ts'
-import { statesOf, type SubjectState } from './store-holds.ts'
+import { accountKey, type HeldParty, type HoldKey, partnerOf, scoreMin, type SubjectKey } from './rules.ts'
+import { ofEveryPartner, statesOf, type SubjectState } from './store-holds.ts'
 import { currentGeneration } from './store-lists.ts'
 
 /**
@@ -32,7 +32,7 @@ export type ScreenedCredit = {
   readonly payerAccount: string
   /** The countries of the payer and of its bank, ISO 3166-1 alpha-2. */
   readonly payerCountries: readonly string[]
-  /** The texts of the payment that may name a vessel (`craftText`). Null: none does. */
+  /** The texts of the payment that may name a listed party (`Screening.textOf`). Null: none does. */
   readonly craftText: string | null
   /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
   readonly payer: SubjectKey | undefined
@@ -59,8 +59,9 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold
   return async (tx, credits) => {
     const accountOf = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
       payerAccount === '' ? undefined : { partnerId, kind: 'account', id: accountKey(payerAccount) }
+    const ownerOf = ({ partnerId, customer }: ScreenedCredit) => partnerOf(partnerId, customer?.id ?? null)
     const keys = credits.flatMap((credit) =>
-      [credit.customer, credit.payer, accountOf(credit)].filter((key) => key !== undefined),
+      [ownerOf(credit), credit.customer, credit.payer, accountOf(credit)].filter((key) => key !== undefined),
     )
     const states = keys.length === 0 ? [] : await statesOf(tx, keys, pepsHold)
     const [first] = states
@@ -71,8 +72,10 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold
       const isSilent = payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0
       if (isSilent && credit.craftText === null) return undefined
       if (known?.generation !== newest) return 'unscreened'
+      const texts = credit.craftText?.split('\n') ?? []
       const isListed =
-        known.craftsIn(`${payerName}\n${credit.craftText ?? ''}`).length > 0 ||
+        known.craftsIn([payerName, ...texts].join('\n')).length > 0 ||
+        texts.some((text) => known.namesIn(text).length > 0) ||
         known.entriesWithWallet(payerAccount).length > 0 ||
         payerCountries.some((country) => known.countryEntry(countryEntryId(sideOf('payer'), country)) !== undefined)
       return isListed || (payerName.trim() !== '' && matches(known, payerName)) ? 'open' : undefined
@@ -86,7 +89,7 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold
       const ofPayer = payer === undefined ? holdOfPayer(credit) : holdOf(payer)
       const account = accountOf(credit)
       if (account !== undefined && holdOf(account) === 'confirmed') return 'confirmed'
-      return worst([customer && holdOf(customer), ofPayer])
+      return worst([holdOf(ownerOf(credit)), customer && holdOf(customer), ofPayer])
     })
   }
 }
@@ -100,7 +103,11 @@ function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: He
   const states = new Map(found.map((state) => [keyOf(state), state]))
   return (key) => {
     const state = states.get(keyOf(key))
-    if (key.kind === 'account') return state && holdOfState(state, 0)
+    if (key.kind === 'account') {
+      const ofAll = states.get(keyOf({ ...key, partnerId: ofEveryPartner }))
+      return worst([state && holdOfState(state, 0), ofAll && holdOfState(ofAll, 0)])
+    }
+    if (key.kind === 'partner') return state && holdOfPartner(state, key.ofCustomer === true)
     const { comparedWith = 0 } = key
     // A payout is a subject only if something was found in it.
     if (key.kind === 'payout' && state === undefined && comparedWith === 0) return undefined
@@ -109,6 +116,15 @@ function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: He
       ? 'unscreened'
       : holdOfState(state, Math.max(comparedWith, rules?.since(sideOf(key.kind), key.countries ?? []) ?? 0))
   }
+}
+
+/**
+ * A partner is compared within seconds of its creation, before it has keys. While persons decide about it, its own money waits, as a
+ * customer's does; a confirmed one also holds the money of its customers.
+ */
+function holdOfPartner({ isConfirmed, isOpen }: SubjectState, ofCustomer: boolean): Hold | undefined {
+  if (isConfirmed) return 'confirmed'
+  return isOpen && !ofCustomer ? 'open' : undefined
 }
 
 /** `since`: the generation of lists that the subject must have been compared with. */

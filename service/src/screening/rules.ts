@@ -16,15 +16,26 @@ const proposalMsMax = 7 * dayMs
  * of a payee that is no beneficiary. No sweep adds them: payments.ts and the credit of a deposit do.
  */
 export type SubjectKind = SweptKind | 'payer' | 'payout'
-export type SweptKind = 'customer' | 'beneficiary'
+/** `partner`: the partner itself, under its own id. `person`: a member of its team. In the order in which they are swept. */
+export const sweptKinds = ['customer', 'beneficiary', 'partner', 'person'] as const
+export type SweptKind = (typeof sweptKinds)[number]
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
 /** `account`: an IBAN, a wallet or another number, under any name. Its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
 /**
  * `countries`: those of a payment to the party. While their rules were not compared with it, the payment waits. `comparedWith`: the
- * generation of lists that a `payout` must have been compared with.
+ * generation of lists that a `payout` must have been compared with. `ofCustomer`: the `partner` acts with the money of a customer.
  */
-export type HeldParty = HoldKey & { readonly countries?: readonly string[]; readonly comparedWith?: number }
+export type HeldParty = HoldKey & {
+  readonly countries?: readonly string[]
+  readonly comparedWith?: number
+  readonly ofCustomer?: boolean
+}
+/** The partner behind a payment, of its own money or of a customer's. */
+export const partnerOf = (partnerId: string, customerId: string | null): HeldParty => ({
+  ...{ partnerId, kind: 'partner', id: partnerId },
+  ofCustomer: customerId !== null && customerId !== partnerId,
+})
 
 /** The account in the form in which it is compared: banks and requests write it with spaces and in either case. */
 export const accountKey = (account: string): string => account.replaceAll(/\s/g, '').toUpperCase()
@@ -32,16 +43,31 @@ export const accountKey = (account: string): string => account.replaceAll(/\s/g,
 /** A name of a subject, and its role: `fullName`, `owner2`, `name`. */
 export type SubjectName = { readonly role: string; readonly name: string }
 
+/** The role of a text that is the name of a party, which is compared by itself. */
+export const craftRole = 'payee'
+
 /** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
 export type SubjectCountry = { readonly role: string; readonly country: string }
+
+/** What is known of a person besides its name: it decides about a hit of a common name (second-datum.ts). */
+export type SecondData = {
+  /** `YYYY-MM-DD`. */
+  readonly births: readonly string[]
+  /** Countries of nationality; of a payee, of its account. ISO 3166-1 alpha-2. */
+  readonly countries: readonly string[]
+  /** Numbers of documents, as given. */
+  readonly documents: readonly string[]
+}
 
 /** Subject as a module knows it. Without names: there is no such subject. `account`: null if it has none of its own. */
 export type Subject = {
   readonly names: readonly SubjectName[]
   readonly account: string | null
   readonly countries: readonly SubjectCountry[]
-  /** Texts of a payment, which only vessels and aircraft are compared with. Undefined: it has none. */
+  /** Texts of a payment, in which listed names and vessels are looked for; under `craftRole`, vessels alone. Undefined: it has none. */
   readonly texts?: readonly SubjectName[]
+  /** By the role of the name whose person it is about. Undefined: nothing is known. */
+  readonly data?: Readonly<Record<string, SecondData>>
 }
 
 export const outcomes = ['clear', 'confirm'] as const

@@ -4,10 +4,13 @@
  * meanwhile ends the lease.
  */
 import { setImmediate as pause } from 'node:timers/promises'
+import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { openDetail, sealDetail } from './details.ts'
+import { type HitDetail, openDetail, sealDetail } from './details.ts'
+import { type HeldPayment, type HitView, isClearedPair, paymentsShown, viewOfHit } from './hit-view.ts'
 import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
+import type { ListEntry } from './lists/entry.ts'
 import type { Match, NameIndex } from './names/index-of-names.ts'
 import { countryMatches } from './countries.ts'
 import { createMatches } from './names/matches.ts'
@@ -15,6 +18,7 @@ import { readEarlierNames } from './earlier-names.ts'
 import {
   accountKey,
   changesOf,
+  craftRole,
   distinctNames,
   scoreMin,
   type StandingHit,
@@ -22,8 +26,13 @@ import {
   type SubjectKey,
   type SubjectName,
   type SweptKind,
+  sweptKinds,
 } from './rules.ts'
+import { type Exclusion, exclusionOf, type SecondDatumRule } from './second-datum.ts'
+import type { Hit } from './service.ts'
+import * as exclusionStore from './store-exclusions.ts'
 import * as hitStore from './store-hits.ts'
+import { currentLists, detailsOf } from './store-lists.ts'
 import * as store from './store.ts'
 
 export type ScreenerDeps = {
@@ -32,10 +41,14 @@ export type ScreenerDeps = {
   readonly log: Log
   readonly sealer: Sealer
   readonly lists: Pick<Lists, 'snapshot' | 'generation'>
+  /** SECOND_DATUM. Undefined: `off`. */
+  readonly secondDatum?: SecondDatumRule
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** The present data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
-  /** The ids of a partner's customers or beneficiaries after one of them, in their order. */
+  /** The payments that wait because of a hit, oldest first. */
+  readonly heldPayments: (tx: Tx, hit: Hit, rowsMax: number) => Promise<readonly HeldPayment[]>
+  /** The ids of a partner's customers, beneficiaries or people after one of them, in their order; or its own. */
   readonly idsAfter: (
     tx: Tx,
     partnerId: string,
@@ -52,6 +65,8 @@ const subjectsPerClaimMax = 50
 const subjectsPerSweepMax = 500
 /** Characters of a text that a hit keeps: the longest remittance of a bank has 140, and the deposit has it whole. */
 const textMax = 500
+/** Hits about one entry that a person may have decided about before. */
+const earlierHitsMax = 100
 
 export type Screener = {
   /** Screens due subjects, and returns how many it claimed. */
@@ -62,16 +77,31 @@ export type Screener = {
   readonly sweepStep: () => Promise<number>
   /** Every present and earlier name of a subject, the present ones first. */
   readonly namesOf: (tx: Tx, key: SubjectKey) => Promise<readonly SubjectName[]>
+  /** A hit beside its party, with the payments that it holds and earlier decisions. */
+  readonly viewOf: (tx: Tx, hit: Hit) => Promise<HitView>
 }
 
 export function createScreener(deps: ScreenerDeps): Screener {
-  const { db, clock, log, lists } = deps
+  const { db, clock, log, lists, sealer } = deps
   /** Partners with a complete sweep, for the generation in `sweptAt`. */
   const swept = new Set<string>()
   let sweptAt = 0
   const compare = { lists: createMatches(scoreMin), peps: createMatches(scoreMin) }
   return {
     namesOf: async (tx, key) => (await readSubject(deps, tx, key)).names,
+    viewOf: async (tx, hit) => {
+      const { partnerId, subjectKind: kind, subjectId: id } = hit
+      const subject = await readSubject(deps, tx, { partnerId, kind, id })
+      const payments = await deps.heldPayments(tx, hit, paymentsShown + 1)
+      const others = await hitStore.decidedAbout(tx, partnerId, hit, earlierHitsMax)
+      const earlier = await Promise.all(
+        others.map(async (row) => ({
+          hit: { ...row, ...openDetail(sealer, row) },
+          decisions: await hitStore.decisionsOf(tx, partnerId, row.id),
+        })),
+      )
+      return viewOfHit(hit, subject, { payments, earlier })
+    },
     screenStep: async () => {
       const snapshot = await lists.snapshot()
       if (snapshot === undefined) return 0
@@ -132,7 +162,7 @@ async function screen(
 ): Promise<void> {
   const { db, clock, log, sealer } = deps
   const { partnerId, kind, id } = claim
-  const { names, account, countries, texts = [] } = await readSubject(deps, db, claim)
+  const { names, account, countries, texts = [], data } = await readSubject(deps, db, claim)
   const found: Found[] = [...names, ...texts].flatMap((text) => craftMatches(snapshot, text))
   for (const name of names) {
     // Most names match nothing, which is cached: each new name of a subject is screened with all earlier ones.
@@ -141,6 +171,15 @@ async function screen(
       found.push(...matchesIn(snapshot.peps, name))
     if (found.length > 0) await pause()
   }
+  const reasons = new Map(
+    found.flatMap((one) => {
+      const reason = exclusionOf(deps.secondDatum ?? 'off', one.match, data?.[one.role])
+      return reason === undefined ? [] : [[one, reason] as const]
+    }),
+  )
+  for (const { role, name } of texts)
+    if (role !== craftRole)
+      found.push(...snapshot.namesIn(name).map((match) => ({ role, name: name.slice(0, textMax), match })))
   if (account !== null) found.push(...accountMatches(snapshot, account))
   found.push(...countryMatches(snapshot.countryEntry, kind, countries))
   await db.transaction(async (tx) => {
@@ -150,7 +189,14 @@ async function screen(
       const { entryDigest: digest } = row
       return { ...row, digest, name: openDetail(sealer, row).name, row }
     })
-    const changes = changesOf(standing, found, snapshot.digestOf)
+    const hits = found.filter((one) => !reasons.has(one))
+    const changes = changesOf(standing, await withoutCleared(deps, tx, claim, account, hits), snapshot.digestOf)
+    const said = await saidOf(
+      tx,
+      changes.opened.map(({ found: one }) => one.match.entry),
+    )
+    if (data !== undefined)
+      await exclusionStore.replaceExclusions(tx, claim, exclusionsOf(claim, reasons, standing, snapshot, now))
     for (const { hit, reason } of changes.ended) {
       const status = hit.row.status === 'open' ? 'gone' : hit.row.status
       const ended = { endedGeneration: snapshot.generation, endedAt: now, endReason: reason }
@@ -158,7 +204,7 @@ async function screen(
     }
     const rows: hitStore.HitRow[] = standing.map(({ row }) => row)
     for (const { found: one, replaces } of changes.opened) {
-      const row = newHit(sealer, claim, one as Found, replaces?.id ?? null, snapshot, now)
+      const row = newHit(sealer, claim, one as Found, said(one.match.entry), replaces?.id ?? null, snapshot, now)
       const same = rows.filter(
         ({ role, source, entryId }) => role === row.role && source === row.source && entryId === row.entryId,
       )
@@ -173,6 +219,49 @@ async function screen(
         log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit waits for a decision'),
       )
   })
+}
+
+/** Leaves out texts and payers about whom persons have cleared the same name and entry before: a cleared pair stays cleared. */
+async function withoutCleared(
+  { sealer }: ScreenerDeps,
+  tx: Tx,
+  { partnerId, kind }: SubjectKey,
+  account: string | null,
+  found: readonly Found[],
+): Promise<readonly Found[]> {
+  if (kind !== 'payout' && kind !== 'payer') return found
+  const kept: Found[] = []
+  for (const one of found) {
+    const { source, entryId, digest: entryDigest } = one.match.entry
+    const decided = await hitStore.decidedAbout(tx, partnerId, { source, entryId }, earlierHitsMax)
+    const cleared = decided
+      .filter((row) => row.status === 'cleared' && row.endedAt === null && row.entryDigest === entryDigest)
+      .map((row): Hit => ({ ...row, ...openDetail(sealer, row) }))
+    const asked = { ...one, account: account === null ? null : accountKey(account) }
+    if (!isClearedPair(asked, cleared)) kept.push(one)
+  }
+  return kept
+}
+
+/** Reads what a person sees of these entries beside the index: every name, and when the list was published. */
+async function saidOf(tx: Tx, entries: readonly Pick<SearchedEntry, 'source' | 'entryId'>[]) {
+  const published = entries.length === 0 ? [] : await currentLists(tx)
+  const details = new Map<string, string>()
+  for (const [source, group] of Map.groupBy(entries, (entry) => entry.source))
+    for (const [id, detail] of await detailsOf(
+      tx,
+      source,
+      group.map(({ entryId }) => entryId),
+    ))
+      details.set(`${source} ${id}`, detail)
+  return ({ source, entryId }: Pick<SearchedEntry, 'source' | 'entryId'>) => {
+    const detail = details.get(`${source} ${entryId}`)
+    const at = published.find((list) => list.source === source)?.publishedAt
+    return {
+      ...(detail === undefined ? {} : { listedNames: ownJson<ListEntry>(detail).names.map(({ text }) => text) }),
+      ...(at === undefined ? {} : { publishedAt: at.toISOString() }),
+    }
+  }
 }
 
 const matchesIn = (index: NameIndex<SearchedEntry>, name: SubjectName): readonly Found[] =>
@@ -195,30 +284,52 @@ const craftMatches = (snapshot: Snapshot, { role, name }: SubjectName): readonly
     return { role, name: name.slice(0, textMax), match: { entry, listedName, score, isReordered: false, words } }
   })
 
+/** The best excluded match of each role and entry. A hit that stands stays for persons, and needs no exclusion beside it. */
+function exclusionsOf(
+  { partnerId, kind: subjectKind, id: subjectId }: SubjectKey,
+  reasons: ReadonlyMap<Found, Exclusion>,
+  standing: readonly Standing[],
+  { generation }: Snapshot,
+  excludedAt: Date,
+): readonly exclusionStore.ExclusionRow[] {
+  const rows = [...reasons].map(([{ role, match }, reason]) => {
+    const { entry, score } = match
+    const { source, entryId } = entry
+    return { partnerId, subjectKind, subjectId, role, source, entryId, score, reason, generation, excludedAt }
+  })
+  const isSame = (row: (typeof rows)[number]) => (other: Pick<typeof row, 'role' | 'source' | 'entryId'>) =>
+    other.role === row.role && other.source === row.source && other.entryId === row.entryId
+  const best = rows.toSorted((one, other) => other.score - one.score)
+  return best.filter(
+    (row, at) => !standing.some((hit) => isSame(row)(hit)) && !best.slice(0, at).some((other) => isSame(row)(other)),
+  )
+}
+
 const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null } as const
 
 function newHit(
   sealer: Sealer,
   claim: store.ClaimedSubject,
   { role, name, match }: Found,
+  said: Pick<HitDetail, 'listedNames' | 'publishedAt'>,
   replaces: string | null,
   { generation }: Snapshot,
   now: Date,
 ): Omit<hitStore.HitRow, 'nameNumber' | 'account'> {
   const { partnerId, kind: subjectKind, id: subjectId } = claim
   const { entry, listedName, isReordered, words, score } = match
-  const { reference, kind, births, programmes } = entry
+  const { source, entryId, digest: entryDigest, ...listed } = entry
   const id = newId()
-  const detail = { name, listedName, reference, kind, births, programmes, isReordered, words }
+  const detail = { name, listedName, isReordered, words, ...listed, ...said }
   return {
     partnerId,
     id,
     subjectKind,
     subjectId,
     role,
-    source: entry.source,
-    entryId: entry.entryId,
-    entryDigest: entry.digest,
+    source,
+    entryId,
+    entryDigest,
     score,
     detailSealed: sealDetail(sealer, partnerId, id, detail),
     status: 'open',
@@ -254,9 +365,10 @@ async function sweep(deps: ScreenerDeps, partnerId: string, generation: number):
         now,
       )
     const isWhole = ids.length < subjectsPerSweepMax
-    const isLast = isWhole && at.kind === 'beneficiary'
+    const kindAfter = sweptKinds[sweptKinds.indexOf(at.kind) + 1]
+    const isLast = isWhole && kindAfter === undefined
     const next = isWhole
-      ? { kind: 'beneficiary' as const, afterId: nilId }
+      ? { kind: kindAfter ?? at.kind, afterId: nilId }
       : { kind: at.kind, afterId: ids.at(-1) ?? nilId }
     await store.moveSweep(tx, partnerId, generation, { ...next, endedAt: isLast ? now : null })
     return isLast ? 'ended' : Math.max(1, ids.length)

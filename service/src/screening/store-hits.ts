@@ -82,6 +82,19 @@ export function hitsThatHold(
     order by opened_at, id`)
 }
 
+/** The hits about an entry that persons have decided about, the newest first. */
+export function decidedAbout(
+  tx: Tx,
+  partnerId: string,
+  { source, entryId }: Pick<HitRow, 'source' | 'entryId'>,
+  rowsMax: number,
+): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(sql`/* screening.decidedAbout */
+    select ${columns} from screening.hits
+    where partner_id = ${partnerId} and source = ${source} and entry_id = ${entryId} and decided_at is not null
+    order by id desc limit ${rowsMax}`)
+}
+
 /** Writes what a decision or a screening changes. The caller holds the lock. */
 export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
   await tx.run(sql`/* screening.updateHit */

@@ -1,6 +1,7 @@
 /** The SQL that checks whether the names of a payment let it continue. */
+import { nilId } from '../kernel/index.ts'
 import { noSql, ofPartners, type Sql, sql, type Tx } from '../postgres/index.ts'
-import type { HoldKey } from './rules.ts'
+import type { HoldKey, SubjectKey } from './rules.ts'
 
 export type SubjectState = HoldKey & {
   /** The generation of lists that the names were compared with since one was written; 0: none. */
@@ -10,6 +11,9 @@ export type SubjectState = HoldKey & {
   /** The generation of the newest list; null: none was loaded. */
   readonly newest: number | null
 }
+
+/** The partner in the state of an account that a confirmed hit of any partner holds. */
+export const ofEveryPartner = nilId
 
 /** Limits hits to those that hold payments. */
 export const thatHold = (pepsHold: boolean): Sql => (pepsHold ? noSql : sql`and hit.source not like 'pep:%'`)
@@ -41,5 +45,53 @@ export function statesOf(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): P
       bool_or(hit.status = 'open' and hit.subject_kind = 'beneficiary'), bool_or(hit.status = 'confirmed')
     from screening.hits hit ${newest}
     where ${ofPartners(partnerIds, sql`hit.partner_id`)} and hit.account = any(${accounts}::text[]) and hit.ended_at is null
-    group by hit.partner_id, hit.account`)
+    group by hit.partner_id, hit.account
+    union all
+    select ${ofEveryPartner}::uuid, 'account', frozen.account, 1, max(newest.generation), false, true
+    from screening.frozen_accounts frozen ${newest} where frozen.account = any(${accounts}::text[])
+    group by frozen.account`)
+}
+
+/** A hit about an account. */
+type FrozenBy = { readonly partnerId: string; readonly id: string }
+
+/** Holds the account for every partner, or ends what this hit holds. */
+export async function setFrozen(
+  tx: Tx,
+  account: string,
+  { partnerId, id }: FrozenBy,
+  isFrozen: boolean,
+): Promise<void> {
+  await tx.run(
+    isFrozen
+      ? sql`/* screening.setFrozen */ insert into screening.frozen_accounts (account, by_partner_id, by_hit_id)
+          values (${account}, ${partnerId}, ${id}) on conflict do nothing`
+      : sql`/* screening.setFrozen */ delete from screening.frozen_accounts
+          where account = ${account} and by_partner_id = ${partnerId} and by_hit_id = ${id}`,
+  )
+}
+
+/** Holds the accounts of a partner's confirmed hits, which came from another database. */
+export async function freezeAccountsOf(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* screening.freezeAccountsOf */
+    insert into screening.frozen_accounts (account, by_partner_id, by_hit_id)
+    select account, partner_id, id from screening.hits
+    where partner_id = ${partnerId} and status = 'confirmed' and account is not null and source <> 'countries'
+      and (subject_kind = 'beneficiary' or role = 'account') on conflict do nothing`)
+}
+
+/** The confirmed hits of other partners that hold these accounts. */
+export function frozenByOthers(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly FrozenBy[]> {
+  return tx.rows<FrozenBy>(sql`/* screening.frozenByOthers */
+    select by_partner_id as partner_id, by_hit_id as id from screening.frozen_accounts
+    where account = any(${[...accounts]}::text[]) and by_partner_id <> ${partnerId} order by by_hit_id`)
+}
+
+/** Reports whether persons have confirmed a hit about a subject, on a list that holds payments. */
+export async function isConfirmed(tx: Tx, { partnerId, kind, id }: SubjectKey, pepsHold: boolean): Promise<boolean> {
+  const row = await tx.row(sql`/* screening.isConfirmed */
+    select id from screening.hits hit
+    where partner_id = ${partnerId} and subject_kind = ${kind} and subject_id = ${id} and ended_at is null
+      and status = 'confirmed' ${thatHold(pepsHold)} limit 1`)
+  return row !== undefined
 }

@@ -79,6 +79,14 @@ export function claimSubjects(
     returning partner_id, kind, id, generation, lease_id`)
 }
 
+/** Locks the subject of a hit, if it is still one. */
+export async function lockSubjectOf(tx: Tx, partnerId: string, hitId: string): Promise<void> {
+  await tx.rows(sql`/* screening.lockSubjectOf */
+    select subject.id from screening.subjects subject join screening.hits hit
+      on hit.partner_id = subject.partner_id and hit.subject_kind = subject.kind and hit.subject_id = subject.id
+    where subject.partner_id = ${partnerId} and hit.id = ${hitId} for update of subject`)
+}
+
 /** 0: the lease was lost, or the names were written meanwhile. The caller then records nothing. Locks the subject otherwise. */
 export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number, now: Date): Promise<number> {
   return tx.run(sql`/* screening.recordScreened */
@@ -102,6 +110,8 @@ export async function forgetSubjects(tx: Tx, partnerId: string, given: readonly 
     delete from screening.subjects where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
   await tx.run(sql`/* screening.forgetSubjects */
     delete from screening.earlier_names where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
+  await tx.run(sql`/* screening.forgetSubjects */
+    delete from screening.exclusions where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
   await tx.run(sql`/* screening.forgetSubjects */
     delete from screening.decisions where partner_id = ${partnerId} and hit_id = any(array(
       select id from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])))`)

@@ -52,10 +52,13 @@ const candidate = new RegExp(
 const imoNumbers = /(?<![a-z])imo[\s-]*(?:number|no|nr)?[\s.:#/-]*(\d{7})(?!\d)/g
 const namesShort = 3
 
-/** Keeps the texts that may name a vessel or an aircraft, each once in a line of its own; null: none does. */
-export function craftText(texts: readonly (string | null | undefined)[]): string | null {
+/** Keeps the texts that may name a vessel or an aircraft, or that `also` keeps, each once in a line of its own; null: none. */
+export function craftText(
+  texts: readonly (string | null | undefined)[],
+  also: (text: string) => boolean = () => false,
+): string | null {
   const found = texts.flatMap((text) =>
-    text !== null && text !== undefined && candidate.test(text) ? [text.replaceAll(/\s+/g, ' ')] : [],
+    text !== null && text !== undefined && (candidate.test(text) || also(text)) ? [text.replaceAll(/\s+/g, ' ')] : [],
   )
   return found.length === 0 ? null : [...new Set(found)].join('\n')
 }

@@ -99,7 +99,7 @@ const shared = {
   customers,
   transactions,
   monitoring,
-  mayPay: createMayPay(access),
+  mayPay: createMayPay(access, screening),
   rates: { converter: () => Promise.reject(new Error('no rule counts over all currencies')) },
 }
 const life = createPayoutLife({

@@ -4,6 +4,7 @@ import { type Cursors, type Page, Refusal } from '../../api/index.ts'
 import { after, type Clock, type Currency, newId } from '../../kernel/index.ts'
 import { type AccountState, blocksOutbound, type Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
+import type { Frozen } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { cancellationLeaseMs } from './cancellations.ts'
 import { ibansOf } from './store.ts'
@@ -128,4 +129,26 @@ async function cancelOrRefuse(
       'account_blocked',
       'Payouts that were not begun at the block are still being cancelled. Repeat the change in a few seconds.',
     )
+}
+
+/**
+ * Shows that a confirmed hit blocks the account of a customer, or every balance of a partner, and when that ends. The state itself
+ * follows from the hit, and no waiting payout is cancelled: it keeps its reserve until persons decide.
+ */
+export async function recordFreeze(
+  { clock, ledger }: { readonly clock: Clock; readonly ledger: Pick<Ledger, 'balances'> },
+  tx: Tx,
+  { partnerId, kind, id, isFrozen, staff }: Frozen,
+): Promise<void> {
+  const of =
+    kind === 'customer'
+      ? [{ customerId: id, currency: null }]
+      : (await ledger.balances(tx, partnerId)).map(({ currency }) => ({ customerId: null, currency }))
+  const [fromState, toState] = isFrozen ? (['Active', 'Blocked'] as const) : (['Blocked', 'Active'] as const)
+  const note = isFrozen ? 'Confirmed by screening.' : 'Cleared by screening.'
+  for (const account of of) {
+    if (((await store.lastFreeze(tx, partnerId, account))?.toState ?? 'Active') === toState) continue
+    const row = { id: newId(), ...account, fromState, toState, reason: 'Compliance', note, staff } as const
+    await store.insertStateChange(tx, partnerId, { ...row, changedAt: clock.now() }, 'screening')
+  }
 }

@@ -19,14 +19,32 @@ export type StateChange = {
   readonly changedAt: Date
 }
 
+/** The last change by screening of the account of a customer, or of the balance of a currency. */
+export function lastFreeze(
+  tx: Tx,
+  partnerId: string,
+  of: Pick<StateChange, 'customerId' | 'currency'>,
+): Promise<{ readonly toState: AccountState } | undefined> {
+  return tx.row(sql`/* accounts.lastFreeze */
+    select to_state from accounts.state_changes
+    where partner_id = ${partnerId} and currency is not distinct from ${of.currency}::text
+      and customer_id is not distinct from ${of.customerId}::uuid and cause = 'screening' order by id desc limit 1`)
+}
+
 const columns = sql`id, customer_id, currency, from_state, to_state, reason, note, staff, changed_at`
 
-export async function insertStateChange(tx: Tx, partnerId: string, row: StateChange): Promise<void> {
+/** `cause`: null, a command; otherwise the state follows from a confirmed hit, and the row of the account has another one. */
+export async function insertStateChange(
+  tx: Tx,
+  partnerId: string,
+  row: StateChange,
+  cause: 'screening' | null = null,
+): Promise<void> {
   await tx.run(sql`/* accounts.insertStateChange */
     insert into accounts.state_changes (partner_id, id, customer_id, currency, from_state, to_state, reason, note, staff,
-      changed_at)
+      changed_at, cause)
     values (${partnerId}, ${row.id}, ${row.customerId}, ${row.currency}, ${row.fromState}, ${row.toState}, ${row.reason},
-      ${row.note}, ${row.staff}, ${row.changedAt})`)
+      ${row.note}, ${row.staff}, ${row.changedAt}, ${cause})`)
 }
 
 /** Newest first, before an id. Null: of every account. */
@@ -45,11 +63,11 @@ export function stateChanges(
     order by id desc limit ${rowsMax}`)
 }
 
-/** The last change of each account that is not active. */
+/** The last change of each account that is not active: by commands, and by screening. */
 export function accountsNotActive(tx: Tx, partnerId: string): Promise<readonly StateChange[]> {
   return tx.rows<StateChange>(sql`/* accounts.accountsNotActive */
     select ${columns} from (
-      select distinct on (currency, customer_id) ${columns} from accounts.state_changes where partner_id = ${partnerId}
-      order by currency, customer_id, id desc) as latest
+      select distinct on (currency, customer_id, cause) ${columns} from accounts.state_changes where partner_id = ${partnerId}
+      order by currency, customer_id, cause, id desc) as latest
     where to_state <> 'Active' order by id`)
 }

@@ -6,7 +6,7 @@ import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { PayerData } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
-import type { Subject } from '../../screening/index.ts'
+import { partnerOf, type Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
 import { type Customer, type CustomerUser, payerDataOf, toCustomer, userOf } from './customer.ts'
 import {
@@ -32,7 +32,7 @@ import {
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
-import { accountNames, type KycFields, screenedCountries, screenedNames } from './rules.ts'
+import { accountNames, type KycFields, screenedCountries, screenedData, screenedNames } from './rules.ts'
 import { createReviews, type Reviews } from './reviews.ts'
 import { searchedPrefix } from './names.ts'
 import * as store from './store.ts'
@@ -306,7 +306,7 @@ const moneyOf = ({ currency, posted: amount }: { readonly currency: Currency; re
 })
 
 function createCapabilities(
-  { db, clock, gatesByDefault: byDefault, ledger, proofsOf, rates }: Parts,
+  { db, clock, gatesByDefault: byDefault, ledger, proofsOf, rates, screening }: Parts,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
 ): Pick<Customers, 'capabilities' | 'requireCapability' | 'refusalAbove' | 'gates' | 'reviews'> {
@@ -314,6 +314,13 @@ function createCapabilities(
     const payer = (await payersByIds(tx, [{ partnerId, id }])).get(partnerKey(partnerId, id))
     if (payer === undefined) throw notFound('customer')
     return payer
+  }
+  /** A confirmed hit of the customer or of its partner blocks the account without a command. */
+  const shownState = async (partnerId: string, { id, accountState }: Payer): Promise<AccountState> => {
+    if (accountState === 'Closed') return accountState
+    const keys = [partnerOf(partnerId, id), { partnerId, kind: 'customer' as const, id }]
+    const holdOf = await screening.holdsOf(keys)
+    return keys.some((key) => holdOf(key) === 'confirmed') ? 'Blocked' : accountState
   }
   return {
     capabilities: async (partnerId, ref) => {
@@ -325,7 +332,11 @@ function createCapabilities(
       const [overall] = entriesOf(totalMax)
       const hasMaximum = Object.keys(balancesMax).length > 0 || overall !== undefined
       const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
-      const judged = { capabilities: capabilitiesOf(payer), holdUpTo: holdingsOf(balancesMax, sums) }
+      const accountState = await shownState(partnerId, payer)
+      const judged = {
+        capabilities: capabilitiesOf({ ...payer, accountState }),
+        holdUpTo: holdingsOf(balancesMax, sums),
+      }
       const inAll = overall && {
         ...{ currency: overall[0], max: overall[1] },
         held: sumOf(sums.map(moneyOf), overall[0], await rates.converter(db)),
@@ -406,7 +417,12 @@ export function createCustomers(given: CustomersDeps): Customers {
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id }, {})
       const kyc = row === undefined ? {} : toCustomer(kycSealer, partnerId, row).kyc
-      return { names: screenedNames(kyc), account: null, countries: screenedCountries(kyc) }
+      return {
+        names: screenedNames(kyc),
+        account: null,
+        countries: screenedCountries(kyc),
+        data: screenedData(kyc),
+      }
     },
     idsAfter: store.idsAfter,
     idOf: idBy({ erased: true }),

@@ -18,6 +18,7 @@ import {
   refuseEmptyCreate,
   refuseEmptyUpdate,
   screenedCountries,
+  screenedData,
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
@@ -26,7 +27,7 @@ import { judgeState, type ProofsOf } from './verification-states.ts'
 export type WritesDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly screening: Pick<Screening, 'request' | 'countries'>
+  readonly screening: Pick<Screening, 'request' | 'countries' | 'holdsOf'>
   readonly identifiers: IdentifierUse
   readonly proofsOf: ProofsOf
 }
@@ -124,7 +125,7 @@ export function updateCustomer(
       const namesBefore = screenedNames(kycBefore)
       const hasChanged = (read: (fields: typeof kyc) => unknown) =>
         JSON.stringify(read(kyc)) !== JSON.stringify(read(kycBefore))
-      if (hasChanged(screenedNames) || hasChanged(screenedCountries))
+      if ([screenedNames, screenedCountries, screenedData].some(hasChanged))
         await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
       return { ...after, kyc }
     })

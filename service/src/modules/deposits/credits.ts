@@ -14,7 +14,6 @@ import type { NewEvent } from '../../events/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
-import { craftText } from '../../screening/index.ts'
 import * as events from './events.ts'
 import type { CreditOfDeposit } from './triggers.ts'
 import { refuseClosed } from './inbound.ts'
@@ -191,7 +190,7 @@ async function bookAll(
     new Set(),
   )
   const made = fresh.map(([key, booking], index) => {
-    const row = toDeposit(booking, present(opened[index], 'each credit has a transaction'), now)
+    const row = toDeposit(deps, booking, present(opened[index], 'each credit has a transaction'), now)
     return { key, booking, row }
   })
   if (made.length > 0)
@@ -259,6 +258,7 @@ function toTransaction(booking: Booking): NewTransaction {
 }
 
 function toDeposit(
+  { screening }: Pick<DepositsDeps, 'screening'>,
   { connector, owner, notification }: Booking,
   { id: transactionId, reference }: { readonly id: string; readonly reference: string },
   now: Date,
@@ -293,7 +293,7 @@ function toDeposit(
     creditId,
     transactionHash,
     settledBy: null,
-    craftText: craftText([notification.remittance, endToEndId]),
+    craftText: screening.textOf([notification.remittance, endToEndId]),
     inParts: false,
     reversedAt: null,
     reversedBy: null,

@@ -21,7 +21,7 @@ export type DepositsDeps = {
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly transactions: Transactions
-  readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request'>
+  readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request' | 'textOf'>
   readonly rates: Pick<Rates, 'converter'>
   readonly refunds: PaymentRefunds
   /** Finds the owners of accounts: IBANs of customers, addresses of wallets. An unknown account is absent. */

@@ -16,7 +16,6 @@ import type { Move } from '../transactions/index.ts'
 import { credit, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
-import { craftText } from '../../screening/index.ts'
 import { isForeignPart, isKnownPart, isWhole, kindOfPart, payingPart, type PartsPlan, planParts } from './parts.ts'
 import { awaitsAnswer, isWithheld } from './payers.ts'
 import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
@@ -31,7 +30,7 @@ type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
 /** Applies a batch of triggers, and returns for each whether it changed its deposit. */
 export function createApplyBatch(deps: DepositsDeps) {
   return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
-    const apply = createApply(deps, connectorsOf(triggers), arrivingOf(triggers))
+    const apply = createApply(deps, connectorsOf(triggers), arrivingOf(deps, triggers))
     return apply(
       tx,
       triggers.map((trigger) => ({ key: { partnerId: trigger.partnerId, id: trigger.subjectId }, trigger })),
@@ -48,11 +47,14 @@ const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, 
   )
 
 /** Maps each deposit to the payer and the text of the credit that is judged first. */
-const arrivingOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, Arriving> =>
+const arrivingOf = (
+  { screening }: Pick<DepositsDeps, 'screening'>,
+  triggers: readonly DepositTrigger[],
+): ReadonlyMap<string, Arriving> =>
   new Map(
     triggers.toReversed().flatMap((trigger) => {
       if (trigger.kind !== 'credit') return []
-      const text = craftText([trigger.origin.remittance, trigger.origin.endToEndId])
+      const text = screening.textOf([trigger.origin.remittance, trigger.origin.endToEndId])
       const { debtor, money, isDecided } = trigger
       return [[partnerKey(trigger.partnerId, trigger.subjectId), { text, debtor, money, isDecided }] as const]
     }),

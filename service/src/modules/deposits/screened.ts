@@ -6,7 +6,6 @@ import type { Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../../rails/index.ts'
 import {
   countriesOfAccount,
-  craftText,
   type Hold,
   type ScreenedCredit,
   type Subject,
@@ -79,7 +78,7 @@ export const createLock =
     // The texts that are stored, and those of the credit that comes now.
     const rows = locked.map((row) => ({
       ...row,
-      craftText: craftText([...(row.craftText?.split('\n') ?? []), arrivingOf(row)?.text ?? null]),
+      craftText: screening.textOf([...(row.craftText?.split('\n') ?? []), arrivingOf(row)?.text ?? null]),
     }))
     const debtorOf = (row: InParts) => (row.inParts ? arrivingOf(row)?.debtor : undefined)
     const asked = rows.filter(

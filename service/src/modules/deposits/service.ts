@@ -15,7 +15,6 @@ import { depositLifecycle, heldMsMax } from './lifecycle.ts'
 import { type Asked, cannotReceive, refuseClosed } from './inbound.ts'
 import { createApplyBatch } from './progress.ts'
 import type { DepositNotification, DepositTrigger } from './triggers.ts'
-import { craftText } from '../../screening/index.ts'
 import { createScreened, type Screened } from './screened.ts'
 import { createPayerChecks, type PayerChecks } from './payers.ts'
 import { hashFingerprint } from './fingerprint.ts'
@@ -244,7 +243,7 @@ function fingerprintOf(deposit: NewDeposit, customer: Customer): string {
 }
 
 async function insert(
-  { clock, access, eventOutbox, transactions }: DepositsDeps,
+  { clock, access, eventOutbox, screening, transactions }: DepositsDeps,
   tx: Tx,
   deposit: AwaitedDeposit,
   customer: Customer,
@@ -302,7 +301,7 @@ async function insert(
     createdAt: now,
     updatedAt: now,
     ...{ connector: null, creditId: null, transactionHash: null, settledBy: null, reversedAt: null, reversedBy: null },
-    craftText: craftText([websiteReference, customFieldsText, ...(deposit.texts ?? [])]),
+    craftText: screening.textOf([websiteReference, customFieldsText, ...(deposit.texts ?? [])]),
     inParts: deposit.inParts ?? false,
     creditorReference: deposit.creditorReference ?? null,
   }

@@ -1,6 +1,6 @@
 /** All SQL of deposits that wait for a decision about a name. */
 import { acrossPartners, dueWork, type Sql, sql, type Tx } from '../../postgres/index.ts'
-import type { DepositKey } from './store.ts'
+import type { Deposit, DepositKey } from './store.ts'
 
 /** Deposits to look at again: the due-work scan, without a lock. */
 export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly DepositKey[]> {
@@ -94,4 +94,22 @@ export function waitingByIds(tx: Tx, partnerId: string, ids: readonly string[]):
   return tx.rows<WaitingRow>(sql`/* deposits.waitingByIds */
     select ${waitingColumns} from deposits.deposits
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and (screening_since is not null or held_since is not null)`)
+}
+
+/** The deposits of a customer, of one payer or of a partner that wait for a decision about a name, the longest wait first. */
+export function depositsOfHit(
+  tx: Tx,
+  { partnerId, subjectKind, subjectId }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>>,
+  rowsMax: number,
+): Promise<readonly (Pick<Deposit, 'id' | 'reference' | 'amount' | 'currency'> & { readonly since: Date })[]> {
+  const ofParty = {
+    customer: sql`customer_id = ${subjectId}`,
+    payer: sql`id = ${subjectId}`,
+    partner: sql`customer_id is null`,
+  }[subjectKind]
+  if (ofParty === undefined) return Promise.resolve([])
+  return tx.rows(sql`/* deposits.depositsOfHit */
+    select id, reference, amount, currency, screening_since as since from deposits.deposits
+    where partner_id = ${partnerId} and screening_since is not null and ${ofParty}
+    order by screening_since, id limit ${rowsMax}`)
 }

@@ -9,8 +9,10 @@ import type { Tx } from '../../postgres/index.ts'
 import {
   accountKey,
   countriesOfAccount,
+  craftRole,
   type HeldParty,
   type Hold,
+  partnerOf,
   type ScreenedPayment,
   type Subject,
   worst,
@@ -26,11 +28,12 @@ type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCountry: country }: store.PayoutRow) =>
   countriesOfAccount({ account, bic, country })
 
-/** The parties of a payout: its payee and its customer, under their present names, and the account that it pays. */
+/** The parties of a payout: its payee, customer and partner, under their present names, and the account that it pays. */
 function namedParties(payout: store.PayoutRow): HeldParty[] {
   const { partnerId, beneficiaryId, customerId } = payout
   const countries = countriesOf(payout).map((one) => one.country)
   return [
+    partnerOf(partnerId, customerId),
     { partnerId, kind: 'account', id: accountKey(payout.creditorAccount) },
     ...(beneficiaryId === null ? [] : [{ partnerId, kind: 'beneficiary' as const, id: beneficiaryId, countries }]),
     ...(customerId === null ? [] : [{ partnerId, kind: 'customer' as const, id: customerId }]),
@@ -43,11 +46,10 @@ export const partiesOf = (payout: store.PayoutRow): readonly HeldParty[] => {
   return [...namedParties(payout), { partnerId, kind: 'payout', id }]
 }
 
-/** The texts of a payout, in the words of the partner. */
-const textsOf = ({ remittance, partnerEndToEndId, creditorName }: store.PayoutRow) => [
-  remittance,
-  partnerEndToEndId,
-  creditorName,
+/** The texts of a payout, in the words of the partner. A payee that is no beneficiary is compared by its name here. */
+const textsOf = ({ remittance, partnerEndToEndId, creditorName, beneficiaryId }: store.PayoutRow) => [
+  ...[remittance, partnerEndToEndId],
+  ...(beneficiaryId === null ? [creditorName] : []),
 ]
 
 /**
@@ -57,7 +59,8 @@ const textsOf = ({ remittance, partnerEndToEndId, creditorName }: store.PayoutRo
 export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Promise<Subject> {
   const payout = await store.payoutById(tx, partnerId, id)
   if (payout === undefined || !isPending(payout)) return { names: [], account: null, countries: [] }
-  const texts = textsOf(payout).flatMap((name) => (name === null ? [] : [{ role: 'text', name }]))
+  const payee = payout.beneficiaryId === null ? [] : [{ role: craftRole, name: payout.creditorName }]
+  const texts = [...textsOf(payout).flatMap((name) => (name === null ? [] : [{ role: 'text', name }])), ...payee]
   return { names: [], account: null, countries: payout.beneficiaryId === null ? countriesOf(payout) : [], texts }
 }
 
@@ -119,9 +122,9 @@ const isPending = ({ status }: store.PayoutRow): boolean => status === 'Pending'
 function toPayment(claim: store.PayoutRow): ScreenedPayment {
   const { partnerId, id, beneficiaryId } = claim
   // The bank may have it: nothing is held.
-  if (!isPending(claim)) return { partnerId, id, texts: [], countries: [] }
+  if (!isPending(claim)) return { partnerId, id, texts: [], payee: null, countries: [] }
   const countries = beneficiaryId === null ? countriesOf(claim).map(({ country }) => country) : []
-  return { partnerId, id, texts: textsOf(claim), countries }
+  return { partnerId, id, texts: textsOf(claim), payee: claim.creditorName, countries }
 }
 
 const stop = (advance: Advance, { partnerId, id: payoutId, leaseId }: PayoutClaim) =>

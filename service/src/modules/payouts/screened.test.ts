@@ -1,7 +1,7 @@
 /** Payouts wait for decisions about names on sanctions lists, and go on or fail by them. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { after, before, beforeEach, test } from 'node:test'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../../../../test/support/composition.ts'
 import { until } from '../../../../test/support/until.ts'
 import { Refusal, Unreachable } from '../../api/index.ts'
@@ -9,6 +9,7 @@ import { present, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type Hit, readSanctionsList } from '../../screening/index.ts'
 import { instructionIdOf } from './rules.ts'
+import { partiesOf } from './screen.ts'
 import type { Connector } from '../../rails/index.ts'
 import { settlementJobs, submitDuePayouts } from '../../settlement/index.ts'
 
@@ -17,6 +18,9 @@ before(async () => {
   service = await createTestService()
 })
 after(() => service.close())
+// The payees of all tests have one account, which a test that confirms a payee holds for every partner.
+const thaw = () => service.db.run(sql`delete from screening.frozen_accounts`)
+beforeEach(thaw)
 
 async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
   yield await readFile(new URL(`../../screening/samples/${file}`, import.meta.url))
@@ -32,9 +36,9 @@ const submit = async () => {
 }
 
 /** A payout of 10.00 to a beneficiary of this name. */
-async function payoutTo(name: string) {
+async function payoutTo(name: string, iban = 'DE89370400440532013000') {
   const partner = await addPartner(service, 1_000_00n)
-  const account = { iban: 'DE89370400440532013000', currency: 'EUR', customerId: partner.customer.id }
+  const account = { iban, currency: 'EUR', customerId: partner.customer.id }
   const beneficiary = await service.beneficiaries.create(partner.partnerId, { ...account, name })
   const { payout } = await pay(service, partner, '10.00', { beneficiaryId: beneficiary.id })
   const get = () => service.payouts.get(partner.partnerId, payout.id)
@@ -135,7 +139,7 @@ test('a decision that is taken back lets a frozen payout go on, and releases its
 })
 
 test('a payout that persons stop ends while its bank is away, and one that they clear waits for the bank', async () => {
-  const [refusedOne, clearedOne] = [await payoutTo(listed), await payoutTo(listed)]
+  const [refusedOne, clearedOne] = [await payoutTo(listed, 'FR1420041010050500013M02606'), await payoutTo(listed)]
   await screen()
   await submit()
   const bank = present(service.settlement.connectors[0], 'the sandbox has a bank')
@@ -249,6 +253,29 @@ test('the account of a listed payee is held under any name and any other benefic
   assert.equal((await service.payouts.get(partner.partnerId, paid.payout.id)).status, 'Sent')
 })
 
+test('the account of a confirmed payee is held for every partner, under any name, until the decision is taken back', async () => {
+  const { decide, decideHits: decideOn, hits } = await payoutTo(listed)
+  const elsewhere = await addPartner(service, 1_000_00n)
+  await screen()
+  const found = await hits()
+  await decide('confirm')
+  const { payout } = await pay(service, elsewhere, '10.00')
+  const { partnerId } = elsewhere
+  const status = async () => (await service.payouts.get(partnerId, payout.id)).status
+  await screen()
+  await submit()
+  assert.equal(await status(), 'Pending')
+  const parties = partiesOf(await service.payouts.get(partnerId, payout.id))
+  assert.deepEqual(
+    (await service.screening.hitsOn(partnerId, parties)).map(({ id }) => id),
+    found.map(({ id }) => id),
+    'staff see the hit of the other partner',
+  )
+  await decideOn(found, 'clear')
+  await submit()
+  assert.equal(await status(), 'Sent')
+})
+
 test('the partner may cancel a payout that waits for a decision', async () => {
   const { get, partner, payout } = await payoutTo(listed)
   await screen()
@@ -269,6 +296,7 @@ test('an ordinary name goes on as soon as it is screened', async () => {
 
 test('cancelled while the worker screens it: exactly one outcome', async () => {
   for (let round = 0; round < 5; round += 1) {
+    await thaw()
     const { get, decide, partner, payout } = await payoutTo(listed)
     await screen()
     await submit()

@@ -120,7 +120,7 @@ test('without a bank connector every payout is refused', async () => {
   const payouts = createPayouts({
     ...deps,
     access: service.access,
-    mayPay: createMayPay(service.access),
+    mayPay: createMayPay(service.access, screening),
     quotes: createAcceptances(service),
     chooseConnector: () => undefined,
     ownIbans: service.accounts.ownIbans,

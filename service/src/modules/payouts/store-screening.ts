@@ -1,4 +1,5 @@
 /** The SQL of payouts that wait for a decision of screening or monitoring. */
+import type { PayoutRow } from './store.ts'
 import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type Postponed = {
@@ -49,4 +50,30 @@ export function partnersWithHeld(
         group by partner_id order by min(screening_since), partner_id limit ${partnersMax}`,
     ),
   )
+}
+
+/** The payouts of one party that wait for a decision, the longest wait first, by the index of those that wait. */
+export function payoutsOfHit(
+  tx: Tx,
+  {
+    partnerId,
+    subjectKind,
+    subjectId,
+    account,
+  }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>> & {
+    readonly account: string | null
+  },
+  rowsMax: number,
+): Promise<readonly (Pick<PayoutRow, 'id' | 'reference' | 'amount' | 'currency'> & { readonly since: Date })[]> {
+  const ofParty = {
+    customer: sql`customer_id = ${subjectId}`,
+    beneficiary: sql`(beneficiary_id = ${subjectId} or upper(replace(creditor_account, ' ', '')) = ${account}::text)`,
+    payout: sql`id = ${subjectId}`,
+    partner: sql`true`,
+  }[subjectKind]
+  if (ofParty === undefined) return Promise.resolve([])
+  return tx.rows(sql`/* payouts.payoutsOfHit */
+    select id, reference, amount, currency, screening_since as since from payouts.payouts
+    where partner_id = ${partnerId} and screening_since is not null and due_at is not null and status = 'Pending' and ${ofParty}
+    order by screening_since, id limit ${rowsMax}`)
 }

@@ -8,7 +8,7 @@ import { newDeviceMail } from './device-mail.ts'
 import { permit, roleAsPower, whyNot } from './giving.ts'
 import { makerOf } from './makers.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
-import { emailKey, statusAt, tokenHash } from './rules.ts'
+import { emailKey, personKey, statusAt, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 import * as members from './store-members.ts'
 import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
@@ -61,6 +61,10 @@ async function permitJoin({ support }: MembersDeps, tx: Tx, partnerId: string, r
   return permit(by, 'acceptInvitation', powers)
 }
 
+/** Keeps out the people of a partner that is being moved, and a person whom staff have confirmed as listed. The page does not say why. */
+const isBarred = async ({ isClosed, screening }: MembersDeps, tx: Tx, partnerId: string, id: string) =>
+  (await isClosed(tx, partnerId)) || screening.isConfirmed(tx, personKey(partnerId, id))
+
 /** Makes a member of an invitation, once, with its record. Refuses: not_found. */
 export async function acceptInvitation(
   deps: MembersDeps,
@@ -68,13 +72,14 @@ export async function acceptInvitation(
   partnerId: string,
   { token, factor, ip }: { readonly token: string; readonly factor: Factor; readonly ip: string },
 ): Promise<store.InvitationRow> {
-  const { clock, mail, audit } = deps
+  const { clock, mail, audit, screening } = deps
   const locked = await members.lockByToken(tx, partnerId, tokenHash(token))
   const row = locked && (await store.byId(tx, partnerId, locked.id))
   const now = clock.now()
   if (!row || statusAt(row, now) !== 'Pending') throw notFound('pending invitation')
   const permitted = await permitJoin(deps, tx, partnerId, row)
   if (!(await members.insertMember(tx, permitted, partnerId, { row, now }))) throw notFound('pending invitation')
+  await screening.request(tx, personKey(partnerId, row.id))
   await store.update(tx, permitted, partnerId, { ...row, status: 'Accepted', updatedAt: now })
   await mail.endPending(tx, partnerId, row.id, 'the invitation was accepted')
   const { id, fullName: name, role } = row
@@ -144,14 +149,14 @@ export function createEntrances(deps: MembersDeps): Entrances {
 }
 
 function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | 'join'> {
-  const { db, clock, mail, signIn, partnerName, isClosed } = deps
+  const { db, clock, mail, signIn, partnerName } = deps
   const { ofSupport, ...supportEntrance } = createSupportEntrance(deps)
   const tell = (partnerId: string, member: members.MemberRow, change: SignInChange, { ip }: Client) =>
     db.transaction((tx) => mail.enqueue(tx, partnerId, [changeMail(member, change, { at: clock.now(), ip })]))
   const open = (partnerId: string, id: string, client: Client & { readonly factor: 'passkey' | 'password' }) =>
     db.transaction(async (tx) => {
       const member = await members.memberById(tx, partnerId, id)
-      if (member === undefined || (await isClosed(tx, partnerId))) return undefined
+      if (member === undefined || (await isBarred(deps, tx, partnerId, id))) return undefined
       await refuseWithoutProvider(tx, partnerId, member)
       return { token: await openSession(deps, tx, partnerId, member, client), recoveryCodes: [] }
     })
@@ -175,7 +180,7 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
       if (session === undefined) return ofSupport(token)
       const { partnerId, memberId } = session
       const user = await members.memberById(db, partnerId, memberId)
-      if (user === undefined || (await isClosed(db, partnerId))) return undefined
+      if (user === undefined || (await isBarred(deps, db, partnerId, memberId))) return undefined
       const allowed = permissions.filter((permission) => roleAllows(user.role, permission))
       const signedInAt = session.createdAt
       const caller = { partnerId, serviceAccountId: memberId, name: user.fullName, permissions: allowed, signedInAt }

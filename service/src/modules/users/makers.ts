@@ -4,6 +4,8 @@ import type { Access } from '../../access/index.ts'
 import { type Caller, Refusal } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { byCaller, type By } from './giving.ts'
+import type { Screening } from '../../screening/index.ts'
+import { personKey } from './rules.ts'
 import { roleOf } from './store-members.ts'
 
 /** `isOver`: a key whose end is over. What it made in time was made by right; a key that was revoked may have been in other hands. */
@@ -30,12 +32,13 @@ export async function makerOf(
     : { permissions: account.permissions, isOver: account.status === 'expired' }
 }
 
-/** Reports whether a person or a key may make and approve payouts now. */
+/** Reports whether a person or a key may make and approve payouts now. A person whom staff have confirmed as listed may not. */
 export const createMayPay =
-  (access: Pick<Access, 'accountIfAny'>) =>
+  (access: Pick<Access, 'accountIfAny'>, screening: Pick<Screening, 'isConfirmed'>) =>
   async (tx: Tx, partnerId: string, id: string): Promise<boolean> => {
     const found = await makerOf(access, tx, partnerId, id)
-    return found === undefined || (!found.isOver && found.permissions.includes('payouts:write'))
+    const mayPay = found === undefined || (!found.isOver && found.permissions.includes('payouts:write'))
+    return mayPay && !(await screening.isConfirmed(tx, personKey(partnerId, id)))
   }
 
 /**

@@ -5,6 +5,7 @@ import type { Audit } from '../../audit/index.ts'
 import type { Clock, Sealer } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
+import type { Screening } from '../../screening/index.ts'
 import type { Session, SignIn, SingleSignOn } from '../../sign-in/index.ts'
 import type { MemberRow } from './store-members.ts'
 
@@ -32,6 +33,7 @@ export type MembersDeps = {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly audit: Pick<Audit, 'append'>
   readonly signIn: SignIn
+  readonly screening: Pick<Screening, 'isConfirmed' | 'request'>
   readonly singleSignOn: SingleSignOn
   /** The address to which a provider leads people of a partner back. */
   readonly redirectUri: (partnerId: string) => string

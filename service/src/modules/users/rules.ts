@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
 import { Refusal, refuseFields } from '../../api/index.ts'
 import { assert, dayMs, minuteMs, secondMs } from '../../kernel/index.ts'
-
+import type { SubjectKey } from '../../screening/index.ts'
 import type { MailCounts } from './store.ts'
 
 export type InvitationEntry = BodyOf<'createInvitations'>['invitations'][number]
@@ -15,6 +15,9 @@ const resendSpacingMs = minuteMs
 const mailsOfAddressMax = 1 + resendsMax
 const mailsOfPartnerMax = 200
 export const tokenRandomBytes = 32
+
+/** A person of the team as a subject of screening. */
+export const personKey = (partnerId: string, id: string): SubjectKey => ({ partnerId, kind: 'person', id })
 
 /** The same for two spellings of an address that mail servers do not distinguish in practice. */
 export function emailKey(email: string): string {

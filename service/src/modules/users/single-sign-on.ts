@@ -9,7 +9,7 @@ import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts
 import { permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
 import { changeRole, tellOfRole } from './role-changes.ts'
-import { emailKey, tokenHash } from './rules.ts'
+import { emailKey, personKey, tokenHash } from './rules.ts'
 import { clientSecretContext } from './sealed.ts'
 import { createSingleSignOnSettings, type SingleSignOnSettings } from './single-sign-on-settings.ts'
 import * as store from './store.ts'
@@ -153,7 +153,7 @@ async function join(deps: MembersDeps, tx: Tx, token: string, coming: Coming) {
  * removed one's and has no invitation. The invitation of the member is made with it, already accepted.
  */
 async function addMember(deps: MembersDeps, tx: Tx, { partnerId, provider, proved, client }: Coming): Promise<string> {
-  const { clock, audit } = deps
+  const { clock, audit, screening } = deps
   const role = givenRole(provider, proved)
   const { email } = proved
   if (role === undefined || email === null || proved.emailVerified !== true) throw new SignOnFailed('unknown')
@@ -172,6 +172,7 @@ async function addMember(deps: MembersDeps, tx: Tx, { partnerId, provider, prove
   const permitted = permitProvider(provider, role)
   const isNew = await store.insert(tx, permitted, partnerId, row)
   if (!isNew || !(await members.insertMember(tx, permitted, partnerId, { row, now }))) throw new SignOnFailed('unknown')
+  await screening.request(tx, personKey(partnerId, id))
   await connect(deps, tx, partnerId, id, proved)
   const actor = { kind: 'partner', id, name: fullName, ip: client.ip } as const
   const about = { subject: { userId: id }, details: { role, factor: 'sso' } }

@@ -3,6 +3,7 @@ import { roleAllows, type users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 import type { Permitted } from './giving.ts'
+import type { Subject } from '../../screening/index.ts'
 import type { InvitationRow } from './store.ts'
 import { revokeLinksOf } from './store-guest-links.ts'
 
@@ -45,6 +46,26 @@ export async function insertMember(
     values (${partnerId}, ${row.id}, ${row.email}, ${row.emailKey}, ${row.fullName}, ${row.role}, ${now}, ${now})
     on conflict (partner_id, email_key) where removed_at is null do nothing`)
   return inserted === 1
+}
+
+/** The name of a person of the team, for screening. Who was removed has none. */
+export async function subjectOfMember(tx: Tx, partnerId: string, id: string): Promise<Subject> {
+  const member = await memberById(tx, partnerId, id)
+  const names = member === undefined ? [] : [{ role: 'fullName', name: member.fullName }]
+  return { names, account: null, countries: [] }
+}
+
+/** The ids of people of the team after one of them, in their order. For screening. */
+export async function memberIdsAfter(
+  tx: Tx,
+  partnerId: string,
+  afterId: string,
+  idsMax: number,
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly id: string }>(sql`/* users.memberIdsAfter */
+    select id from users.members where partner_id = ${partnerId} and id > ${afterId} and removed_at is null
+    order by id limit ${idsMax}`)
+  return rows.map(({ id }) => id)
 }
 
 /** Reports whether the partner has or had a member. */

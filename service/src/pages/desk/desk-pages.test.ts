@@ -39,6 +39,7 @@ import { resultPage, staffPage } from './staff-pages.ts'
 import { staffTexts } from './staff-texts.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
+import type { HitView } from '../../screening/index.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
 
@@ -194,13 +195,25 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
       'hit',
       hitPage(view, {
         ...aHit,
-        ...{ reference: text, subjectKind: text, subjectId: text, role: text, births: [text], programmes: [text] },
-        words: [{ word: text, listed: null, how: text }],
+        ...{ subjectKind: text, subjectId: text, role: text, compared: comparedOf(text) },
         ...{ status: text, decidedBy: text, hasEnded: false, proposal: text, decisions, mayDecide, error: text, typed },
         thing: thingOf(text),
       }),
     ],
   ]
+}
+
+const comparedOf = (text: string): HitView => {
+  const money = { amount: 1_00n, currency: 'EUR' } as const
+  const decision = { kind: 'decided', outcome: 'clear', actor: text, note: text, decidedAt: at } as const
+  return {
+    entry: { source: 'un', entryId: text, reference: text, kind: 'person', publishedAt: at, generation: 1 },
+    fields: [{ field: 'names', party: [text], listed: [text], verdict: 'agrees' }],
+    words: [{ word: text, listed: null, how: 'additional', likeness: 0, weight: 100 }],
+    payments: [{ kind: 'payout', id: text, reference: text, since: at, ...money }],
+    ...{ morePayments: true, sums: [money], endsBy: 'persons' },
+    earlier: [true, false].map((sameSubject) => ({ ...decision, hitId: text, name: text, sameSubject })),
+  }
 }
 
 /** More of each reason than the queue shows, with an owner and without. */

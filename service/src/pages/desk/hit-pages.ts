@@ -2,7 +2,9 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { badge, call, choices, empty, field, table, time } from '../console/components.ts'
-import { facts, freeText } from '../console/lists.ts'
+import { facts, freeText, money } from '../console/lists.ts'
+import { amountText } from '../../kernel/index.ts'
+import type { HitView } from '../../screening/index.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { hitTexts } from './hit-texts.ts'
 import { deskTexts } from './texts.ts'
@@ -66,13 +68,10 @@ export function hitsPage(
 }
 
 type Shown = DeskHit & {
-  readonly reference: string
+  readonly compared: HitView
   readonly subjectKind: string
   readonly subjectId: string
   readonly role: string
-  readonly births: readonly string[]
-  readonly programmes: readonly string[]
-  readonly words: readonly { readonly word: string | null; readonly listed: string | null; readonly how: string }[]
   readonly status: string
   readonly decidedBy: string | null
   /** The hit was replaced or is over: nothing is left to decide. */
@@ -94,6 +93,7 @@ type Shown = DeskHit & {
 export function hitPage(view: ConsoleView, hit: Shown): string {
   const d = hitTexts[view.language]
   const { name, error, decisions, proposal, proposedBy } = hit
+  const { entry } = hit.compared
   return shell(view, {
     title: fill(d.hit, { name }),
     wide: true,
@@ -101,21 +101,16 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
     main: html`<h1>${fill(d.hit, { name })}</h1>
       ${facts([
         [d.listedName, hit.listedName],
-        [d.list, `${hit.source} ${hit.reference}`],
+        [d.list, `${entry.source} ${entry.reference}, ${entry.kind}`],
+        [d.published, entry.publishedAt === null ? undefined : time(view, entry.publishedAt)],
         [d.score, String(hit.score)],
-        [d.births, hit.births.length === 0 ? undefined : hit.births.join(', ')],
-        [d.programmes, hit.programmes.length === 0 ? undefined : hit.programmes.join(', ')],
         [d.subject, `${hit.subjectKind} ${hit.subjectId}, ${hit.role}`],
         [d.partner, hit.partnerId],
         [d.opened, time(view, hit.openedAt)],
         [d.status, hit.decidedBy === null ? hit.status : `${hit.status}: ${hit.decidedBy}`],
       ])}
-      <h2>${d.compared}</h2>
-      ${table({
-        caption: d.compared,
-        columns: [[d.name, 'head'], d.listedName, d.how],
-        rows: hit.words.map(({ word, listed, how }) => [word ?? '–', listed ?? '–', how]),
-      })}
+      <p class="message neutral">${d[endTexts[hit.compared.endsBy]]}</p>
+      ${comparedParts(view, hit.compared)}
       ${
         proposal !== null &&
         html`<p class="message warning">${fill(d.proposed, { name: proposedBy ?? '', outcome: proposal })}</p>`
@@ -132,6 +127,68 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
       }`,
   })
 }
+
+/** The entry beside the party, the words that scored, the payments that wait, and what was decided about the pair before. */
+function comparedParts(view: ConsoleView, { fields, words, payments, morePayments, sums, earlier }: HitView): Html {
+  const d = hitTexts[view.language]
+  const list = (values: readonly string[]) => (values.length === 0 ? '–' : freeText(values.join('; ')))
+  const total = sums.map(({ amount, currency }) => money(view, amountText(amount, currency), currency))
+  return html`<h2>${d.sides}</h2>
+    ${table({
+      caption: d.sides,
+      columns: [[d.field, 'head'], d.party, d.listed, d.verdict],
+      rows: fields
+        .filter(({ party, listed }) => party.length + listed.length > 0)
+        .map(({ field: name, party, listed, verdict }) => [d[name], list(party), list(listed), d[verdict]]),
+    })}
+    <h2>${d.compared}</h2>
+    ${table({
+      caption: d.compared,
+      columns: [[d.name, 'head'], d.listedName, d.how, [d.likeness, 'number'], [d.weight, 'number']],
+      rows: words.map(({ word, listed, how, likeness, weight }) => [
+        ...[word ?? '–', listed ?? '–', how],
+        ...[String(likeness), String(weight)],
+      ]),
+    })}
+    <h2>${d.payments}</h2>
+    ${
+      payments.length === 0
+        ? html`<p class="soft">${d.noPayments}</p>`
+        : html`${table({
+              caption: d.payments,
+              columns: [[d.payment, 'head'], d.since, [d.amount, 'number']],
+              rows: payments.map(({ reference, since, amount, currency }) => [
+                reference,
+                time(view, since),
+                money(view, amountText(amount, currency), currency),
+              ]),
+            })}
+            <p>
+              ${d.sum} ${total.map((each, index) => html`${index > 0 && ', '}${each}`)}${morePayments && `. ${d.more}`}
+            </p>`
+    }
+    <h2>${d.earlier}</h2>
+    ${
+      earlier.length === 0
+        ? html`<p class="soft">${d.noEarlier}</p>`
+        : table({
+            caption: d.earlier,
+            columns: [[d.when, 'head'], d.who, d.what, d.note, d.about],
+            rows: earlier.map(({ decidedAt, actor, kind, outcome, note, name, sameSubject }) => [
+              time(view, decidedAt),
+              ...[actor, `${kind}: ${outcome}`, note],
+              sameSubject ? d.sameSubject : fill(d.otherSubject, { name }),
+            ]),
+          })
+    }`
+}
+
+const endTexts = {
+  persons: 'endsByPersons',
+  change: 'endsByChange',
+  revocation: 'endsByRevocation',
+  ended: 'endsByOther',
+} as const
 
 function helpOf(d: (typeof hitTexts)['en'], source: string) {
   if (source === 'countries') return { clear: d.clearCountryHelp, confirm: d.confirmCountryHelp }

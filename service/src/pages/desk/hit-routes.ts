@@ -18,16 +18,17 @@ const toHit = ({ partnerId, id, name, listedName, source, score, openedAt, propo
 })
 
 export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const { db, screening, staff } = frame
+  const { db, screener, screening, staff } = frame
   const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
     const { partnerId, id } = keyOf(request)
     const hit = await screening.hit(partnerId, id)
     if (hit === undefined) throw notFound('hit')
-    const { subjectKind, subjectId, role, reference, births, programmes, words, status, decidedBy, proposal } = hit
+    const { subjectKind, subjectId, role, status, decidedBy, proposal } = hit
+    const compared = await screener.viewOf(db, hit)
     const decisions = await screening.decisionsOf(db, partnerId, id)
     const body = hitPage(view, {
       ...toHit(hit),
-      ...{ subjectKind, subjectId, role, reference, births, programmes, words, status, decidedBy, proposal },
+      ...{ compared, subjectKind, subjectId, role, status, decidedBy, proposal },
       hasEnded: hit.endedAt !== null,
       decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, note }) => ({
         ...{ at, actor, what: `${kind}: ${outcome}`, note },

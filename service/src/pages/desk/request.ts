@@ -28,7 +28,7 @@ import { html } from '../html.ts'
 import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../console/language.ts'
 import { type Form, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
-import type { Screening } from '../../screening/index.ts'
+import type { Screener, Screening } from '../../screening/index.ts'
 import type { ConnectorFacts } from './connector-pages.ts'
 import { connectorTexts } from './connector-texts.ts'
 import { commandTexts } from './command-texts.ts'
@@ -76,6 +76,7 @@ export type DeskDeps = {
   readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout' | 'about' | 'lastRemarks'>
   readonly decisions: Pick<Decisions, 'history'>
   readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
+  readonly screener: Pick<Screener, 'viewOf'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
   readonly monitoring: Pick<Monitoring, 'standingOf'>

@@ -1,8 +1,9 @@
 /**
- * The score of a name against a listed one, and its components. Each word pairs with at most one word of the other
- * name. A pair counts by its weight times its likeness; a rare word of the list weighs more than a common one.
+ * The score of a name against a listed one, and its components: are the words of the listed name there? Each word pairs with at most one word
+ * of the other name. A pair counts by its weight times its likeness; a rare word of the list weighs more than a common one.
  */
-import { type How, type Likeness, likenessOf } from './spelling.ts'
+import { decorationOf, type WordKind } from './decorations.ts'
+import { type How, initialLikeness, type Likeness, likenessOf } from './spelling.ts'
 
 export type WordMatch = {
   /** A word of the name that was screened; null: `missing`. */
@@ -14,6 +15,8 @@ export type WordMatch = {
   readonly likeness: number
   /** 0 to 100: how distinctive the word is, by how many listed names have it. */
   readonly weight: number
+  /** Of an `additional` word: what it is. */
+  readonly kind?: WordKind
 }
 
 export type Comparison = {
@@ -25,8 +28,7 @@ export type Comparison = {
 }
 
 /**
- * The share of a listed word that the name lacks. A word that the list lacks counts in full, because another person has
- * it; and if both have one, they contradict each other.
+ * The share of a listed word that the name lacks. If the name has a word that the list lacks, both count in full: they contradict each other.
  */
 const omittedShare = 0.5
 /**
@@ -35,8 +37,17 @@ const omittedShare = 0.5
  */
 const omittedAfterFirstShare = 0.2
 const identifyingPairsMin = 2
-/** A score from 95 on says that every word is there (`twoPersonsScoreMin` in rules.ts). */
+/** A score from 95 on says that every word is there and no other name (`twoPersonsScoreMin` in rules.ts). */
 export const incompleteScoreMax = 0.94
+/**
+ * A whole listed name beside other names is found if its words weigh this much together, and more for each other name: the more names a person
+ * has, the more often two of them are those of a listed one.
+ */
+const tellingWeightMin = 0.7
+const tellingWeightPerStranger = 0.1
+/** Two words of a listed name that weigh so much say who is meant without its first word. */
+const tellingWithoutFirstMin = 1.3
+const missingWithoutFirstMax = 0.75
 
 export type Weighted = { readonly word: string; readonly weight: number }
 type Pair = Likeness & { readonly at: number; readonly listedAt: number }
@@ -50,16 +61,26 @@ export type Sums = {
   readonly alike: number
   readonly missing: number
   readonly additional: number
+  /** Number of the additional words. */
+  readonly strangers: number
+  /** Weight of the pairs of whole words. */
+  readonly telling: number
 }
 
-export function scoreOf({ pairs, isFirstPaired, paired, alike, missing, additional }: Sums): number {
-  const omitted =
-    isFirstPaired && pairs >= identifyingPairsMin
-      ? omittedAfterFirstShare * Math.min(missing, paired)
-      : omittedShare * missing
-  const whole = 2 * paired + (additional > 0 ? missing : omitted) + additional
-  const score = whole === 0 ? 0 : (2 * alike) / whole
-  return missing > 0 ? Math.min(score, incompleteScoreMax) : score
+export function scoreOf(sums: Sums): number {
+  const { pairs, isFirstPaired, paired, alike, missing, additional, strangers, telling } = sums
+  if (paired === 0) return 0
+  if (missing > 0) {
+    const omitted =
+      pairs >= identifyingPairsMin &&
+      (isFirstPaired || (telling >= tellingWithoutFirstMin && missing <= paired * missingWithoutFirstMax))
+        ? omittedAfterFirstShare * Math.min(missing, paired)
+        : omittedShare * missing
+    return Math.min((2 * alike) / (2 * paired + (additional > 0 ? missing : omitted) + additional), incompleteScoreMax)
+  }
+  if (strangers === 0) return alike / paired
+  const isTelling = pairs > 1 && telling >= tellingWeightMin + tellingWeightPerStranger * strangers
+  return isTelling ? Math.min(alike / paired, incompleteScoreMax) : (2 * alike) / (2 * paired + additional)
 }
 
 type LikenessOf = (word: string, listed: string) => Likeness | undefined
@@ -89,6 +110,26 @@ function pairsOf(words: readonly Weighted[], listed: readonly Weighted[], like: 
 
 const percent = (share: number): number => Math.floor(share * 100 + 1e-9)
 
+/**
+ * Whether a word beside the pairs makes another name: a name does, and what contradicts a missing word, such as another year. The only word
+ * of a listed name is found beside few words.
+ */
+function isStranger(word: string, listed: readonly Weighted[], missing: readonly Weighted[]): boolean {
+  const { kind, isSure } = decorationOf(word)
+  if (listed.length === 1) return kind === 'name' || kind === 'place' || !isSure
+  return kind === 'name' ? word.length > 1 : missing.some((each) => decorationOf(each.word).kind === kind)
+}
+
+/** How much a pair says about who is meant: less if it is short or misspelt, and nothing if it is an initial. */
+export function tellingOf({ likeness }: Pick<Likeness, 'likeness'>, { word, weight }: Weighted): number {
+  if (likeness <= initialLikeness) return 0
+  const isWhole = likeness >= wholeLikenessMin
+  return weight * Math.min(1, word.length / wholeCharsMin) * (isWhole ? 1 : misspeltShare)
+}
+const wholeLikenessMin = 0.9
+const wholeCharsMin = 5
+const misspeltShare = 0.7
+
 /** `words`: of the name, with the weights that the list would give them. `like`: `likenessOf`, possibly cached. */
 export function compareNames(
   words: readonly Weighted[],
@@ -99,6 +140,7 @@ export function compareNames(
   const weightAt = ({ listedAt }: Pair) => listed[listedAt]?.weight ?? 0
   const missing = listed.filter((_, at) => !pairs.some(({ listedAt }) => listedAt === at))
   const additional = words.filter((_, at) => !pairs.some((pair) => pair.at === at))
+  const strangers = additional.filter(({ word }) => isStranger(word, listed, missing))
   const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0)
   const score = scoreOf({
     pairs: pairs.length,
@@ -106,7 +148,9 @@ export function compareNames(
     paired: sum(pairs.map(weightAt)),
     alike: sum(pairs.map((pair) => weightAt(pair) * pair.likeness)),
     missing: sum(missing.map(({ weight }) => weight)),
-    additional: sum(additional.map(({ weight }) => weight)),
+    additional: sum(strangers.map(({ weight }) => weight)),
+    strangers: strangers.length,
+    telling: sum(pairs.map((pair) => tellingOf(pair, listed[pair.listedAt] ?? { word: '', weight: 0 }))),
   })
   return {
     score: percent(score),
@@ -120,7 +164,10 @@ export function compareNames(
         weight: percent(weightAt(pair)),
       })),
       ...missing.map(({ word, weight }) => unpaired(null, word, 'missing', weight)),
-      ...additional.map(({ word, weight }) => unpaired(word, null, 'additional', weight)),
+      ...additional.map(({ word, weight }) => ({
+        ...unpaired(word, null, 'additional', weight),
+        kind: decorationOf(word).kind,
+      })),
     ],
   }
 }

@@ -2,10 +2,20 @@
  * The names of a list in memory, found by the keys of their words. A search compares a name only with listed names that
  * can reach the score; README.md says what it may miss.
  */
-import { type Comparison, compareNames, incompleteScoreMax, scoreOf, type Weighted } from './compare.ts'
+import { type Comparison, compareNames, incompleteScoreMax, scoreOf, tellingOf, type Weighted } from './compare.ts'
 import { isArabic } from './arabic.ts'
-import { keysOf, type Likeness, likenessOf, listedKeysOf, oneEditLikeness } from './spelling.ts'
-import { formsOf, wordsOf } from './words.ts'
+import { decorationOf } from './decorations.ts'
+import {
+  initialLikeness,
+  keysOf,
+  type Likeness,
+  likenessOf,
+  listedKeysOf,
+  oneEditLikeness,
+  soundOf,
+  spellingKey,
+} from './spelling.ts'
+import { formsOf, type TextForm, textFormsOf, textWordsOf, wordsOf } from './words.ts'
 
 export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string }
 
@@ -16,6 +26,8 @@ export type NameIndex<Entry> = {
   readonly size: number
   /** The best match of each entry that reaches `scoreMin` (0 to 100), the best first. */
   readonly search: (name: string, scoreMin: number) => readonly Match<Entry>[]
+  /** The listed names of two and more words that stand whole in a text of up to 500 characters, the best first. */
+  readonly searchText: (text: string) => readonly Match<Entry>[]
 }
 
 type Form = { readonly nameAt: number; readonly words: readonly number[]; readonly isJoined: boolean; weight: number }
@@ -35,20 +47,11 @@ type Tables<Entry> = {
 /** A word in every hundredth name still counts; a list of a few names has no common words. */
 const weightMin = 0.35
 const namesForWeightsMin = 1000
-/**
- * Two words count as one only if everything else fits: with misspellings in addition, any two short words would make a
- * third.
- */
-const joinedScoreMin = 95
+/** Percent. */
+const joinedLikenessMin = 95
 
 /** A word of another script weighs what the most common one of its likely spellings does. */
 const spellingLikenessMin = 0.9
-
-/**
- * Largest weight that an initial of the screened name adds, by `likenessOf`. It has no key, because it is similar to a
- * part of all words.
- */
-const initialLikenessMax = 0.7
 
 /** `pause` lets other work of the process run between parts of the names. */
 export async function createNameIndex<Entry>(
@@ -69,9 +72,13 @@ export async function createNameIndex<Entry>(
     if (tables.names.length % namesPerPause === 0) await pause()
   }
   const total = Math.log(Math.max(tables.names.length, namesForWeightsMin))
-  tables.weights = tables.postings.map(({ length }) => Math.max(weightMin, 1 - Math.log(length) / total))
+  const counts = new Map<string, number>()
+  const spelling = tables.words.map(spellingKey)
+  for (const [id, key] of spelling.entries())
+    counts.set(key, (counts.get(key) ?? 0) + (tables.postings[id]?.length ?? 0))
+  tables.weights = spelling.map((key) => Math.max(weightMin, 1 - Math.log(counts.get(key) ?? 1) / total))
   for (const form of tables.forms) form.weight = form.words.reduce((sum, word) => sum + (tables.weights[word] ?? 1), 0)
-  return { size: tables.names.length, search: createSearch(tables) }
+  return { size: tables.names.length, search: createSearch(tables), searchText: createTextSearch(tables) }
 }
 const namesPerPause = 250
 
@@ -102,53 +109,118 @@ function wordIdOf<Entry>({ words, wordIds, postings, byKey }: Tables<Entry>, wor
 const initialKey = (word: string): string => `^${word.slice(0, 1)}`
 
 type Found = ReadonlyMap<number, Likeness>
+/** A form of the screened text. `likely`: the listed words like each of its words. */
+type WeightedForm = Pick<TextForm, 'isJoined' | 'isPart'> & {
+  readonly weighted: readonly Weighted[]
+  readonly likely: readonly Found[]
+}
 
 function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] {
-  const { names, forms, words, weights } = tables
+  const { names, forms, words, weights, wordIds } = tables
   const bounds: Bounds = {
     alike: new Float64Array(forms.length),
     pairs: new Uint8Array(forms.length),
-    covered: new Float64Array(forms.length),
+    added: new Float64Array(forms.length),
   }
+  const isListed = (word: string) => wordIds.has(word)
   const weightOfWord = (word: string, found: Found | undefined) => {
-    const known = weights[tables.wordIds.get(word) ?? -1]
+    const known = weights[wordIds.get(word) ?? -1]
     if (known !== undefined || found === undefined || !isArabic(word)) return known ?? 1
     const likely = [...found].filter(([, { likeness }]) => likeness >= spellingLikenessMin)
     return Math.min(1, ...likely.map(([id]) => weights[id] ?? 1))
   }
   return (name, scoreMin) => {
+    const written = textFormsOf(name, isListed)
     const found = new Map<string, Found>()
+    for (const { words: all } of written)
+      for (const word of all) if (!found.has(word)) found.set(word, wordsLike(tables, word))
+    const like = (word: string, listed: string) =>
+      word.length === 1 ? likenessOf(word, listed) : found.get(word)?.get(wordIds.get(listed) ?? -1)
+    const likeAlone = (word: string, listed: string) => {
+      const likeness = like(word, listed)
+      return likeness && likenessAlone(word, likeness)
+    }
+    const textForms = written.map(({ words: all, isJoined, isPart }): WeightedForm => ({
+      isJoined,
+      isPart,
+      weighted: all.map((word) => ({ word, weight: weightOfWord(word, found.get(word)) })),
+      likely: all.map((word) => found.get(word) ?? new Map()),
+    }))
     const matches = new Map<Entry, Match<Entry>>()
-    for (const form of formsOf(wordsOf(name))) {
-      const formScoreMin = form.isJoined ? Math.max(scoreMin, joinedScoreMin) : scoreMin
-      for (const word of form.words)
-        if (!found.has(word)) found.set(word, wordsLike(tables, word, form.words.length === 1))
-      const weighted = form.words.map((word): Weighted => ({ word, weight: weightOfWord(word, found.get(word)) }))
-      const like = (word: string, listed: string) =>
-        word.length === 1 ? likenessOf(word, listed) : found.get(word)?.get(tables.wordIds.get(listed) ?? -1)
-      for (const formAt of candidates(tables, bounds, weighted, found, formScoreMin / 100)) {
-        const { nameAt, words: listed, isJoined } = forms[formAt] as Form
-        const { entry, text } = names[nameAt] as IndexedName<Entry>
-        const compared = compareNames(
-          weighted,
-          listed.map((word) => ({ word: words[word] ?? '', weight: weights[word] ?? 1 })),
-          like,
-        )
-        const before = matches.get(entry)
-        const least = isJoined ? Math.max(scoreMin, joinedScoreMin) : formScoreMin
-        if (compared.score >= least && compared.score > (before?.score ?? -1))
-          matches.set(entry, { ...compared, entry, listedName: text })
+    for (const formAt of candidates(tables, bounds, textForms, found, scoreMin / 100)) {
+      const { nameAt, words: ids, isJoined } = forms[formAt] as Form
+      const { entry, text } = names[nameAt] as IndexedName<Entry>
+      const listed = ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
+      for (const textForm of textForms) {
+        if (mostOf(tables, textForm, ids) * percents < scoreMin) continue
+        const { weighted, isPart } = textForm
+        const compared = compareNames(weighted, listed, weighted.length === 1 ? likeAlone : like)
+        if (compared.score < scoreMin || compared.score <= (matches.get(entry)?.score ?? -1)) continue
+        if ((isJoined || textForm.isJoined) && !isExact(compared)) continue
+        if (isPart && !isTelling(compared)) continue
+        matches.set(entry, { ...compared, entry, listedName: text })
       }
     }
     return [...matches.values()].toSorted((a, b) => b.score - a.score)
   }
 }
 
+/** An upper bound of the score of a form against a listed one: every listed word pairs with the word most like it. */
+function mostOf<Entry>(
+  { words, weights }: Tables<Entry>,
+  { weighted, likely }: WeightedForm,
+  ids: readonly number[],
+): number {
+  let [pairs, paired, alike, missing, additional, strangers, telling] = [0, 0, 0, 0, 0, 0, 0]
+  for (const id of ids) {
+    let best = 0
+    for (const [at, found] of likely.entries()) {
+      const isInitial = weighted[at]?.word.length === 1 && weighted[at].word === words[id]?.[0]
+      best = Math.max(best, found.get(id)?.likeness ?? 0, isInitial ? initialLikeness : 0)
+    }
+    const weight = weights[id] ?? 1
+    if (best === 0) missing += weight
+    else {
+      pairs += 1
+      paired += weight
+      alike += weight * best
+      telling += tellingOf({ likeness: best }, { word: words[id] ?? '', weight })
+    }
+  }
+  for (const [at, { word, weight }] of weighted.entries()) {
+    if (ids.length > 1 && (word.length === 1 || decorationOf(word).kind !== 'name')) continue
+    if (ids.some((id) => likely[at]?.has(id))) continue
+    additional += weight
+    strangers += 1
+  }
+  return scoreOf({
+    pairs,
+    isFirstPaired: true,
+    paired,
+    alike: weighted.length === 1 ? paired : alike,
+    missing,
+    additional,
+    strangers,
+    telling,
+  })
+}
+const percents = 100
+
 /**
- * The words of the list that share a key with the word and are similar to it. `isAlone`: the name has no other word
- * that could make up for a typing error.
+ * Two words count as one only if everything else fits: with misspellings in addition, any two short words would make a
+ * third.
  */
-function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string, isAlone: boolean): Found {
+const isExact = ({ words }: Comparison): boolean =>
+  words.every(({ how, likeness, kind }) => (how === 'additional' ? kind !== 'name' : likeness >= joinedLikenessMin))
+
+/** Given names of one of several persons are parts of many listed names: what is left out has to weigh little. */
+const isTelling = ({ words }: Comparison): boolean =>
+  words.every(({ how }) => how !== 'missing') ||
+  words.reduce((sum, { likeness, weight }) => sum + (likeness > 0 ? weight : 0), 0) >= partWeightMin
+const partWeightMin = 130
+
+/** The words of the list that share a key with the word and are similar to it. */
+function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found {
   const found = new Map<number, Likeness>()
   const looked = new Set<number>()
   for (const key of word.length === 1 ? [initialKey(word)] : [...keysOf(word), initialKey(word)])
@@ -156,7 +228,7 @@ function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string, isAlone
       if (looked.has(id)) continue
       looked.add(id)
       const likeness = likenessOf(word, words[id] ?? '')
-      if (likeness) found.set(id, isAlone ? likenessAlone(word, likeness) : likeness)
+      if (likeness) found.set(id, likeness)
     }
   return found
 }
@@ -172,52 +244,116 @@ const likenessAlone = (word: string, { how, likeness }: Likeness): Likeness => {
 }
 
 type Bounds = {
-  /** Bounds by form: the most that the words of the search pair, how many do, and their own weight. Zero between searches. */
+  /** Bounds by form: the most that the words of the search pair, how many do, and what one word adds. Zero between searches. */
   readonly alike: Float64Array
   readonly pairs: Uint8Array
-  readonly covered: Float64Array
+  readonly added: Float64Array
 }
 
-/** The forms that may reach the score: by the words found, and by the most that the others can add. */
+/** The listed forms that may reach the score: by the words found, and by the most that the others can add. */
 function candidates<Entry>(
   { postings, forms, weights }: Tables<Entry>,
-  { alike, pairs, covered }: Bounds,
-  words: readonly Weighted[],
+  { alike, pairs, added }: Bounds,
+  textForms: readonly WeightedForm[],
   found: ReadonlyMap<string, Found>,
   scoreMin: number,
 ): readonly number[] {
   const touched: number[] = []
-  for (const { word, weight } of words) {
-    // By the form: the most that this word adds, so that two similar listed words do not count twice.
-    const added = new Map<number, number>()
-    for (const [id, { likeness }] of found.get(word) ?? []) {
+  const isAlone = textForms.some(({ weighted }) => weighted.length === 1)
+  for (const [word, likely] of found) {
+    const own: number[] = []
+    for (const [id, each] of likely) {
+      const { likeness } = isAlone ? likenessAlone(word, each) : each
       const worth = likeness * (weights[id] ?? 1)
-      for (const formAt of postings[id] ?? []) if (worth > (added.get(formAt) ?? 0)) added.set(formAt, worth)
+      for (const formAt of postings[id] ?? []) {
+        const before = added[formAt] ?? 0
+        if (before === 0) own.push(formAt)
+        // The most that this word adds, so that two similar listed words do not count twice.
+        if (worth > before) added[formAt] = worth
+      }
     }
-    for (const [formAt, worth] of added) {
+    for (const formAt of own) {
       if (pairs[formAt] === 0) touched.push(formAt)
-      alike[formAt] = (alike[formAt] ?? 0) + worth
+      alike[formAt] = (alike[formAt] ?? 0) + (added[formAt] ?? 0)
       pairs[formAt] = (pairs[formAt] ?? 0) + 1
-      if (word.length > 1) covered[formAt] = (covered[formAt] ?? 0) + weight
+      added[formAt] = 0
     }
   }
-  const initials = words.filter(({ word }) => word.length === 1).length
-  const whole = words.reduce((sum, { word, weight }) => sum + (word.length > 1 ? weight : 0), 0)
+  const initials = Math.max(
+    0,
+    ...textForms.map(({ weighted }) => weighted.filter(({ word }) => word.length === 1).length),
+  )
   // A missing word limits the score of a comparison, and the bound does not know whether one is missing.
   const least = Math.min(scoreMin, incompleteScoreMax)
   const chosen = touched.filter((formAt) => {
     const form = forms[formAt]?.weight ?? 0
-    const most = Math.min((alike[formAt] ?? 0) + initials * initialLikenessMax, form)
-    // Assumes that every pair is equal: an upper bound of the comparison. A word that is similar to none is additional.
-    const additional = Math.max(0, whole - (covered[formAt] ?? 0) - roundingMax)
-    const sums = { paired: most, alike: most, missing: Math.max(0, form - most), additional }
+    const most = Math.min((alike[formAt] ?? 0) + initials * initialLikeness, form)
+    if (most >= least * form) return true
+    // Assumes that every pair is equal, and that no word is additional: an upper bound of the comparison.
+    const sums = { paired: most, alike: most, missing: form - most, additional: 0, strangers: 0, telling: most }
     return scoreOf({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true }) >= least
   })
   for (const formAt of touched) {
     alike[formAt] = 0
     pairs[formAt] = 0
-    covered[formAt] = 0
   }
   return chosen
 }
-const roundingMax = 1e-9
+
+/** Words of a listed name weigh this much together if a text may say them by chance otherwise. */
+const textWeightMin = 1.1
+/** A word between those of a name, such as an initial. */
+const betweenMax = 1
+const textScoreMin = 95
+
+/** Finds names by their rarest word: a text has many words, and most are in no name. */
+function createTextSearch<Entry>({
+  names,
+  forms,
+  words,
+  wordIds,
+  byKey,
+  weights,
+}: Tables<Entry>): NameIndex<Entry>['searchText'] {
+  const byRarest = new Map<number, number[]>()
+  const listedOf = ({ words: ids }: Form) => ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
+  for (const [formAt, form] of forms.entries()) {
+    const listed = listedOf(form)
+    const telling = listed.reduce((sum, each) => sum + tellingOf({ likeness: 1 }, each), 0)
+    if (listed.length < 2 || telling < textWeightMin || listed.some(({ word }) => word.length === 1)) continue
+    const rarest = Math.max(...listed.map(({ weight }) => weight))
+    const id = form.words[listed.findIndex(({ weight }) => weight === rarest)] ?? 0
+    byRarest.set(id, [...(byRarest.get(id) ?? []), formAt])
+  }
+  /** The listed words that are the same or sound the same. */
+  const sameWords = (word: string): readonly number[] => {
+    const id = wordIds.get(word)
+    const sound = isArabic(word) ? word : soundOf(word)
+    const alike = (byKey.get(sound) ?? []).filter(
+      (other) => other !== id && (likenessOf(word, words[other] ?? '')?.likeness ?? 0) * percents >= textScoreMin,
+    )
+    return id === undefined ? alike : [id, ...alike]
+  }
+  return (text) => {
+    const all = textWordsOf(text)
+    const same = all.map((word) => (word.length === 1 ? [] : sameWords(word)))
+    const matches = new Map<Entry, Match<Entry>>()
+    for (const [at, ids] of same.entries())
+      for (const formAt of ids.flatMap((id) => byRarest.get(id) ?? [])) {
+        const form = forms[formAt] as Form
+        const reach = form.words.length - 1 + betweenMax
+        const near = Array.from({ length: 2 * reach + 1 }, (_none, index) => at - reach + index)
+        const found = form.words.map((id) => near.filter((each) => same[each]?.includes(id)))
+        if (found.some((places) => places.length === 0)) continue
+        const places = found.map((each) => each.toSorted((a, b) => Math.abs(a - at) - Math.abs(b - at))[0] ?? at)
+        const [from, to] = [Math.min(...places), Math.max(...places)]
+        if (to - from > reach) continue
+        const said = all.slice(from, to + 1).map((word) => ({ word, weight: weights[wordIds.get(word) ?? -1] ?? 1 }))
+        const compared = compareNames(said, listedOf(form))
+        const { entry, text: listedName } = names[form.nameAt] as IndexedName<Entry>
+        if (compared.score >= textScoreMin && compared.score > (matches.get(entry)?.score ?? -1))
+          matches.set(entry, { ...compared, entry, listedName })
+      }
+    return [...matches.values()].toSorted((a, b) => b.score - a.score)
+  }
+}

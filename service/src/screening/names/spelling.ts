@@ -70,16 +70,15 @@ export type Likeness = { readonly how: How; readonly likeness: number }
 /** A short word is another word after one edit. */
 const editsMaxOf = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
 const editCost = 0.4
-/**
- * Misspellings rarely concern the first letter: another first letter is another word, unless the two stand for one
- * sound.
- */
+/** One edit may concern the first letter. After two, another first letter is another word, unless both stand for one sound. */
 const firstSounds = ['hkg', 'jidz', 'vfbp', 'szt', 'aeio'] as const
 const beginsAlike = (one: string, other: string): boolean =>
   one[0] === other[0] || firstSounds.some((group) => group.includes(one[0] ?? ' ') && group.includes(other[0] ?? ' '))
+const firstLetterCharsMin = 4
 const soundCost = 0.02
 const vowelsCost = 0.16
-const initialLikeness = 0.7
+/** Likeness of a word and its first letter. */
+export const initialLikeness = 0.7
 /** `Abd`, which listed names write with the article of the next word. */
 const servant = /^abd(?:[aeiou][lrsdntz]?)?$/
 const arabicCostMax = (letters: number): number => (letters < 5 ? 0.5 : letters < 6 ? 0.7 : 1.1)
@@ -112,8 +111,11 @@ export function likenessOf(one: string, other: string): Likeness | undefined {
     return one[0] === other[0] ? { how: 'initial', likeness: initialLikeness } : undefined
   const [sound, otherSound] = [soundOf(one), soundOf(other)]
   if (sound === otherSound && sound.length > 1) return { how: 'transliterated', likeness: 1 - soundCost }
-  if (one[0] !== other[0] && !beginsAlike(sound, otherSound)) return undefined
   const shorter = Math.min(one.length, other.length)
+  if (one[0] !== other[0] && !beginsAlike(sound, otherSound)) {
+    const isOneEdit = shorter >= firstLetterCharsMin && editsBetween(one, other, 1) === 1
+    return isOneEdit ? { how: 'misspelt', likeness: 1 - editCost / Math.sqrt(shorter) } : undefined
+  }
   const edits = Math.min(
     editsBetween(one, other, editsMaxOf(shorter)),
     editsBetween(sound, otherSound, editsMaxOf(Math.min(sound.length, otherSound.length))) + soundCost,
@@ -122,6 +124,14 @@ export function likenessOf(one: string, other: string): Likeness | undefined {
   const consonants = consonantsOf(sound)
   const isSpelling = consonants.length > 2 && consonants === consonantsOf(otherSound)
   return isSpelling ? { how: 'transliterated', likeness: 1 - vowelsCost } : undefined
+}
+
+/** Equal for the spellings of one name: words are as common as all of their spellings together. */
+export function spellingKey(word: string): string {
+  if (isArabic(word)) return word
+  const sound = soundOf(word)
+  const consonants = consonantsOf(sound)
+  return consonants.length > 2 ? `-${consonants}` : sound
 }
 
 /**

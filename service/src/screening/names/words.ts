@@ -4,6 +4,7 @@
  */
 import anyAscii from 'any-ascii'
 import { arabicForms, isArabic, plainArabic } from './arabic.ts'
+import { decorationOf, partsOf, withoutPhrases } from './decorations.ts'
 import { latinReadings } from './east-asian.ts'
 import { editsBetween } from './spelling.ts'
 
@@ -16,18 +17,6 @@ const commonWords = new Set(
     'ltd limited llc llp inc incorporated corp corporation corporacion co company plc pte pty gmbh mbh ag kg ohg sa sarl sas spa srl',
     'bv nv ab oy as aps ooo oao zao pao ao jsc pjsc ojsc fze fzc fzco bhd sdn kk est group holding holdings',
   ].flatMap((line) => line.split(' ')),
-)
-
-/** Legal forms of several words, and short ones with full stops. They count like `commonWords`. */
-const legalForms = new RegExp(
-  ` (?:${[
-    'gesellschaft mit beschrankter haftung|aktiengesellschaft|kommanditgesellschaft|besloten vennootschap',
-    'limited liability company|(?:public |open |closed )?joint stock company|incorporated company',
-    'sociedad anonima|sociedad de responsabilidad limitada|societe anonyme|societa per azioni',
-    'obshchestvo s ogranichenno[iy] otvetstvennost(?:yu|iu|u)|(?:publichnoe |publichnoye )?aktsionerno(?:e|ye) obshchestvo',
-    's a r l|s a s|s a|s p a|s r l|s de r l|de c v|sa de cv|l l c|p? ?j s c|b v|n v|a g|a s|k g|d o o|o o o|ltda',
-  ].join('|')})(?= )`,
-  'g',
 )
 
 /** Signs within a word: O'Brien, Aḥmad with a sign for a sound that Latin has no letter for. */
@@ -51,14 +40,22 @@ export function wordsOf(name: string): NameWords {
 }
 
 function latinWordsOf(text: string): Words {
-  const all = (isArabic(text) ? plainArabic(text, anyAscii) : anyAscii(text))
+  const all = plainWords(text).slice(0, wordsMax)
+  return { all, telling: tellingOf(all) }
+}
+
+const plainWords = (text: string): readonly string[] =>
+  (isArabic(text) ? plainArabic(text, anyAscii) : anyAscii(text))
     .toLowerCase()
     .replaceAll("'", '')
     .split(/[^a-z0-9\p{Script=Arabic}]+/u)
     .filter((word) => word !== '')
-    .slice(0, wordsMax)
-  return { all, telling: tellingOf(all) }
-}
+
+/** The words of a free text, without those that no name needs. */
+export const textWordsOf = (text: string): readonly string[] =>
+  plainWords(latinReadings(text.normalize('NFC').replace(apostrophes, ''))[0] ?? '').filter(
+    (word) => !commonWords.has(word),
+  )
 
 /** Long enough that a word one edit away is no name. */
 const longForms = ['company', 'limited', 'corporation', 'incorporated', 'holdings', 'group'] as const
@@ -66,9 +63,19 @@ const isMisspeltForm = (word: string): boolean =>
   word.length > 4 && longForms.some((form) => form[0] === word[0] && editsBetween(word, form, 1) <= 1)
 
 function tellingOf(all: readonly string[]): readonly string[] {
-  const named = all.length > 2 ? ` ${all.join(' ')} `.replace(legalForms, '').trim().split(' ') : all
+  const named = all.length > 2 ? withoutPhrases(all) : all
   const telling = named.filter((word) => word !== '' && !commonWords.has(word) && !isMisspeltForm(word))
-  return telling.length > 0 ? telling : all
+  return telling.length > 0 ? withoutForms(telling) : all
+}
+
+/** Leaves out legal forms at the edges. One that may be a name stays unless two other words are there. */
+function withoutForms(words: readonly string[]): readonly string[] {
+  const isForm = (word: string | undefined) => {
+    const { kind, isSure } = decorationOf(word ?? '')
+    return kind === 'legal form' && words.length > (isSure ? 1 : 2)
+  }
+  if (isForm(words.at(-1))) return withoutForms(words.slice(0, -1))
+  return isForm(words[0]) ? withoutForms(words.slice(1)) : words
 }
 
 /** A word this short may be one word with its neighbour in another spelling: Won Ho, Wonho; al Tikriti, Altikriti. */
@@ -78,20 +85,75 @@ const formsMax = 6
 /** `isJoined`: two neighbours count as one word, and everything else must fit. */
 export type NameForm = { readonly words: readonly string[]; readonly isJoined: boolean }
 
-/** The words of a name, and the same with two neighbours joined. The first form is the name as it is written. */
-export const formsOf = ({ others, ...first }: NameWords): readonly NameForm[] =>
-  [first, ...others].flatMap(formsOfWords)
+/**
+ * The words of a name, and the same with two neighbours joined. The first form is the name as it is written. `isListed`: long neighbours are
+ * joined too if they make such a word.
+ */
+export const formsOf = (
+  { others, ...first }: NameWords,
+  isListed: (word: string) => boolean = () => false,
+): readonly NameForm[] => [first, ...others].flatMap((words) => formsOfWords(words, isListed))
 
-function formsOfWords({ all, telling }: Words): readonly NameForm[] {
+function formsOfWords({ all, telling }: Words, isListed: (word: string) => boolean): readonly NameForm[] {
   if (all.some(isArabic)) return arabicForms(all).map((words) => ({ words, isJoined: false }))
   const forms: NameForm[] = [{ words: telling, isJoined: false }]
   for (let at = 0; at + 1 < all.length && forms.length < formsMax; at += 1) {
     const [one = '', other = ''] = [all[at], all[at + 1]]
-    if (Math.min(one.length, other.length) > joinedCharsMax || one.length + other.length < joinedCharsMax) continue
+    const isShort = Math.min(one.length, other.length) <= joinedCharsMax && one.length + other.length >= joinedCharsMax
+    if (!isShort && !isListed(one + other)) continue
     const words = tellingOf([...all.slice(0, at), one + other, ...all.slice(at + 2)])
     forms.push({ words, isJoined: true })
   }
   return forms
+}
+
+/** `isPart`: the words are those of one of several persons, or of one with a part of a double name. */
+export type TextForm = NameForm & { readonly isPart: boolean }
+
+/** A name of one word among several is a part of one. */
+const partWordsMin = 2
+/** A text of several persons has a limited number of forms. */
+const textFormsMax = 24
+
+/** The words of the whole text, of each person in it, and both with words joined and taken apart. */
+export function textFormsOf(text: string, isListed: (word: string) => boolean): readonly TextForm[] {
+  const whole = wordsOf(text)
+  const parts = partsOf(text)
+    .map(wordsOf)
+    .filter(({ all, telling }) => telling.length >= partWordsMin || all.length > telling.length)
+  const forms = [whole, ...parts].flatMap((each) =>
+    [...formsOf(each, isListed), ...takenApart(each.telling, isListed)].map((form) => ({
+      ...form,
+      isPart: each !== whole,
+    })),
+  )
+  const distinct = new Map(forms.toReversed().map((form) => [form.words.join(' '), form]))
+  return [...distinct.values()].toReversed().slice(0, textFormsMax)
+}
+
+/** Letters of each word that was run together with others. */
+const apartCharsMin = 3
+const apartMax = 4
+
+function takenApart(words: readonly string[], isListed: (word: string) => boolean): readonly NameForm[] {
+  return words.flatMap((word, at) =>
+    splitsOf(word, isListed, apartMax).map((split) => ({
+      words: [...words.slice(0, at), ...split, ...words.slice(at + 1)],
+      isJoined: true,
+    })),
+  )
+}
+
+/** The listed words that make a word when they are run together. */
+function splitsOf(word: string, isListed: (word: string) => boolean, max: number): readonly (readonly string[])[] {
+  const found: (readonly string[])[] = []
+  for (let at = apartCharsMin; at <= word.length - apartCharsMin && max > 1; at += 1) {
+    const [first, rest] = [word.slice(0, at), word.slice(at)]
+    if (!isListed(first)) continue
+    if (isListed(rest)) found.push([first, rest])
+    for (const split of splitsOf(rest, isListed, max - 1)) found.push([first, ...split])
+  }
+  return found
 }
 
 /** The name without spelling differences: equal for names with the same words in the same order. */

@@ -1,0 +1,510 @@
+/**
+ * Pure: the forms in which people write a listed name. A form changes a name in one way or in two, and states how many of 100 such names must
+ * be found. All are made from the words of the listed name by a seed, so that each list has a corpus of its own.
+ */
+import type { EntryKind } from '../lists/entry.ts'
+import { wordsOf } from '../names/words.ts'
+
+export type Random = () => number
+
+/** mulberry32: the same numbers for a seed on every machine. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Takes one of them. The caller has at least one. */
+export function pick<T>(random: Random, from: readonly T[]): T {
+  const chosen = from[Math.floor(random() * from.length)]
+  if (chosen === undefined) throw new Error('nothing to pick from')
+  return chosen
+}
+
+/** The groups in which the report shows forms. */
+export type FormGroup =
+  | 'as listed'
+  | 'form of address'
+  | 'account word'
+  | 'place or year'
+  | 'joint names'
+  | 'added name'
+  | 'order'
+  | 'left out'
+  | 'typing error'
+  | 'transliteration'
+  | 'joined or hyphenated'
+  | 'initial'
+  | 'case'
+  | 'legal form'
+  | 'two ways'
+
+type Words = readonly string[]
+/** Returns the words as they are written then; undefined: the form says nothing of this name. */
+type Write = (words: Words, random: Random, kind: EntryKind) => Words | undefined
+
+export type Form = {
+  readonly name: string
+  readonly group: FormGroup
+  readonly ways: 1 | 2
+  readonly kinds: readonly EntryKind[]
+  /** Percent of the names that must be found. */
+  readonly floor: number
+  /** States why the floor is below that of the other forms that differ in as many ways. */
+  readonly reason?: string
+  readonly write: Write
+}
+
+/** Percent of names that differ in one way and in two ways. */
+const floorOf = { 1: 97, 2: 90 } as const
+const persons = ['person'] as const
+const companies = ['organisation'] as const
+const both = ['person', 'organisation'] as const
+
+const form = (
+  group: FormGroup,
+  name: string,
+  kinds: readonly EntryKind[],
+  write: Write,
+  lower?: { readonly floor: number; readonly reason: string },
+): Form => ({ name, group, ways: 1, kinds, floor: floorOf[1], write, ...lower })
+
+const X = '*'
+/** Writes the name in place of the star. */
+const around = (pattern: string): Write => {
+  const parts = pattern.split(' ')
+  return (words) => parts.flatMap((part) => (part === X ? words : [part]))
+}
+const patterns = (group: FormGroup, kinds: readonly EntryKind[], all: readonly string[]): readonly Form[] =>
+  all.map((pattern) => form(group, pattern.replace(X, 'NAME'), kinds, around(pattern)))
+
+/** Each letter sequence keeps its other signs: a typing error is made in a word of this many letters. */
+const longWord = /^[\p{Script=Latin}]{5,}$/u
+const letters = 'abcdefghijklmnopqrstuvwxyz'
+
+type Edit = (word: string, at: number, random: Random) => string
+/** Another letter than this one, in its case. */
+const other = (letter: string | undefined, random: Random): string => {
+  const lower = letter?.toLowerCase() ?? ''
+  const chosen = pick(
+    random,
+    Array.from(letters).filter((each) => each !== lower),
+  )
+  return letter === lower ? chosen : chosen.toUpperCase()
+}
+const edits: Readonly<Record<string, Edit>> = {
+  'a letter more': (word, at, random) => word.slice(0, at) + other(word[at], random) + word.slice(at),
+  'a letter less': (word, at) => word.slice(0, at) + word.slice(at + 1),
+  'another letter': (word, at, random) => word.slice(0, at) + other(word[at], random) + word.slice(at + 1),
+  'letters exchanged': (word, at) => {
+    const from = Math.min(at, word.length - 2)
+    return word.slice(0, from) + (word[from + 1] ?? '') + (word[from] ?? '') + word.slice(from + 2)
+  },
+}
+const places: Readonly<Record<string, (word: string, random: Random) => number>> = {
+  'first letter': () => 0,
+  middle: (word, random) => 1 + Math.floor(random() * (word.length - 2)),
+  'last letter': (word) => word.length - 1,
+}
+
+/** Changes one word of those that pass; undefined if none does, or nothing would change. */
+const inOneWord =
+  (isUsable: (word: string, at: number) => boolean, change: (word: string, random: Random) => string): Write =>
+  (words, random) => {
+    const usable = words.flatMap((word, at) => (isUsable(word, at) ? [at] : []))
+    if (usable.length === 0) return undefined
+    const chosen = pick(random, usable)
+    const changed = words.map((word, at) => (at === chosen ? change(word, random) : word))
+    return changed[chosen] === words[chosen] ? undefined : changed
+  }
+
+const typingErrors: readonly Form[] = Object.entries(edits).flatMap(([edit, change]) =>
+  Object.entries(places).map(([place, placeOf]) =>
+    form(
+      'typing error',
+      `${edit}, ${place}`,
+      both,
+      inOneWord(
+        (word) => longWord.test(word) && !isLegalWord(word),
+        (word, random) => change(word, placeOf(word, random), random),
+      ),
+    ),
+  ),
+)
+
+/** Romanisations of one sound: any side is written for the other. */
+const sounds: readonly (readonly [pattern: RegExp, written: string])[] = [
+  [/^moham+[ae]d$/i, 'Muhammad'],
+  [/^muham+[ae]d$/i, 'Mohamed'],
+  [/^y[ou]+s+[ue]f$/i, 'Youssef'],
+  [/^huss?[ae][iy]n$/i, 'Hossein'],
+  [/^aleksandr$/i, 'Alexander'],
+  [/^alekse[iy]$/i, 'Alexey'],
+  [/^yevgeniy?$/i, 'Evgenii'],
+  [/^abdul(?=.)/i, 'Abdel'],
+  [/ks/i, 'x'],
+  [/(?<=.)kh/i, 'h'],
+  [/ou/i, 'u'],
+  [/(?<=[a-z])oo(?=[a-z])/i, 'u'],
+  [/(?<=[a-z])ee(?=[a-z])/i, 'i'],
+  [/q/i, 'k'],
+  [/j(?=[aeiou])/i, 'dj'],
+  [/w(?=[aeiou])/i, 'v'],
+  [/ah$/i, 'a'],
+  [/mm/i, 'm'],
+  [/ss/i, 's'],
+  [/zadeh$/i, 'zade'],
+  [/ov$/i, 'off'],
+  [/ev$/i, 'eff'],
+  [/sky$/i, 'skiy'],
+  [/iy$/i, 'y'],
+  [/ei$/i, 'ey'],
+  [/ph/i, 'f'],
+  [/shch/i, 'sch'],
+  [/(?<=[a-z])sh/i, 'sch'],
+  [/zh/i, 'j'],
+  [/ts/i, 'tz'],
+  [/y(?=[aeou])/i, 'i'],
+  [/dh/i, 'd'],
+  [/th/i, 't'],
+]
+const otherSound: Write = (words, random) => {
+  const possible = words.flatMap((word, at) =>
+    word.length < 4
+      ? []
+      : sounds.flatMap(([pattern, written]) => (pattern.test(word) ? [{ at, pattern, written }] : [])),
+  )
+  if (possible.length === 0) return undefined
+  const { at: chosen, pattern, written } = pick(random, possible)
+  return words.map((word, at) => (at === chosen ? word.replace(pattern, written) : word))
+}
+
+const cyrillicLetters: Readonly<Record<string, string>> = {
+  ...{ shch: 'щ', zh: 'ж', kh: 'х', ts: 'ц', ch: 'ч', sh: 'ш', yu: 'ю', ya: 'я', ye: 'е', yo: 'ё' },
+  ...{ iy: 'ий', yy: 'ый', ey: 'ей', ay: 'ай', oy: 'ой', uy: 'уй' },
+  ...Object.fromEntries(Array.from('abvgdeziklmnoprstufy', (letter, at) => [letter, 'абвгдезиклмнопрстуфы'[at] ?? ''])),
+}
+/** Words that Russian, Belarusian and Ukrainian names have; others are not written so. */
+const slavic = /(?:ov|ev|in|ova|eva|ina|sky|skiy|skaya|enko|ovich|evich|ovna|evna)$/i
+const inCyrillic: Write = (words) =>
+  words.filter((word) => slavic.test(word)).length >= 2 && words.every((word) => /^[A-Za-z]+$/.test(word))
+    ? words.map((word) => {
+        const written = word
+          .toLowerCase()
+          .replace(/shch|zh|kh|ts|ch|sh|yu|ya|ye|yo|[iyeaou]y\b|[a-z]/g, (each) => cyrillicLetters[each] ?? each)
+        return written.slice(0, 1).toUpperCase() + written.slice(1)
+      })
+    : undefined
+/** German, Scandinavian and Polish letters without their signs, and the reverse: `ae` for `ä`. */
+const signs: readonly (readonly [pattern: RegExp, written: string])[] = [
+  [/ae/i, 'ä'],
+  [/oe/i, 'ö'],
+  [/ue(?=[^aeiou])/i, 'ü'],
+  [/c(?=i|e)/i, 'ć'],
+  [/n(?=a|o)/i, 'ñ'],
+  [/a/i, 'á'],
+  [/o/i, 'ø'],
+  [/e/i, 'é'],
+]
+const otherSign = inOneWord(
+  (word) => longWord.test(word) && signs.some(([pattern]) => pattern.test(word)),
+  (word, random) => {
+    const [pattern, written] = pick(
+      random,
+      signs.filter(([each]) => each.test(word)),
+    )
+    return word.replace(pattern, written)
+  },
+)
+
+const swapped: Write = (words) => [...words.slice(-1), ...words.slice(0, -1)]
+const withComma: Write = (words) => [`${words.at(-1)},`, ...words.slice(0, -1)]
+const without =
+  (at: number): Write =>
+  (words) =>
+    words.length < 3 ? undefined : words.toSpliced(at === -1 ? words.length - 1 : at, 1)
+const withoutMiddle: Write = (words, random) =>
+  words.length < 3 ? undefined : words.toSpliced(1 + Math.floor(random() * (words.length - 2)), 1)
+
+const joinedAt = (at: number, sign: string, words: Words): Words =>
+  words.toSpliced(at, 2, `${words[at]}${sign}${words[at + 1] ?? ''}`)
+const isPlain = (word: string | undefined): boolean => /^\p{L}{2,}$/u.test(word ?? '')
+
+/** People with whom a listed person shares an account, and the names that one takes by marriage. */
+const others = {
+  given: 'Anna Maria Peter Thomas Julia Sofia Lukas Marie Elena Paul Katarzyna Laura Jan Emma Martin'.split(' '),
+  family: 'Schneider Fischer Dubois Kowalska Novak Rossi Jensen Schmidt Moreau Lindqvist Becker Horvath Wagner'.split(
+    ' ',
+  ),
+}
+const anyGiven = (random: Random) => pick(random, others.given)
+const anyFamily = (random: Random) => pick(random, others.family)
+
+/** Legal forms by country, of the list that GLEIF keeps by ISO 20275. The report has a line for each. */
+const legalFormsSaid = [
+  'GmbH|mbH|UG (haftungsbeschränkt)|AG|KG|OHG|e.K.|GbR|GmbH & Co. KG|e.V.',
+  'Sp. z o.o.|Sp. k.|Sp. j.|s.r.o.|a.s.|Kft|Zrt|Nyrt|Bt|d.o.o.|d.d.|SIA|UAB|AB|OÜ|AS|EOOD|OOD|AD|SRL',
+  'SARL|EURL|SAS|SASU|SA|SCI|S.à r.l.|BV|B.V.|N.V.|VOF|S.L.|S.L.U.|S.A.|Lda|Unipessoal Lda|S.r.l.|S.p.A.|S.a.s.',
+  'Ltd|Limited|PLC|LLP|DAC|ApS|A/S|Oy|Oyj|ASA|EPE|IKE|A.Ş.|Ltd. Şti.|OOO|AO|PAO|ZAO|TOV|PrAT|Sh.p.k.',
+  'LLC|Inc.|Corp.|L.P.|FZ-LLC|FZE|FZCO|DMCC|W.L.L.|Pvt Ltd|Sdn Bhd|Pte Ltd|Pty Ltd|Co., Ltd.|K.K.|Ltda|S/A|S.A. de C.V.|PT',
+]
+  .join('|')
+  .split('|')
+const legalWords = new Set(legalFormsSaid.flatMap((said) => said.split(' ')).map(plainWord))
+const moreLegalWords = new Set(
+  'company corporation incorporated limited group holding holdings fzc llp jsc pjsc ojsc the and of'.split(' '),
+)
+function plainWord(word: string): string {
+  return word.toLowerCase().replaceAll(/[^\p{L}]/gu, '')
+}
+const isLegalWord = (word: string): boolean => legalWords.has(plainWord(word)) || moreLegalWords.has(plainWord(word))
+
+/** The name without the legal form that stands at its end. Undefined: too little is left to say whom it names. */
+function bareCompany(words: Words): Words | undefined {
+  const last = words.findLastIndex((word) => !isLegalWord(word))
+  const bare = words.slice(0, last + 1).map((word, at) => (at === last ? word.replace(/,$/, '') : word))
+  return bare.filter((word) => isPlain(word) && !isLegalWord(word)).length < 2 ? undefined : bare
+}
+
+const decorated: readonly Form[] = [
+  ...patterns('form of address', persons, [
+    ...[
+      'Herr *',
+      'Frau *',
+      'Herrn *',
+      'Monsieur *',
+      'Madame *',
+      'Señor *',
+      'Señora *',
+      'Signor *',
+      'Mr *',
+      'Mrs. *',
+      'Dhr. *',
+    ],
+    ...[
+      'Dott. *',
+      'Dr. *',
+      'Prof. Dr. *',
+      'Dipl.-Ing. *',
+      'Ing. *',
+      'Mag. *',
+      'Pan *',
+      'Pani *',
+      'Sr. *',
+      'Sra. *',
+      'Don *',
+      'Hr. *',
+    ],
+    ...['* jun.', '* MBA', '* e.K.', 'IP *', 'Gospodin *', 'Familie *', 'Eheleute *', 'Erben *'],
+  ]),
+  ...patterns('account word', both, [
+    'c/o *',
+    '* c/o',
+    '* Konto',
+    '* account',
+    'Konto *',
+    'z. Hd. *',
+    'attn. *',
+    'a/c *',
+    '* IBAN',
+  ]),
+  ...patterns('place or year', both, [
+    '* 2026',
+    '* Berlin',
+    '* London',
+    '* Paris',
+    '* Moscow',
+    'Berlin *',
+    '* 10115 Berlin',
+    '* Germany',
+  ]),
+  ...patterns('account word', companies, ['Firma *', 'Fa. *', 'Company *', '* Filiale']),
+]
+
+const joint: readonly Form[] = [
+  form('joint names', 'NAME und Anna', persons, (words, random) => [...words, 'und', anyGiven(random)]),
+  form('joint names', 'Anna und NAME', persons, (words, random) => [anyGiven(random), 'und', ...words]),
+  ...['und', 'oder', '&', '/', 'et', 'and', 'i', 'y', 'ou', 'o'].flatMap((sign) => [
+    form('joint names', `NAME ${sign} Anna Fischer`, persons, (words, random) => [
+      ...words,
+      sign,
+      anyGiven(random),
+      anyFamily(random),
+    ]),
+  ]),
+  form('joint names', 'Anna Fischer oder NAME', persons, (words, random) => [
+    anyGiven(random),
+    anyFamily(random),
+    'oder',
+    ...words,
+  ]),
+  form('joint names', 'NAME, Anna Fischer', persons, (words, random) => [
+    ...words.slice(0, -1),
+    `${words.at(-1)},`,
+    anyGiven(random),
+    anyFamily(random),
+  ]),
+]
+
+const added: readonly Form[] = [
+  form('added name', 'married name after it', persons, (words, random) => [...words, anyFamily(random)]),
+  form('added name', 'married name with a hyphen', persons, (words, random) => [
+    ...words.slice(0, -1),
+    `${words.at(-1)}-${anyFamily(random)}`,
+  ]),
+  form('added name', 'second given name', persons, (words, random) => [
+    ...words.slice(0, 1),
+    anyGiven(random),
+    ...words.slice(1),
+  ]),
+  form('added name', 'given name before it', persons, (words, random) => [anyGiven(random), ...words]),
+]
+
+const changed: readonly Form[] = [
+  form('order', 'last word first', persons, swapped),
+  form('order', 'last word first, comma', persons, withComma),
+  form('order', 'words reversed', persons, (words) => words.toReversed()),
+  form('left out', 'a word in the middle', persons, withoutMiddle),
+  form('left out', 'the last word', persons, without(-1), {
+    floor: 90,
+    reason: 'given names and patronymics without the family name are those of other persons too',
+  }),
+  form('left out', 'the first word', persons, without(0), {
+    floor: 90,
+    reason: 'the family name and a middle name without the given name are those of relatives too',
+  }),
+  ...typingErrors,
+  form('transliteration', 'another romanisation', both, otherSound),
+  form('transliteration', 'letters with signs', both, otherSign),
+  form('transliteration', 'Cyrillic', persons, inCyrillic),
+  form('joined or hyphenated', 'first two words of three run together', persons, (words) =>
+    words.length >= 3 && isPlain(words[0]) && isPlain(words[1]) ? joinedAt(0, '', words) : undefined,
+  ),
+  form('joined or hyphenated', 'both words run together', persons, (words) =>
+    words.length === 2 && words.every(isPlain) ? joinedAt(0, '', words) : undefined,
+  ),
+  form('joined or hyphenated', 'hyphen between two words', both, (words, random) => {
+    const at = Math.floor(random() * (words.length - 1))
+    return isPlain(words[at]) && isPlain(words[at + 1]) ? joinedAt(at, '-', words) : undefined
+  }),
+  form('joined or hyphenated', 'hyphen as a space', both, (words) =>
+    words.some((word) => /\p{L}-\p{L}/u.test(word)) ? words.flatMap((word) => word.split('-')) : undefined,
+  ),
+  form('initial', 'initial and family name', persons, (words) => [`${words[0]?.slice(0, 1)}.`, ...words.slice(-1)], {
+    floor: 0,
+    reason: 'an initial identifies nobody: only a family name that is rare among listed names is a hit',
+  }),
+  form('case', 'small letters', both, (words) => words.map((word) => word.toLowerCase())),
+  form('case', 'capitals', both, (words) => words.map((word) => word.toUpperCase())),
+]
+
+const legal: readonly Form[] = [
+  form('legal form', 'without legal form', companies, (words) => {
+    const bare = bareCompany(words)
+    return bare === undefined || bare.length === words.length ? undefined : bare
+  }),
+  ...legalFormsSaid.map((said) =>
+    form('legal form', `NAME ${said}`, companies, (words) => {
+      const bare = bareCompany(words)
+      return bare === undefined ? undefined : [...bare, ...said.split(' ')]
+    }),
+  ),
+]
+
+export const oneWay: readonly Form[] = [
+  form('as listed', 'as listed', both, (words) => words),
+  ...decorated,
+  ...joint,
+  ...added,
+  ...changed,
+  ...legal,
+]
+
+/** Two ways at once: a form of the first group, and then one of the second on what it wrote. */
+const pairs: readonly (readonly [FormGroup, FormGroup])[] = [
+  ['typing error', 'form of address'],
+  ['typing error', 'account word'],
+  ['typing error', 'place or year'],
+  ['typing error', 'joint names'],
+  ['typing error', 'added name'],
+  ['typing error', 'order'],
+  ['typing error', 'legal form'],
+  ['typing error', 'case'],
+  ['transliteration', 'form of address'],
+  ['transliteration', 'order'],
+  ['transliteration', 'joint names'],
+  ['transliteration', 'legal form'],
+  ['order', 'form of address'],
+  ['order', 'added name'],
+  ['joined or hyphenated', 'form of address'],
+  ['added name', 'form of address'],
+  ['joint names', 'account word'],
+  ['form of address', 'place or year'],
+  ['legal form', 'place or year'],
+  ['legal form', 'account word'],
+]
+
+export const twoWays: readonly Form[] = pairs.map(([first, second]) => {
+  const inGroup = (group: FormGroup, kind: EntryKind) =>
+    oneWay.filter((each) => each.group === group && each.kinds.includes(kind))
+  const kinds = both.filter((kind) => [first, second].every((group) => inGroup(group, kind).length > 0))
+  return {
+    name: `${first} + ${second}`,
+    group: 'two ways',
+    ways: 2,
+    kinds,
+    floor: floorOf[2],
+    write: (words, random, kind) => {
+      const written = pick(random, inGroup(first, kind)).write(words, random, kind)
+      return written && pick(random, inGroup(second, kind)).write(written, random, kind)
+    },
+  }
+})
+
+export const forms: readonly Form[] = [...oneWay, ...twoWays]
+
+/** A listed name, and the entry that must be found by its variants. */
+export type CorpusName<Entry> = { readonly entry: Entry; readonly kind: EntryKind; readonly text: string }
+export type Variant<Entry> = { readonly text: string; readonly of: CorpusName<Entry> }
+
+/** A name of one word, of initials or of another script is in no form. */
+const isWritten = ({ kind, text }: CorpusName<unknown>): boolean =>
+  (kind === 'person' || kind === 'organisation') &&
+  /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u.test(text) &&
+  wordsOf(text).telling.filter((word) => word.length >= 3).length >= 2
+
+/** The names that have forms. Numbers and words in brackets belong to no name: such a name is left as it is, and out. */
+export const namesWithForms = <Entry>(names: readonly CorpusName<Entry>[]): readonly CorpusName<Entry>[] =>
+  names.filter((name) => isWritten(name) && !/[\d()"]/.test(name.text))
+
+/** Writes at most `variantsMax` different names in the form, drawn from the names by the seed. */
+export function variantsOf<Entry>(
+  { kinds, write, group, name: formName }: Form,
+  names: readonly CorpusName<Entry>[],
+  seed: number,
+  variantsMax: number,
+): readonly Variant<Entry>[] {
+  // A seed of its own for each form: a form that is added changes no other one.
+  const random = createRandom(seedOf(formName, seed))
+  const possible = names.filter(({ kind }) => kinds.includes(kind))
+  const found = new Map<CorpusName<Entry>, Variant<Entry>>()
+  // Some forms suit few names: each is tried twice on average.
+  for (let tries = 2 * possible.length; tries > 0 && found.size < variantsMax; tries -= 1) {
+    const of = pick(random, possible)
+    if (found.has(of)) continue
+    const words = write(wordsIn(of.text), random, of.kind)
+    const text = words?.join(' ')
+    if (text !== undefined && (text !== of.text || group === 'as listed')) found.set(of, { text, of })
+  }
+  return [...found.values()]
+}
+
+/** Mixes the seed with a text (FNV-1a), so that each text has numbers of its own. */
+export const seedOf = (text: string, seed: number): number =>
+  Array.from(text).reduce((sum, char) => Math.imul(sum ^ (char.codePointAt(0) ?? 0), 0x01000193), 0x811c9dc5 ^ seed)
+
+const wordsIn = (text: string): Words => text.split(/\s+/).filter((word) => word !== '')
