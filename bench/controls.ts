@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Database } from '../service/src/postgres/index.ts'
 import type { compose } from '../service/src/app/compose.ts'
 import { numbersGiven } from '../scripts/arguments.ts'
-import { createRandom, listedNames } from '../test/support/screening/corpus.ts'
+import { inventedList } from '../test/support/screening/corpus.ts'
 import { type Server, startServer } from './children.ts'
 import { serverCpuSeconds } from './cpu.ts'
 import { startLoad } from './load.ts'
@@ -48,14 +48,7 @@ const addRules = (service: ReturnType<typeof compose>, db: Database, { partnerId
   })
 
 const addList = (service: ReturnType<typeof compose>) => {
-  const entries = listedNames(createRandom(1), listSize).map(({ text }, index) => ({
-    id: String(index),
-    reference: `BENCH ${index}`,
-    kind: 'person' as const,
-    names: [{ text, quality: 'primary' as const }],
-    births: [],
-    programmes: ['BENCH'],
-  }))
+  const entries = inventedList(1, listSize)
   const list = { source: 'un' as const, publishedAt: new Date(), hash: 'bench', entries }
   return service.screening.lists.load(list, 'bench')
 }

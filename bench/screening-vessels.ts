@@ -9,16 +9,16 @@ import { faker } from '@faker-js/faker'
 import { craftText, createCraftIndex } from '../service/src/screening/vessels.ts'
 import { numbersGiven } from '../scripts/arguments.ts'
 import { samplesFolder } from '../test/support/samples.ts'
-import { commonNames } from '../test/support/screening/common-names.ts'
+import { commonNames, countriesWithNames } from '../service/src/screening/corpus/common-names.ts'
 import { createRandom } from '../test/support/screening/corpus.ts'
-import { readListedCrafts } from '../test/support/screening/listed-crafts.ts'
+import { readPublished } from '../test/support/screening/published.ts'
 
 if (samplesFolder === undefined) throw new Error('SAMPLES_DIR does not name the folder of the published lists')
 const { count, seed } = numbersGiven({ count: 100_000, seed: 1 })
 const random = createRandom(seed)
 const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
 
-const crafts = readListedCrafts(join(samplesFolder, 'sanctions'))
+const crafts = (await readPublished()).flatMap(({ craft, names }) => (craft === undefined ? [] : [{ craft, names }]))
 const search = createCraftIndex(crafts.map((entry) => ({ entry, ...entry })))
 const share = (part: number, whole: number) =>
   `${part} of ${whole} (${((100 * part) / Math.max(1, whole)).toFixed(3)} %)`
@@ -80,7 +80,7 @@ const beside = ordinary.map((text) => {
   words.splice(Math.floor(random() * (words.length + 1)), 0, pick(shipWords))
   return words.join(' ')
 })
-const names = [...commonNames(seed, 2000).values()].flat()
+const names = countriesWithNames.flatMap((country) => commonNames(country, seed, 450))
 const folder = join(samplesFolder, 'iso20022/files')
 const bank = existsSync(folder)
   ? readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -272,7 +272,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const refunds = createPaymentRefunds({ ...shared, ...outgoing })
   const deposits = createDeposits({ ...shared, ownersOf, refunds })
-  const screener = composeScreener({ ...shared, log, beneficiaries, deposits })
+  const screener = composeScreener({ ...shared, log, beneficiaries, deposits, secondDatum: config.SECOND_DATUM })
   const { membersByAddress } = users
   const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })
   const opening = { ...shared, accounts, deposits, payouts, rates, wallets }
@@ -367,6 +367,7 @@ type Screened = Core &
   Pick<ModulesDeps, 'db' | 'clock' | 'log'> & {
     readonly beneficiaries: Beneficiaries
     readonly deposits: Deposits
+    readonly secondDatum: Config['SECOND_DATUM']
   }
 
 /** The worker of screening reads names from the modules that store them. */
@@ -380,6 +381,7 @@ const composeScreener = ({
   customers,
   beneficiaries,
   deposits,
+  secondDatum,
 }: Screened) => {
   const modules = { customer: customers, beneficiary: beneficiaries }
   return createScreener({
@@ -387,6 +389,7 @@ const composeScreener = ({
     clock,
     log,
     sealer,
+    secondDatum,
     lists: screening.lists,
     partnerIds: access.partnerIds,
     subjectOf: (tx, { partnerId, kind, id }) => {

@@ -1,9 +1,19 @@
 /** Commands for sanctions lists and the hits on them. Loads a list from a file; one or two persons decide about a hit. */
 import { createReadStream, type ReadStream } from 'node:fs'
 import { ConfigError } from '../app/config.ts'
-import { type Hit, pepSource, readPepList, readSanctionsList, type SanctionsList } from '../screening/index.ts'
+import {
+  type ExclusionRow,
+  exclusionsOf,
+  type Hit,
+  pepSource,
+  readPepList,
+  readSanctionsList,
+  type SanctionsList,
+  screeningReport,
+  screeningReportText,
+} from '../screening/index.ts'
 import { MessageProblem } from '../iso20022/index.ts'
-import type { Tx } from '../postgres/index.ts'
+import { readMigrations, type Tx } from '../postgres/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
 import type { CommandsOf, Context } from './context.ts'
 import { decided } from './limits.ts'
@@ -108,6 +118,29 @@ export const screeningCommands: Omit<CommandsOf<`screening ${string}`>, `screeni
     if (hit === undefined) throw new ConfigError('operator: No such hit.')
     const names = await namesOf(screener, db, hit)
     return { ...hit, names, decisions: await screening.decisionsOf(db, partnerId, id) }
+  },
+
+  /** Every match of a common name of this partner that a second datum excludes, with the reason. */
+  'screening excluded': async ({ db }, { partner: partnerId }) => {
+    const found: ExclusionRow[] = []
+    for (let page: readonly ExclusionRow[] = []; ;) {
+      page = await exclusionsOf(db, partnerId, page.at(-1), pageMax)
+      found.push(...page)
+      if (page.length < pageMax) return found
+    }
+  },
+
+  /** Measures the loaded lists, some minutes of one core. Says on the standard error how far it has come. */
+  'screening report': async ({ service: { screening }, db, config }, { seed, names: namesMax, format }) => {
+    const { lists, countries } = screening
+    const settings = { pepHits: config.PEP_HITS, secondDatum: config.SECOND_DATUM }
+    const version = (await readMigrations()).at(-1)?.name ?? 'none'
+    const said = (line: string) => process.stderr.write(`${line}\n`)
+    const report = await screeningReport({ db, lists, countries, settings, version, seed, namesMax, said })
+    if (report === undefined) throw new ConfigError('operator: No list of sanctions is loaded.')
+    if (format === 'json') return report
+    const text = await screeningReportText(report)
+    return (write) => write(text)
   },
 
   'screening decide': (context, { partner: partnerId, id, outcome, staff, note }, call) => {

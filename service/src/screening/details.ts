@@ -1,17 +1,18 @@
 /** Details of a hit for the person who decides: names and words, sealed in its row. */
 import { ownJson } from '@partner-payments/wire'
 import type { Sealer } from '../kernel/index.ts'
-import type { ListEntry } from './lists/entry.ts'
+import type { ListedFacts, ListEntry } from './lists/entry.ts'
 import type { WordMatch } from './names/compare.ts'
 import type { HitRow } from './store-hits.ts'
 import { hitContext } from './sealed.ts'
 
-export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> & {
-  readonly name: string
-  readonly listedName: string
-  readonly isReordered: boolean
-  readonly words: readonly WordMatch[]
-}
+export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> &
+  ListedFacts & {
+    readonly name: string
+    readonly listedName: string
+    readonly isReordered: boolean
+    readonly words: readonly WordMatch[]
+  }
 
 export const sealDetail = (sealer: Sealer, partnerId: string, id: string, detail: HitDetail): Buffer =>
   sealer.seal(JSON.stringify(detail), hitContext(partnerId, id))

@@ -3,11 +3,12 @@
  * against rules. README.md has how names are compared.
  *
  * Tables: screening.lists, screening.entries (of no partner); screening.subjects, screening.earlier_names, screening.sweeps,
- * screening.hits, screening.decisions. Invariants: a list is loaded whole or not at all. The transaction that writes a name makes it due,
+ * screening.hits, screening.exclusions, screening.decisions. Invariants: a list is loaded whole or not at all. The transaction that writes a name makes it due,
  * and keeps the name that it replaces. What was screened against an older list is due again. One hit per name and entry stands at a time.
  * An open or a confirmed hit ends only by a decision of persons. Decisions are added and never changed.
  */
 import type { Source } from '../iso20022/index.ts'
+import type { Report, ReportWanted } from './corpus/report.ts'
 import type { PepSource, SanctionsList } from './lists/entry.ts'
 
 export {
@@ -27,6 +28,7 @@ export {
   type HeldParty,
   type HoldKey,
   outcomes,
+  type SecondData,
   type Subject,
   type SubjectCountry,
   type SubjectKey,
@@ -39,6 +41,16 @@ export { screeningJobs } from './jobs.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Hit, type Screening } from './service.ts'
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
+
+export type { Report, ReportWanted } from './corpus/report.ts'
+export type { ExclusionRow } from './store-exclusions.ts'
+export { exclusionsOf } from './store-exclusions.ts'
+
+// The report is made by one command, which loads it.
+export const screeningReport = async (wanted: ReportWanted): Promise<Report | undefined> =>
+  (await import('./corpus/report.ts')).createReport(wanted)
+export const screeningReportText = async (report: Report): Promise<string> =>
+  (await import('./corpus/report.ts')).reportText(report)
 
 // The first call loads the readers of files: only the command that loads a list reads one.
 export const readPepList = async (source: Source, list: PepSource): Promise<SanctionsList> =>

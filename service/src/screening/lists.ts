@@ -1,11 +1,19 @@
 /** Loads lists, and keeps the index of all their names. */
 import { createHash } from 'node:crypto'
 import { setImmediate as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { isPepSource, type ListEntry, type PepSource, type SanctionsList, walletKey } from './lists/entry.ts'
+import {
+  isPepSource,
+  type ListedFacts,
+  type ListEntry,
+  type PepSource,
+  type SanctionsList,
+  walletKey,
+} from './lists/entry.ts'
 import { createNameIndex, type IndexedName, type NameIndex } from './names/index-of-names.ts'
 import type { IndexedEntry } from './rules.ts'
 import { type CraftIndex, createCraftIndex, type IndexedCraft } from './vessels.ts'
@@ -17,7 +25,7 @@ export type LoadedList = store.ListRow & {
 }
 
 /** An entry that names are compared with, and its details for a person. */
-export type SearchedEntry = IndexedEntry & Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'>
+export type SearchedEntry = IndexedEntry & Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> & ListedFacts
 
 /** The names of all lists as they stood at a generation. */
 export type Snapshot = {
@@ -50,14 +58,38 @@ export type Lists = {
   readonly snapshot: () => Promise<Snapshot | undefined>
   /** The names that this process read last, which may be outdated. */
   readonly latest: () => Snapshot | undefined
+  /** Gives each entry of the lists at a generation, in pages. */
+  readonly eachEntry: (generation: number, take: TakeEntry) => Promise<void>
 }
+
+export type TakeEntry = (row: IndexedEntry, said: Detail) => void
 
 const rowsPerPage = 1000
 
-const digestOf = (detail: string): string => createHash('sha256').update(detail).digest('hex')
-const toNewEntry = ({ id: entryId, ...rest }: ListEntry): store.NewEntry => {
+type Detail = Omit<ListEntry, 'id'>
+const hashed = (kind: 'sha256' | 'md5', text: string): string => createHash(kind).update(text).digest('hex')
+
+/** `digest`: of what a decision about the entry depends on. An address may be written otherwise, and the entry stays the same. */
+type WrittenEntry = store.NewEntry & { readonly detailHash: string }
+const toNewEntry = ({ id: entryId, ...rest }: ListEntry): WrittenEntry => {
+  const { addresses: _addresses, ...asked } = rest
   const detail = JSON.stringify(rest)
-  return { entryId, detail, digest: digestOf(detail) }
+  return { entryId, detail, digest: hashed('sha256', JSON.stringify(asked)), detailHash: hashed('md5', detail) }
+}
+
+/**
+ * Reports whether decisions about the entry hold: only its addresses differ, or it was read by a version that read no countries and fewer
+ * dates of birth, and the file says the same otherwise.
+ */
+function isSameEntry(before: string, after: string): boolean {
+  const { addresses: _before, births: birthsBefore, ...old } = ownJson<Detail>(before)
+  const { addresses: _after, births, countries, documents, ...rest } = ownJson<Detail>(after)
+  const isEarlierVersion = old.countries === undefined
+  const now = isEarlierVersion ? rest : { ...rest, countries, documents }
+  const hasBirths = isEarlierVersion
+    ? birthsBefore.every((birth) => births.some((each) => each.includes(birth)))
+    : JSON.stringify(birthsBefore) === JSON.stringify(births)
+  return hasBirths && isDeepStrictEqual(old, now)
 }
 
 export function createLists({ db, clock }: { readonly db: Database; readonly clock: Clock }): Lists {
@@ -99,6 +131,7 @@ export function createLists({ db, clock }: { readonly db: Database; readonly clo
       return latest
     },
     latest: () => latest,
+    eachEntry: (generation, take) => eachEntry(db, generation, take),
   }
 }
 
@@ -116,22 +149,27 @@ async function refuseShortened(tx: Tx, { source, entries: { length } }: Sanction
 /** Replaces the list of a source. The caller has locked the lists. Refuses: validation_failed (older than the loaded list). */
 export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, staff: string): Promise<LoadedList> {
   const lists = await store.currentLists(tx)
-  const before = lists.find(({ source }) => source === list.source)
-  const isSame = before?.hash === list.hash
-  if (!isSame && before !== undefined && list.publishedAt < before.publishedAt) {
-    const [older, newer] = [list.publishedAt, before.publishedAt].map((time) => time.toISOString())
+  const last = lists.find(({ source }) => source === list.source)
+  const isSame = last?.hash === list.hash
+  if (!isSame && last !== undefined && list.publishedAt < last.publishedAt) {
+    const [older, newer] = [list.publishedAt, last.publishedAt].map((time) => time.toISOString())
     throw new Refusal('validation_failed', `The list is of ${older}; that of ${newer} is loaded already.`)
   }
   const generation = Math.max(0, ...lists.map((each) => each.generation)) + 1
-  const digests = await store.digestsOf(tx, list.source)
+  const before = await store.knownEntries(tx, list.source)
   const entries = list.entries.map(toNewEntry)
   const ids = new Set(entries.map(({ entryId }) => entryId))
-  const removed = [...digests.keys()].filter((id) => !ids.has(id))
-  const written = entries.filter(({ entryId, digest }) => digests.get(entryId) !== digest)
-  // A version that reads more of a file than the one that loaded it finds other entries in the same file.
-  if (isSame && removed.length === 0 && written.length === 0) return { ...before, isRepetition: true }
-  const changed = written.filter(({ entryId }) => digests.has(entryId)).map(({ entryId }) => entryId)
-  await store.endEntries(tx, list.source, [...removed, ...changed], generation)
+  const removed = [...before.keys()].filter((id) => !ids.has(id))
+  const written: store.NewEntry[] = []
+  for (let from = 0; from < entries.length; from += rowsPerPage) {
+    const page = entries.slice(from, from + rowsPerPage)
+    written.push(...(await withKeptDigests(tx, list.source, page, before)))
+  }
+  // A version that reads more of a file than the one that loaded it finds more in the same file.
+  if (isSame && removed.length === 0 && written.length === 0) return { ...last, isRepetition: true }
+  const rewritten = written.filter(({ entryId }) => before.has(entryId))
+  const changed = rewritten.filter(({ entryId, digest }) => before.get(entryId)?.digest !== digest)
+  await store.endEntries(tx, list.source, [...removed, ...rewritten.map(({ entryId }) => entryId)], generation)
   for (let from = 0; from < written.length; from += rowsPerPage)
     await store.insertEntries(tx, list.source, generation, written.slice(from, from + rowsPerPage))
   const row: store.ListRow = {
@@ -143,7 +181,7 @@ export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, sta
     loadedBy: staff,
     entries: entries.length,
     names: list.entries.reduce((sum, { names }) => sum + names.length, 0),
-    added: written.length - changed.length,
+    added: written.length - rewritten.length,
     changed: changed.length,
     removed: removed.length,
   }
@@ -151,7 +189,38 @@ export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, sta
   return { ...row, isRepetition: false }
 }
 
+/** Returns the entries to write. One about which decisions hold keeps the digest by which hits know it. */
+async function withKeptDigests(
+  tx: Tx,
+  source: SanctionsList['source'],
+  page: readonly WrittenEntry[],
+  before: ReadonlyMap<string, store.KnownEntry>,
+): Promise<readonly store.NewEntry[]> {
+  const differing = page.filter(({ entryId, detailHash }) => before.get(entryId)?.detailHash !== detailHash)
+  const known = differing.filter(({ entryId, digest }) => (before.get(entryId)?.digest ?? digest) !== digest)
+  const details = await store.detailsOf(
+    tx,
+    source,
+    known.map(({ entryId }) => entryId),
+  )
+  return differing.map(({ detailHash: _hash, ...entry }) => {
+    const detail = details.get(entry.entryId)
+    const kept = before.get(entry.entryId)?.digest
+    return detail !== undefined && kept !== undefined && isSameEntry(detail, entry.detail)
+      ? { ...entry, digest: kept }
+      : entry
+  })
+}
+
 /** Entries of a generation never change, so that pages in statements of their own read one state. */
+async function eachEntry(db: Database, generation: number, take: TakeEntry): Promise<void> {
+  for (let page: readonly store.EntryRow[] = []; ;) {
+    page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
+    for (const { detail, ...row } of page) take(row, ownJson<Detail>(detail))
+    if (page.length < rowsPerPage) return
+  }
+}
+
 async function readSnapshot(db: Database, generation: number): Promise<Snapshot> {
   const digests = new Map<string, string>()
   const names: IndexedName<SearchedEntry>[] = []
@@ -159,20 +228,15 @@ async function readSnapshot(db: Database, generation: number): Promise<Snapshot>
   const byWallet = new Map<string, SearchedEntry[]>()
   const countries = new Map<string, SearchedEntry>()
   const crafts: IndexedCraft<SearchedEntry>[] = []
-  for (let page: readonly store.EntryRow[] = []; ;) {
-    page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
-    for (const { detail, ...row } of page) {
-      digests.set(`${row.source} ${row.entryId}`, row.digest)
-      const said = ownJson<Omit<ListEntry, 'id'>>(detail)
-      const entry = searchedEntry(row, said)
-      const into = isPepSource(row.source) ? pepNames : names
-      for (const name of namesOf(entry, said)) into.push(name)
-      if (said.craft !== undefined) crafts.push({ entry, craft: said.craft, names: said.names })
-      if (row.source === 'countries') countries.set(row.entryId, entry)
-      for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])
-    }
-    if (page.length < rowsPerPage) break
-  }
+  await eachEntry(db, generation, (row, said) => {
+    digests.set(`${row.source} ${row.entryId}`, row.digest)
+    const entry = searchedEntry(row, said)
+    const into = isPepSource(row.source) ? pepNames : names
+    for (const { text } of comparedNames(said)) into.push({ entry, text })
+    if (said.craft !== undefined) crafts.push({ entry, craft: said.craft, names: said.names })
+    if (row.source === 'countries') countries.set(row.entryId, entry)
+    for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])
+  })
   return {
     generation,
     index: await createNameIndex(names, () => pause()),
@@ -186,16 +250,11 @@ async function readSnapshot(db: Database, generation: number): Promise<Snapshot>
 
 const searchedEntry = (
   row: IndexedEntry,
-  { reference, kind, births, programmes }: Omit<ListEntry, 'id'>,
-): SearchedEntry => ({ ...row, reference, kind, births, programmes })
+  { names: _names, wallets: _wallets, craft: _craft, ...facts }: Detail,
+): SearchedEntry => ({ ...row, ...facts })
 
 /** The publisher says that a weak name of one word identifies no person. Vessels, aircraft and countries are no names of parties. */
-function namesOf(
-  entry: SearchedEntry,
-  { names, kind }: Pick<ListEntry, 'names' | 'kind'>,
-): readonly IndexedName<SearchedEntry>[] {
-  if (kind === 'other' || kind === 'country') return []
-  return names
-    .filter(({ text, quality }) => quality !== 'weak' || text.includes(' '))
-    .map(({ text }) => ({ entry, text }))
-}
+export const comparedNames = ({ names, kind }: Pick<ListEntry, 'names' | 'kind'>): ListEntry['names'] =>
+  kind === 'other' || kind === 'country'
+    ? []
+    : names.filter(({ text, quality }) => quality !== 'weak' || text.includes(' '))

@@ -35,6 +35,16 @@ export type SubjectName = { readonly role: string; readonly name: string }
 /** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
 export type SubjectCountry = { readonly role: string; readonly country: string }
 
+/** What is known of a person besides its name: it decides about a hit of a common name (second-datum.ts). */
+export type SecondData = {
+  /** `YYYY-MM-DD`. */
+  readonly births: readonly string[]
+  /** Countries of nationality; of a payee, of its account. ISO 3166-1 alpha-2. */
+  readonly countries: readonly string[]
+  /** Numbers of documents, as given. */
+  readonly documents: readonly string[]
+}
+
 /** Subject as a module knows it. Without names: there is no such subject. `account`: null if it has none of its own. */
 export type Subject = {
   readonly names: readonly SubjectName[]
@@ -42,6 +52,8 @@ export type Subject = {
   readonly countries: readonly SubjectCountry[]
   /** Texts of a payment, which only vessels and aircraft are compared with. Undefined: it has none. */
   readonly texts?: readonly SubjectName[]
+  /** By the role of the name whose person it is about. Undefined: nothing is known. */
+  readonly data?: Readonly<Record<string, SecondData>>
 }
 
 export const outcomes = ['clear', 'confirm'] as const

@@ -23,6 +23,8 @@ import {
   type SubjectName,
   type SweptKind,
 } from './rules.ts'
+import { type Exclusion, exclusionOf, type SecondDatumRule } from './second-datum.ts'
+import * as exclusionStore from './store-exclusions.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
 
@@ -32,6 +34,8 @@ export type ScreenerDeps = {
   readonly log: Log
   readonly sealer: Sealer
   readonly lists: Pick<Lists, 'snapshot' | 'generation'>
+  /** SECOND_DATUM. Undefined: `off`. */
+  readonly secondDatum?: SecondDatumRule
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** The present data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
@@ -132,7 +136,7 @@ async function screen(
 ): Promise<void> {
   const { db, clock, log, sealer } = deps
   const { partnerId, kind, id } = claim
-  const { names, account, countries, texts = [] } = await readSubject(deps, db, claim)
+  const { names, account, countries, texts = [], data } = await readSubject(deps, db, claim)
   const found: Found[] = [...names, ...texts].flatMap((text) => craftMatches(snapshot, text))
   for (const name of names) {
     // Most names match nothing, which is cached: each new name of a subject is screened with all earlier ones.
@@ -141,6 +145,12 @@ async function screen(
       found.push(...matchesIn(snapshot.peps, name))
     if (found.length > 0) await pause()
   }
+  const reasons = new Map(
+    found.flatMap((one) => {
+      const reason = exclusionOf(deps.secondDatum ?? 'off', one.match, data?.[one.role])
+      return reason === undefined ? [] : [[one, reason] as const]
+    }),
+  )
   if (account !== null) found.push(...accountMatches(snapshot, account))
   found.push(...countryMatches(snapshot.countryEntry, kind, countries))
   await db.transaction(async (tx) => {
@@ -150,7 +160,10 @@ async function screen(
       const { entryDigest: digest } = row
       return { ...row, digest, name: openDetail(sealer, row).name, row }
     })
-    const changes = changesOf(standing, found, snapshot.digestOf)
+    const hits = found.filter((one) => !reasons.has(one))
+    const changes = changesOf(standing, hits, snapshot.digestOf)
+    if (data !== undefined)
+      await exclusionStore.replaceExclusions(tx, claim, exclusionsOf(claim, reasons, standing, snapshot, now))
     for (const { hit, reason } of changes.ended) {
       const status = hit.row.status === 'open' ? 'gone' : hit.row.status
       const ended = { endedGeneration: snapshot.generation, endedAt: now, endReason: reason }
@@ -195,6 +208,27 @@ const craftMatches = (snapshot: Snapshot, { role, name }: SubjectName): readonly
     return { role, name: name.slice(0, textMax), match: { entry, listedName, score, isReordered: false, words } }
   })
 
+/** The best excluded match of each role and entry. A hit that stands stays for persons, and needs no exclusion beside it. */
+function exclusionsOf(
+  { partnerId, kind: subjectKind, id: subjectId }: SubjectKey,
+  reasons: ReadonlyMap<Found, Exclusion>,
+  standing: readonly Standing[],
+  { generation }: Snapshot,
+  excludedAt: Date,
+): readonly exclusionStore.ExclusionRow[] {
+  const rows = [...reasons].map(([{ role, match }, reason]) => {
+    const { entry, score } = match
+    const { source, entryId } = entry
+    return { partnerId, subjectKind, subjectId, role, source, entryId, score, reason, generation, excludedAt }
+  })
+  const isSame = (row: (typeof rows)[number]) => (other: Pick<typeof row, 'role' | 'source' | 'entryId'>) =>
+    other.role === row.role && other.source === row.source && other.entryId === row.entryId
+  const best = rows.toSorted((one, other) => other.score - one.score)
+  return best.filter(
+    (row, at) => !standing.some((hit) => isSame(row)(hit)) && !best.slice(0, at).some((other) => isSame(row)(other)),
+  )
+}
+
 const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null } as const
 
 function newHit(
@@ -207,18 +241,18 @@ function newHit(
 ): Omit<hitStore.HitRow, 'nameNumber' | 'account'> {
   const { partnerId, kind: subjectKind, id: subjectId } = claim
   const { entry, listedName, isReordered, words, score } = match
-  const { reference, kind, births, programmes } = entry
+  const { source, entryId, digest: entryDigest, ...listed } = entry
   const id = newId()
-  const detail = { name, listedName, reference, kind, births, programmes, isReordered, words }
+  const detail = { name, listedName, isReordered, words, ...listed }
   return {
     partnerId,
     id,
     subjectKind,
     subjectId,
     role,
-    source: entry.source,
-    entryId: entry.entryId,
-    entryDigest: entry.digest,
+    source,
+    entryId,
+    entryDigest,
     score,
     detailSealed: sealDetail(sealer, partnerId, id, detail),
     status: 'open',

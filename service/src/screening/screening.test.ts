@@ -113,7 +113,7 @@ test('a list screens the names that were written before it, also those that no r
       name: 'Tremurof, Borislav',
       listedName: 'Borislav Tremurov',
       isReordered: true,
-      births: ['1961-04-12', '1962'],
+      births: ['1961-04-12', 'circa 1962', '1963 to 1964'],
       reference: 'XXi.001',
       cause: 'name',
     },

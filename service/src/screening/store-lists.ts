@@ -43,11 +43,31 @@ export async function insertList(tx: Tx, row: ListRow): Promise<void> {
       ${row.entries}, ${row.names}, ${row.added}, ${row.changed}, ${row.removed})`)
 }
 
-/** The digests of the entries of a source, by their ids. */
-export async function digestsOf(tx: Tx, source: ListSource): Promise<ReadonlyMap<string, string>> {
-  const rows = await tx.rows<{ entryId: string; digest: string }>(sql`/* screening.digestsOf */
-    select entry_id, digest from screening.entries where source = ${source} and until_generation is null`)
-  return new Map(rows.map(({ entryId, digest }) => [entryId, digest]))
+export type KnownEntry = {
+  readonly digest: string
+  /** MD5 of the detail: tells without reading it whether it says anything else. */
+  readonly detailHash: string
+}
+
+/** The entries of a source, by their ids. */
+export async function knownEntries(tx: Tx, source: ListSource): Promise<ReadonlyMap<string, KnownEntry>> {
+  const rows = await tx.rows<KnownEntry & { entryId: string }>(sql`/* screening.knownEntries */
+    select entry_id, digest, md5(detail) as detail_hash from screening.entries
+    where source = ${source} and until_generation is null`)
+  return new Map(rows.map(({ entryId, ...row }) => [entryId, row]))
+}
+
+/** The details of these entries of a source, by their ids. */
+export async function detailsOf(
+  tx: Tx,
+  source: ListSource,
+  entryIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (entryIds.length === 0) return new Map()
+  const rows = await tx.rows<{ entryId: string; detail: string }>(sql`/* screening.detailsOf */
+    select entry_id, detail from screening.entries
+    where source = ${source} and until_generation is null and entry_id = any(${entryIds}::text[])`)
+  return new Map(rows.map(({ entryId, detail }) => [entryId, detail]))
 }
 
 export async function endEntries(

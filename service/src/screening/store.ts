@@ -103,6 +103,8 @@ export async function forgetSubjects(tx: Tx, partnerId: string, given: readonly 
   await tx.run(sql`/* screening.forgetSubjects */
     delete from screening.earlier_names where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
   await tx.run(sql`/* screening.forgetSubjects */
+    delete from screening.exclusions where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
+  await tx.run(sql`/* screening.forgetSubjects */
     delete from screening.decisions where partner_id = ${partnerId} and hit_id = any(array(
       select id from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])))`)
   await tx.run(sql`/* screening.forgetSubjects */

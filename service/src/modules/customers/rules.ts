@@ -3,7 +3,7 @@ import type { BodyOf, customers, FieldError, Static } from '@partner-payments/wi
 import countries from 'i18n-iso-countries/index.js'
 import { refuseField, refuseFields, Refusal } from '../../api/index.ts'
 import { after, hourMs } from '../../kernel/index.ts'
-import type { CountryRules, SubjectCountry } from '../../screening/index.ts'
+import type { CountryRules, SecondData, SubjectCountry } from '../../screening/index.ts'
 
 export type CustomerType = Static<typeof customers.CustomerType>
 export type CustomerCreate = BodyOf<'createCustomer'>
@@ -63,6 +63,15 @@ const countryFields = ['citizenshipCountryCode', 'countryOfIncorporation', 'coun
 /** The countries that are screened: where a customer lives or was founded, and whose national it is. */
 export const screenedCountries = (kyc: KycFields): readonly SubjectCountry[] =>
   countryFields.flatMap((role) => (kyc[role] === undefined ? [] : [{ role, country: kyc[role] }]))
+
+/** What screening knows of the person `fullName`. KYC has no birth or nationality of owners. */
+export const screenedData = (kyc: KycFields): Readonly<Record<string, SecondData>> => ({
+  fullName: {
+    births: [kyc.dateOfBirth].filter((birth) => birth !== undefined),
+    countries: [kyc.citizenshipCountryCode].filter((country) => country !== undefined),
+    documents: [kyc.taxId].filter((number) => number !== undefined),
+  },
+})
 
 /** Refuses (422) countries whose customers the operator does not accept. A country that the customer had before is screened instead. */
 export function refuseCountries(before: KycFields, kyc: KycFields, rules: CountryRules): void {

@@ -21,7 +21,7 @@ import {
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
-import { accountNames, type KycFields, screenedCountries, screenedNames } from './rules.ts'
+import { accountNames, type KycFields, screenedCountries, screenedData, screenedNames } from './rules.ts'
 import { createReviews, type Reviews } from './reviews.ts'
 import { searchedPrefix } from './names.ts'
 import * as store from './store.ts'
@@ -359,7 +359,12 @@ export function createCustomers(given: CustomersDeps): Customers {
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id }, {})
       const kyc = row === undefined ? {} : toCustomer(kycSealer, partnerId, row).kyc
-      return { names: screenedNames(kyc), account: null, countries: screenedCountries(kyc) }
+      return {
+        names: screenedNames(kyc),
+        account: null,
+        countries: screenedCountries(kyc),
+        data: screenedData(kyc),
+      }
     },
     idsAfter: store.idsAfter,
     idOf: idBy({ erased: true }),

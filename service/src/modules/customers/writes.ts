@@ -18,6 +18,7 @@ import {
   refuseEmptyCreate,
   refuseEmptyUpdate,
   screenedCountries,
+  screenedData,
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
@@ -124,7 +125,7 @@ export function updateCustomer(
       const namesBefore = screenedNames(kycBefore)
       const hasChanged = (read: (fields: typeof kyc) => unknown) =>
         JSON.stringify(read(kyc)) !== JSON.stringify(read(kycBefore))
-      if (hasChanged(screenedNames) || hasChanged(screenedCountries))
+      if ([screenedNames, screenedCountries, screenedData].some(hasChanged))
         await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
       return { ...after, kyc }
     })

@@ -483,7 +483,7 @@ export const namesWithForms = <Entry>(names: readonly CorpusName<Entry>[]): read
 
 /** Writes at most `variantsMax` different names in the form, drawn from the names by the seed. */
 export function variantsOf<Entry>(
-  { kinds, write, name: formName }: Form,
+  { kinds, write, group, name: formName }: Form,
   names: readonly CorpusName<Entry>[],
   seed: number,
   variantsMax: number,
@@ -497,7 +497,8 @@ export function variantsOf<Entry>(
     const of = pick(random, possible)
     if (found.has(of)) continue
     const words = write(wordsIn(of.text), random, of.kind)
-    if (words !== undefined) found.set(of, { text: words.join(' '), of })
+    const text = words?.join(' ')
+    if (text !== undefined && (text !== of.text || group === 'as listed')) found.set(of, { text, of })
   }
   return [...found.values()]
 }

@@ -13,7 +13,9 @@ export const childrenOf = (element: Element, name: string): readonly Element[] =
 /** The text of the first child of this name, without space around it; empty if there is none. */
 export const textOf = (element: Element, name: string): string => childrenOf(element, name)[0]?.text.trim() ?? ''
 
-export const attributeOf = (element: Element, name: string): string => element.attributes.get(name)?.trim() ?? ''
+/** Empty if there is no such attribute, or no element. */
+export const attributeOf = (element: Element | undefined, name: string): string =>
+  element?.attributes.get(name)?.trim() ?? ''
 
 /** Parts of a name in one line. Empty parts leave no space. */
 export const joined = (...parts: readonly string[]): string => parts.join(' ').replace(/\s+/g, ' ').trim()

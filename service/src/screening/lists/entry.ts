@@ -1,5 +1,6 @@
 /** Entry of a list about one person or organisation, independent of the published format. */
-import { present } from './element.ts'
+import { readCountry } from './country-codes.ts'
+import { joined, present } from './element.ts'
 import { readImoNumber } from './imo.ts'
 
 /** A list of politically exposed persons, by the name that it was loaded under. Its hits hold no payment unless PEP_HITS says so. */
@@ -20,7 +21,19 @@ export type Craft = { readonly kind: 'vessel' | 'aircraft'; readonly imoNumbers:
 /** `weak`: the publisher says that the name alone identifies no one. */
 export type ListedName = { readonly text: string; readonly quality: 'primary' | 'good' | 'weak' }
 
-export type ListEntry = {
+/** A document as published. `country`: as in `countries`; empty: the list does not say it. */
+export type ListedDocument = Readonly<Record<'type' | 'number' | 'country', string>>
+
+/** What a list says of an entry besides its names and births. Undefined: a version before read the entry. */
+export type ListedFacts = {
+  /** Countries of nationality, birth and addresses: ISO 3166-1 alpha-2, or the text if it names no country of today. */
+  readonly countries?: readonly string[]
+  readonly documents?: readonly ListedDocument[]
+  /** In one line each. */
+  readonly addresses?: readonly string[]
+}
+
+export type ListEntry = ListedFacts & {
   /** The publisher's key of the entry: it stays when the entry changes. */
   readonly id: string
   /** Reference of the entry on the publisher's pages, for the person who decides. */
@@ -37,6 +50,37 @@ export type ListEntry = {
   readonly craft?: Craft
 }
 
+/** The fields of an entry with these facts. Sorted, so that two formats of one list give the same. */
+export const factsOf = ({
+  countries,
+  documents,
+  addresses,
+}: {
+  readonly countries: readonly string[]
+  readonly documents: readonly ListedDocument[]
+  readonly addresses: readonly (readonly string[])[]
+}): Required<ListedFacts> => ({
+  countries: present(countries.map(readCountry)).toSorted(),
+  documents: [
+    ...new Map(
+      documents
+        .map(({ type, number, country }) => ({ type, number: joined(number), country: readCountry(country) }))
+        .filter(({ number }) => number !== '')
+        .map((document) => [`${document.number} ${document.type} ${document.country}`, document]),
+    ),
+  ]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, document]) => document),
+  addresses: present(
+    addresses.map((parts) =>
+      parts
+        .filter((part) => part.trim() !== '')
+        .map((part) => joined(part))
+        .join(', '),
+    ),
+  ),
+})
+
 /** An address in the form in which it is compared: only hexadecimal digits are written in either case. */
 export const walletKey = (address: string): string => {
   const plain = address.replaceAll(/\s/g, '')
@@ -45,6 +89,13 @@ export const walletKey = (address: string): string => {
 
 /** OFAC names the type of an address by its currency: `Digital Currency Address - ETH`. */
 export const isWalletType = (type: string): boolean => type.startsWith('Digital Currency Address')
+
+/** Among the documents of OFAC are notes (`Gender`, `Secondary sanctions risk:`): a document has a type of a number. */
+export const isDocumentType = (type: string): boolean =>
+  !isWalletType(type) && !/gender|sanctions|risk|information|website|email|phone|transactions/i.test(type)
+
+/** The country of a place of birth, which OFAC writes last: `Cairo, Egypt`. */
+export const ofacPlace = (place: string): string => place.split(',').at(-1) ?? ''
 
 /** The field of an entry with these addresses. */
 export const walletsOf = (addresses: readonly string[]): Pick<ListEntry, 'wallets'> => {

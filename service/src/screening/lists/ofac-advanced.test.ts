@@ -45,6 +45,9 @@ test('names have their parts in order, the primary one first, with the original 
     ],
     births: ['07 Oct 1954'],
     programmes: ['XXX', 'XXY'],
+    countries: ['IR', 'KP', 'SY'],
+    documents: [{ type: 'Passport', number: 'X0000000', country: 'IR' }],
+    addresses: ['3 Invented Street, Damascus, Syria'],
   })
 })
 

@@ -3,24 +3,48 @@
  * and the sanctions of a party come after all parties. The key of a party is the `uid` of SDN.XML. A dangling reference
  * is refused.
  */
-import { craftOf, type EntryKind, isWalletType, type ListEntry, namesOf, walletsOf } from './entry.ts'
+import {
+  craftOf,
+  type EntryKind,
+  factsOf,
+  isDocumentType,
+  isWalletType,
+  type ListedDocument,
+  type ListEntry,
+  namesOf,
+  ofacPlace,
+  walletsOf,
+} from './entry.ts'
 import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
 import type { FileReader, Format, Refuse } from './format.ts'
-import { readImoNumber } from './imo.ts'
 import { type Day, daysOf, readIsoTime, sdnPeriod } from './times.ts'
 
 const versionKnown = '3'
 /** OFAC publishes its other lists in the same format; they do not update this one. */
 const listRead = 'SDN List'
 
-/** The sets whose values are kept. The others, such as places, do not concern names. */
-const sets = ['List', 'PartyType', 'PartySubType', 'NamePartType', 'Script', 'FeatureType', 'SanctionsType'] as const
+/** The sets whose values are kept. */
+const sets = [
+  ...(['List', 'PartyType', 'PartySubType', 'NamePartType', 'Script', 'FeatureType', 'SanctionsType'] as const),
+  ...(['Country', 'IDRegDocType'] as const),
+] as const
 type SetName = (typeof sets)[number]
 
 type References = {
   readonly add: (set: Element) => undefined
   /** Refuses a number that the set does not have. */
   readonly valueOf: (set: SetName, id: string) => Element
+  /** The text of a value; empty if the set does not have it. For facts without which names are compared as well. */
+  readonly textFor: (set: SetName, id: string) => string
+}
+
+/** A place of the file: its country, and its parts with the country last. */
+type Place = { readonly country: string; readonly parts: readonly string[] }
+
+/** What stands in the file before the parties: documents by identity, places by number. */
+type Before = {
+  readonly documents: Map<string, ListedDocument[]>
+  readonly places: Map<string, Place>
 }
 
 export const ofacAdvanced: Format = { source: 'ofac', root: 'Sanctions', begin }
@@ -33,7 +57,7 @@ function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileRea
     refuse(`the version of the format is "${version}"; ${versionKnown} is the one that is known`)
   const references = createReferences(refuse)
   const listings = createListings(references, refuse)
-  const documents = new Map<string, string[]>()
+  const before: Before = { documents: new Map(), places: new Map() }
   let issuedAt: Date | undefined
   return {
     records: {
@@ -44,16 +68,29 @@ function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileRea
         return undefined
       },
       'ReferenceValueSets/*': references.add,
-      'Locations/*': notRead,
+      'Locations/*': (location) => {
+        const country = references.textFor(
+          'Country',
+          attributeOf(childrenOf(location, 'LocationCountry')[0], 'CountryID'),
+        )
+        const parts = childrenOf(location, 'LocationPart')
+          .flatMap((part) => childrenOf(part, 'LocationPartValue'))
+          .map((value) => textOf(value, 'Value'))
+        before.places.set(attributeOf(location, 'ID'), { country, parts: [...parts, country] })
+        return undefined
+      },
       'IDRegDocuments/*': (document) => {
-        // Of all documents only numbers of vessels are kept, by identity: the parties come later.
-        const number = textOf(document, 'IDRegistrationNo')
         const identity = attributeOf(document, 'IdentityID')
-        if (readImoNumber(number) !== undefined) documents.set(identity, [...(documents.get(identity) ?? []), number])
+        const read: ListedDocument = {
+          type: references.textFor('IDRegDocType', attributeOf(document, 'IDRegDocTypeID')),
+          number: textOf(document, 'IDRegistrationNo'),
+          country: references.textFor('Country', attributeOf(document, 'IssuedBy-CountryID')),
+        }
+        before.documents.set(identity, [...(before.documents.get(identity) ?? []), read])
         return undefined
       },
       'DistinctParties/DistinctParty': (party) => {
-        const entry = readParty(party, references, documents, refuse)
+        const entry = readParty(party, references, before, refuse)
         listings.own(
           entry.id,
           childrenOf(party, 'Profile').map((profile) => attributeOf(profile, 'ID')),
@@ -80,6 +117,7 @@ function createReferences(refuse: Refuse): References {
     },
     valueOf: (set, id) =>
       values.get(`${set} ${id}`) ?? refuse(`the file refers to ${set} "${id}" and does not have it`),
+    textFor: (set, id) => values.get(`${set} ${id}`)?.text.trim() ?? '',
   }
 }
 
@@ -116,16 +154,12 @@ function createListings({ valueOf }: References, refuse: Refuse) {
   }
 }
 
-function readParty(
-  party: Element,
-  references: References,
-  documents: ReadonlyMap<string, readonly string[]>,
-  refuse: Refuse,
-): ListEntry {
+function readParty(party: Element, references: References, before: Before, refuse: Refuse): ListEntry {
   const id = attributeOf(party, 'FixedRef')
   const profiles = childrenOf(party, 'Profile')
   const identities = primaryFirst(profiles.flatMap((profile) => childrenOf(profile, 'Identity')))
   const kinds = profiles.map((profile) => kindOf(attributeOf(profile, 'PartySubTypeID'), references))
+  const documents = identities.flatMap((identity) => before.documents.get(attributeOf(identity, 'ID')) ?? [])
   return {
     id,
     reference: id,
@@ -135,8 +169,37 @@ function readParty(
     births: present(profiles.flatMap((profile) => readBirths(profile, references, refuse))),
     programmes: [],
     ...walletsOf(profiles.flatMap((profile) => readWallets(profile, references))),
-    ...readCraft(profiles, identities, references, documents),
+    ...readCraft(profiles, references, documents),
+    ...readFacts(profiles, references, before.places, documents),
   }
+}
+
+function readFacts(
+  profiles: readonly Element[],
+  references: References,
+  places: Before['places'],
+  documents: readonly ListedDocument[],
+) {
+  const placesOf = (type: string): readonly Place[] =>
+    profiles
+      .flatMap((profile) => versionsOf(profile, references, (each) => each === type))
+      .flatMap((version) => childrenOf(version, 'VersionLocation'))
+      .flatMap((location) => places.get(attributeOf(location, 'LocationID')) ?? [])
+  const births = profiles
+    .flatMap((profile) => versionsOf(profile, references, (each) => each === 'Place of Birth'))
+    .map((version) => ofacPlace(textOf(version, 'VersionDetail')))
+  const addresses = placesOf('Location')
+  return factsOf({
+    countries: [
+      ...['Nationality Country', 'Citizenship Country', 'Place of Birth']
+        .flatMap(placesOf)
+        .map(({ country }) => country),
+      ...births,
+      ...addresses.map(({ country }) => country),
+    ],
+    documents: documents.filter(({ type }) => isDocumentType(type)),
+    addresses: addresses.map(({ parts }) => parts),
+  })
 }
 
 const isTrue = (element: Element, name: string) => attributeOf(element, name) === 'true'
@@ -156,15 +219,14 @@ function kindOf(subTypeId: string, { valueOf }: References): EntryKind {
 /** An entry with a profile that is not a vessel or aircraft is compared by its name (`kindOf`). */
 function readCraft(
   profiles: readonly Element[],
-  identities: readonly Element[],
   { valueOf }: References,
-  documents: ReadonlyMap<string, readonly string[]>,
+  documents: readonly ListedDocument[],
 ): Pick<ListEntry, 'craft'> {
   const types = profiles.map((profile) => valueOf('PartySubType', attributeOf(profile, 'PartySubTypeID')))
   const isTransport = (type: Element) =>
     valueOf('PartyType', attributeOf(type, 'PartyTypeID')).text.trim() === 'Transport'
   if (!types.every(isTransport)) return {}
-  const numbers = identities.flatMap((identity) => documents.get(attributeOf(identity, 'ID')) ?? [])
+  const numbers = documents.map(({ number }) => number)
   return types.map((type) => craftOf(type.text.trim(), numbers)).find(({ craft }) => craft !== undefined) ?? {}
 }
 

@@ -31,6 +31,9 @@ test('a list has persons with their aliases; a single word is weak, and names in
       ],
       births: ['1968-03-09'],
       programmes: ['Invented members of parliament', 'SE', 'NO'],
+      countries: ['NO', 'SE'],
+      documents: [],
+      addresses: [],
     },
     {
       id: 'xx-pep-2',
@@ -42,6 +45,9 @@ test('a list has persons with their aliases; a single word is weak, and names in
       ],
       births: ['1959', '1960-01-01'],
       programmes: ['Invented ministers', 'Invented mayors', 'SI'],
+      countries: ['SI'],
+      documents: [],
+      addresses: [],
     },
     {
       id: 'xx-pep-3',
@@ -53,6 +59,9 @@ test('a list has persons with their aliases; a single word is weak, and names in
       ],
       births: [],
       programmes: ['Invented members of parliament', 'JP'],
+      countries: ['JP'],
+      documents: [],
+      addresses: [],
     },
   ])
 })

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { decoded, limitsDefault, type Limits, MessageProblem, type Source } from '../../iso20022/index.ts'
 import { createCsvReader } from './csv.ts'
-import { type EntryKind, type ListEntry, namesOf, type PepSource, type SanctionsList } from './entry.ts'
+import { type EntryKind, factsOf, type ListEntry, namesOf, type PepSource, type SanctionsList } from './entry.ts'
 import { joined, present } from './element.ts'
 import { readIsoTime } from './times.ts'
 
@@ -43,6 +43,7 @@ const toEntry = ({ id, schema, name, aliases, birth_date: births, countries, dat
   ),
   births: present(valuesIn(births)),
   programmes: present([...valuesIn(dataset), ...valuesIn(countries).map((country) => country.toUpperCase())]),
+  ...factsOf({ countries: valuesIn(countries).map((country) => country.toUpperCase()), documents: [], addresses: [] }),
 })
 
 /** Refuses, by a `MessageProblem`, a file that is cut within a record, or that has other columns, records without key or name, or none. */

@@ -29,8 +29,11 @@ test('the UN list has individuals and entities with their aliases', async () => 
       { text: 'B. Tremurov', quality: 'good' },
       { text: 'Borko', quality: 'weak' },
     ],
-    births: ['1961-04-12', '1962'],
+    births: ['1961-04-12', 'circa 1962', '1963 to 1964'],
     programmes: ['Invented-1'],
+    countries: ['BG', 'IR', 'Nowhere'],
+    documents: [{ type: 'Passport', number: 'ZZ0000001', country: 'BG' }],
+    addresses: ['1 Invented Street, Tehran, Iran (Islamic Republic of)'],
   })
   assert.deepEqual(
     entries.map(({ id, kind, names: [name] }) => [id, kind, name?.text]),
@@ -55,8 +58,11 @@ test('the EU list has whole names, or their parts', async () => {
         { text: 'Miljko Draksic', quality: 'good' },
         { text: 'Mile', quality: 'weak' },
       ],
-      births: ['1970-02-28', '1971'],
+      births: ['1970-02-28', 'circa 1971'],
       programmes: ['XXA'],
+      countries: ['RS'],
+      documents: [{ type: 'National passport', number: 'ZZ0000002', country: 'RS' }],
+      addresses: ['2 Invented Street, 11000, Belgrade'],
     },
     {
       id: '9002',
@@ -65,6 +71,9 @@ test('the EU list has whole names, or their parts', async () => {
       names: [{ text: 'Falzin Petroleum JSC', quality: 'primary' }],
       births: [],
       programmes: ['XXB'],
+      countries: [],
+      documents: [],
+      addresses: [],
     },
   ])
 })

@@ -25,6 +25,13 @@ export const daysOf = (year: number, month: number): number => new Date(Date.UTC
 
 const sdnDay = ({ year, month, day }: Day) => `${String(day).padStart(2, '0')} ${months[month - 1]} ${year}`
 
+/** Reads a day as SDN.XML writes it, as `YYYY-MM-DD`. Undefined: another text, also a month or a period. */
+export function readSdnDay(text: string): string | undefined {
+  const [, day, name = '', year] = /^(\d\d) ([A-Z][a-z]{2}) (\d{4})$/.exec(text) ?? []
+  const month = months.indexOf(name) + 1
+  return month === 0 ? undefined : `${year}-${String(month).padStart(2, '0')}-${day}`
+}
+
 /** A period as SDN.XML writes it: `07 Oct 1954`, `Oct 1954`, `1954`, `1954 to 1956`, `07 Oct 1954 to 09 Jan 1955`. */
 export function sdnPeriod(first: Day, last: Day): string {
   const isSameMonth = first.year === last.year && first.month === last.month

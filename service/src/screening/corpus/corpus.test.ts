@@ -1,0 +1,76 @@
+/** Listed names are found in the forms in which people write them, and common names of thirty countries are hit rarely. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { corpusNames, inventedList } from '../../../../test/support/screening/corpus.ts'
+import { readPublished, withoutPublished } from '../../../../test/support/screening/published.ts'
+import { createNameIndex, type NameIndex } from '../names/index-of-names.ts'
+import type { ListEntry } from '../lists/entry.ts'
+import { commonNames, countriesWithNames } from './common-names.ts'
+import { type CorpusName, forms, namesWithForms, variantsOf } from './forms.ts'
+import { falseHitsMax, isAboveFalseHits } from './report.ts'
+import { type MeasuredForm, measureCountries, measureForms } from './measure.ts'
+
+const seed = 1
+const said = () => undefined
+/** The report measures more. So few names may miss one more than the floor allows. */
+const variantsMax = 40
+const isFarBelow = ({ names, found, floor }: MeasuredForm): boolean =>
+  names - found > Math.ceil((names * (100 - floor)) / 100) + 1
+const sayForm = ({ form, names, found, missed }: MeasuredForm) => `${form}: ${found} of ${names}; ${missed.join('; ')}`
+
+const lists = [
+  { title: 'an invented list', entries: () => Promise.resolve(inventedList(seed, 2000)), skip: false },
+  { title: 'the published lists', entries: readPublished, skip: withoutPublished },
+] as const
+
+for (const { title, entries: read, skip } of lists)
+  describe(title, { skip }, () => {
+    let names: readonly CorpusName<ListEntry>[]
+    let index: NameIndex<ListEntry>
+    before(async () => {
+      names = corpusNames<ListEntry>(await read())
+      index = await createNameIndex(names, () => Promise.resolve())
+    })
+
+    test('each form is found as often as its floor says', () => {
+      const measured = measureForms(index.search, names, { seed, said, variantsMax })
+      assert.deepEqual(measured.filter(isFarBelow).map(sayForm), [])
+    })
+
+    test(`at most ${falseHitsMax} % of the commonest names of a country are a hit of a customer`, () => {
+      const measured = measureCountries(index.search, 'birth-or-country', { seed, said, namesMax: 300 })
+      const above = measured.filter(isAboveFalseHits)
+      const expected = title === 'the published lists' ? Object.keys(publishedAbove) : []
+      assert.deepEqual(
+        above.filter(
+          ({ country, withSecondDatum, names: all }) =>
+            (100 * withSecondDatum) / all > (publishedAbove[country] ?? falseHitsMax),
+        ),
+        [],
+      )
+      assert.ok(expected.every((country) => countriesWithNames.includes(country)))
+    })
+  })
+
+/** Percent where the commonest names of the country are those of the published lists, and of many persons on them. */
+const publishedAbove: Readonly<Record<string, number>> = {}
+
+test('each form writes other words than the list, and the same for a seed', () => {
+  const names = namesWithForms(corpusNames(inventedList(seed, 500)))
+  assert.ok(names.length > 400)
+  for (const form of forms) {
+    const variants = variantsOf(form, names, seed, 20)
+    assert.deepEqual(
+      variants.map(({ text }) => text),
+      variantsOf(form, names, seed, 20).map(({ text }) => text),
+      form.name,
+    )
+    const same = variants.filter(({ text, of }) => text === of.text)
+    assert.ok(same.length === 0 || form.group === 'as listed', `${form.name}: ${same[0]?.text}`)
+  }
+})
+
+test('there are thirty countries, each with different names', () => {
+  assert.equal(countriesWithNames.length, 30)
+  for (const country of countriesWithNames) assert.equal(new Set(commonNames(country, seed, 400)).size, 400, country)
+})

@@ -1,0 +1,256 @@
+/**
+ * The report of screening that an operator hands to its regulator: which lists are loaded, by which settings names are compared, what is found of
+ * listed names in each form in which people write them, and whom the names hit by chance. The same lists and seed give the same measurements.
+ */
+import type { Database } from '../../postgres/index.ts'
+import type { Countries, CountryRule } from '../countries.ts'
+import { isPepSource } from '../lists/entry.ts'
+import { comparedNames, type Lists } from '../lists.ts'
+import { scoreMin, twoPersonsScoreMin } from '../rules.ts'
+import { circaYearsApartMax, commonWeightMax, type SecondDatumRule, yearsApartMax } from '../second-datum.ts'
+import { countExclusions, countHits, type ExclusionCount, type HitCount } from '../store-exclusions.ts'
+import type { ListRow } from '../store-lists.ts'
+import type { CorpusName } from './forms.ts'
+import { type MeasuredCountry, type MeasuredForm, measureCountries, measureForms, namesForAFormMin } from './measure.ts'
+
+export type ReportSettings = { readonly pepHits: string; readonly secondDatum: SecondDatumRule }
+
+export type ReportWanted = {
+  readonly db: Database
+  readonly lists: Pick<Lists, 'current' | 'snapshot' | 'eachEntry'>
+  readonly countries: Pick<Countries, 'list'>
+  readonly settings: ReportSettings
+  /** Names the software: its newest migration. */
+  readonly version: string
+  readonly seed: number
+  /** Names that are written in each form, and three times as many of each country. */
+  readonly namesMax: number
+  readonly said: (line: string) => void
+}
+
+/** A loaded list, and how many of its persons have a second datum. */
+type ReportedList = Pick<ListRow, 'source' | 'publishedAt' | 'hash' | 'loadedAt' | 'loadedBy' | 'entries' | 'names'> &
+  Readonly<Record<'persons' | 'births' | 'countries' | 'documents', number>> & {
+    /** Entries that a version before has read, which kept no countries and documents: load the list again. */
+    readonly withoutFacts: number
+  }
+
+export type Report = {
+  readonly version: string
+  readonly seed: number
+  readonly namesMax: number
+  readonly settings: ReportSettings & { readonly scoreMin: number; readonly twoPersonsScoreMin: number }
+  readonly countryRules: readonly CountryRule[]
+  readonly lists: readonly ReportedList[]
+  readonly forms: readonly MeasuredForm[]
+  readonly countries: readonly MeasuredCountry[]
+  readonly exclusions: readonly ExclusionCount[]
+  readonly hits: readonly HitCount[]
+}
+
+/** Undefined: no list of sanctions is loaded. */
+export async function createReport(wanted: ReportWanted): Promise<Report | undefined> {
+  const { db, lists, countries, settings, version, seed, namesMax, said } = wanted
+  const snapshot = await lists.snapshot()
+  const current = (await lists.current(db)).filter(({ source }) => source !== 'countries')
+  if (snapshot === undefined || current.every(({ source }) => isPepSource(source))) return undefined
+  const counted = new Map<string, Record<'persons' | 'births' | 'countries' | 'documents' | 'withoutFacts', number>>()
+  const names: CorpusName<string>[] = []
+  await lists.eachEntry(snapshot.generation, ({ source, entryId }, said) => {
+    const counts = counted.get(source) ?? { persons: 0, births: 0, countries: 0, documents: 0, withoutFacts: 0 }
+    counted.set(source, counts)
+    if (said.countries === undefined) counts.withoutFacts += 1
+    if (said.kind === 'person') {
+      counts.persons += 1
+      for (const field of ['births', 'countries', 'documents'] as const)
+        if ((said[field] ?? []).length > 0) counts[field] += 1
+    }
+    if (isPepSource(source)) return
+    const entry = `${source} ${entryId}`
+    for (const { text } of comparedNames(said)) names.push({ entry, kind: said.kind, text })
+  })
+  const search = (text: string, least: number) =>
+    snapshot.index
+      .search(text, least)
+      .map((match) => ({ ...match, entry: `${match.entry.source} ${match.entry.entryId}` }))
+  return {
+    version,
+    seed,
+    namesMax,
+    settings: { scoreMin, twoPersonsScoreMin, ...settings },
+    countryRules: await countries.list(db),
+    lists: current.map(({ source, publishedAt, hash, loadedAt, loadedBy, entries, names: length }) => ({
+      ...{ source, publishedAt, hash, loadedAt, loadedBy, entries, names: length },
+      ...(counted.get(source) ?? { persons: 0, births: 0, countries: 0, documents: 0, withoutFacts: 0 }),
+    })),
+    forms: measureForms(search, names, { seed, said, variantsMax: namesMax }),
+    countries: measureCountries(snapshot.index.search, settings.secondDatum, { seed, said, namesMax: 3 * namesMax }),
+    exclusions: await countExclusions(db),
+    hits: await countHits(db),
+  }
+}
+
+const percent = (part: number, whole: number): string => (whole === 0 ? '-' : ((100 * part) / whole).toFixed(1))
+const isMeasured = ({ names }: MeasuredForm): boolean => names >= namesForAFormMin
+/** Reports whether fewer names of a form were found than its floor. */
+export const isBelowFloor = (form: MeasuredForm): boolean =>
+  isMeasured(form) && 100 * form.found < form.floor * form.names
+/** Percent of the commonest names of a country that may be a hit. */
+export const falseHitsMax = 1
+export const isAboveFalseHits = ({ withSecondDatum, names }: MeasuredCountry): boolean =>
+  100 * withSecondDatum > falseHitsMax * names
+
+/** A bar ends a cell, and so does a line end. */
+const cell = (value: string | number | bigint): string => String(value).replaceAll('|', '/').replaceAll(/\s+/g, ' ')
+const table = (head: readonly string[], rows: readonly (readonly (string | number | bigint)[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+const minute = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+const rules: Readonly<Record<SecondDatumRule, string>> = {
+  off: 'Off: every name that reaches the score is a hit.',
+  birth: `A hit of a customer's own name is excluded if every found word is common and the dates of birth contradict.`,
+  'birth-or-country':
+    "A hit of a customer's own name is excluded if every found word is common and the dates of birth contradict; or if, in addition, the name is not whole and no nationality of the customer is among the countries of the entry.",
+}
+
+/** Writes the report as Markdown. */
+export function reportText(report: Report): string {
+  const { settings, forms, countries } = report
+  const below = forms.filter(isBelowFloor)
+  const above = countries.filter(isAboveFalseHits)
+  const unmeasured = forms.filter((form) => !isMeasured(form))
+  const sections = [
+    '# Report of sanctions screening',
+    `Made by the software with the migration ${report.version}, with seed ${report.seed} and at most ${report.namesMax} names of each form. The same lists, software and seed give the same measurements.`,
+    below.length === 0 && above.length === 0
+      ? 'Every form reaches its floor, and no country has more false hits than allowed.'
+      : `${below.length} of ${forms.length} forms are below their floor, and ${above.length} of ${countries.length} countries have more than ${falseHitsMax} % false hits: see below.`,
+    '## Lists',
+    listsTable(report),
+    '## Settings',
+    table(
+      ['setting', 'value'],
+      [
+        ['score that is a hit', `${settings.scoreMin} of 100`],
+        ['score that two persons decide', `${settings.twoPersonsScoreMin} of 100`],
+        ['hits on politically exposed persons (PEP_HITS)', settings.pepHits],
+        ['second datum (SECOND_DATUM)', settings.secondDatum],
+        ['rules for countries', ruleCounts(report.countryRules)],
+      ],
+    ),
+    '## What is found',
+    'Names of the loaded lists with two or more identifying words, drawn by the seed and written in each form; found by the search that production uses. A form in two ways draws one of each kind.',
+    table(['kind of form', 'ways', 'forms', 'names', 'found %', 'lowest form %'], groupRows(forms)),
+    '### Forms below their floor',
+    below.length === 0
+      ? 'None.'
+      : table(
+          ['form', 'names', 'found %', 'floor %', 'not found, as written (as listed)'],
+          below.map((form) => [
+            nameOf(form),
+            form.names,
+            percent(form.found, form.names),
+            form.floor,
+            form.missed.join('; '),
+          ]),
+        ),
+    '### All forms',
+    table(
+      ['form', 'ways', 'names', 'found %', 'floor %', 'why the floor is lower'],
+      forms
+        .filter(isMeasured)
+        .map((form) => [
+          nameOf(form),
+          form.ways,
+          form.names,
+          percent(form.found, form.names),
+          form.floor,
+          form.reason ?? '',
+        ]),
+    ),
+    ...(unmeasured.length === 0
+      ? []
+      : [`The lists have fewer than ${namesForAFormMin} names for: ${unmeasured.map(nameOf).join('; ')}.`]),
+    '## False hits',
+    'The commonest given and family names of thirty countries, crossed and drawn by the seed. By name: payees, payers and owners of companies, of whom screening knows nothing else. With second datum: a customer who is a national of the country and born in a year that is drawn between 1945 and 2006.',
+    table(
+      ['country', 'names', 'by name %', 'with second datum %', 'examples'],
+      countries.map((one) => [
+        one.country,
+        one.names,
+        percent(one.byName, one.names),
+        `${percent(one.withSecondDatum, one.names)}${isAboveFalseHits(one) ? ' (above)' : ''}`,
+        one.examples.join('; '),
+      ]),
+    ),
+    '## Second datum',
+    rules[settings.secondDatum],
+    `- A word is common if its weight on the lists is at most ${commonWeightMax} of 100, or if it is one of the commonest names of the thirty countries. A rare word makes a hit whatever else is known.\n- Years of birth contradict if they are more than ${yearsApartMax} apart (${circaYearsApartMax} if the list says that its date is approximate) from each date that the list gives.\n- What one side does not know contradicts nothing. An equal number of a document leaves the hit; an equal day of birth leaves it whatever the countries are.\n- The country of an account excludes nothing: it does not say who holds the account.\n- Only persons are excluded, never organisations. Each exclusion is kept with its reason: \`operator screening excluded\`.`,
+    report.exclusions.length === 0
+      ? 'No match is excluded at present.'
+      : table(
+          ['list', 'reason', 'matches'],
+          report.exclusions.map(({ source, reason, count }) => [source, reason, count]),
+        ),
+    '## Hits',
+    report.hits.length === 0
+      ? 'No hit was opened.'
+      : table(
+          ['opened in', 'status', 'hits'],
+          report.hits.map(({ month, status, count }) => [month, status, count]),
+        ),
+    '## What this report does not show',
+    '- Names in Arabic letters, Chinese or Korean characters are searched, and not measured here, except Cyrillic spellings.\n- Names of one word, and names with numbers or brackets, have no forms.\n- Lists of politically exposed persons are shown above and not measured.\n- The drawn customers are invented: real customers of a country have other years of birth.',
+  ]
+  return `${sections.join('\n\n')}\n`
+}
+
+const nameOf = ({ group, form }: MeasuredForm): string => (group === form ? form : `${group}: ${form}`)
+
+function listsTable({ lists }: Report): string {
+  const rows = lists.map((list) => [
+    list.source,
+    minute(list.publishedAt),
+    minute(list.loadedAt),
+    list.loadedBy,
+    list.entries,
+    list.names,
+    `${list.births} / ${list.countries} / ${list.documents} of ${list.persons}`,
+    list.hash.slice(0, 16),
+  ])
+  const head = [
+    'list',
+    'published',
+    'loaded',
+    'by',
+    'entries',
+    'names',
+    'persons with birth / country / document',
+    'SHA-256',
+  ]
+  const old = lists.filter(({ withoutFacts }) => withoutFacts > 0)
+  const warning = old.map(
+    ({ source, withoutFacts }) =>
+      `${withoutFacts} entries of ${source} were read by a version that kept no countries and documents: load the list again.`,
+  )
+  return [table(head, rows), ...warning].join('\n\n')
+}
+
+function ruleCounts(rules: readonly CountryRule[]): string {
+  const sides = [...Map.groupBy(rules, ({ side, action }) => `${action} for ${side}`)]
+  return sides.length === 0
+    ? 'none'
+    : sides.map(([said, all]) => `${said}: ${all.map(({ country }) => country).join(' ')}`).join('; ')
+}
+
+function groupRows(forms: readonly MeasuredForm[]) {
+  return [...Map.groupBy(forms.filter(isMeasured), ({ group }) => group)].map(([group, all]) => {
+    const [names, found] = [
+      all.reduce((sum, form) => sum + form.names, 0),
+      all.reduce((sum, form) => sum + form.found, 0),
+    ]
+    const lowest = all.toSorted((one, other) => one.found / one.names - other.found / other.names)[0]
+    const worst = lowest === undefined ? '-' : `${percent(lowest.found, lowest.names)} (${lowest.form})`
+    return [group, all[0]?.ways ?? 1, all.length, names, percent(found, names), worst]
+  })
+}

@@ -1,0 +1,124 @@
+/** Matches that a second datum excludes are kept with their reason; entries that say more than before keep the decisions about them. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { dayMs, newId } from '../kernel/index.ts'
+import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
+import { decideAll, screenAll } from '../../../test/support/screening/held.ts'
+import { operatorPartnerId } from '../cases/index.ts'
+import type { ListEntry } from './lists/entry.ts'
+import { exclusionsOf } from './store-exclusions.ts'
+
+let service: Service
+let days = 0
+before(async () => {
+  service = await createTestService()
+  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+})
+after(() => service.close())
+
+const facts = { countries: ['EG'], documents: [], addresses: ['Cairo'] }
+const person = (id: string, text: string, more: Partial<ListEntry> = {}): ListEntry => ({
+  ...{ id, reference: id, kind: 'person', names: [{ text, quality: 'primary' }] },
+  ...{ births: ['12 Apr 1961'], programmes: ['X'] },
+  ...facts,
+  ...more,
+})
+const load = (entries: readonly ListEntry[], hash: string = newId(), into = service) => {
+  days += 1
+  const publishedAt = new Date(Date.UTC(2026, 0, 1) + days * dayMs)
+  return into.screening.lists.load({ source: 'un', publishedAt, hash, entries }, 'Sam Staff')
+}
+
+async function addCustomer(kyc: object, into = service) {
+  const partner = await addPartner(into)
+  const { partnerId, customer } = partner
+  const update = async (fields: object) => {
+    await into.customers.update(partnerId, customer.id, { kyc: fields })
+    await screenAll(into)
+  }
+  await update(kyc)
+  const hits = async () => (await into.screening.openHits(undefined, 1000)).filter((hit) => hit.partnerId === partnerId)
+  const reasons = async () =>
+    (await exclusionsOf(into.db, partnerId, undefined, 10)).map(
+      ({ role, source, entryId, reason }) => `${role} ${source} ${entryId} ${reason}`,
+    )
+  return { ...partner, update, hits, reasons }
+}
+const common = { fullName: 'Mohamed Hassan', dateOfBirth: '1990-01-01', citizenshipCountryCode: 'EG' }
+
+test('a customer with a common name and another birth has no hit, and the exclusion is kept', async () => {
+  await load([person('1', 'Mohamed Hassan'), person('2', 'Borislav Tremurov')])
+  const { hits, reasons } = await addCustomer(common)
+  assert.deepEqual([await hits(), await reasons()], [[], ['fullName un 1 birth']])
+})
+
+test('a birth that is corrected is compared again; only persons end the hit', async () => {
+  const { update, hits, reasons } = await addCustomer(common)
+  await update({ dateOfBirth: '1961-04-12' })
+  assert.deepEqual([(await hits()).length, await reasons()], [1, []])
+  await update({ dateOfBirth: '1990-01-01' })
+  assert.deepEqual([(await hits()).length, await reasons()], [1, []])
+})
+
+test('payees, owners and rare names are hits whatever is known', async () => {
+  const { partnerId, hits, reasons } = await addCustomer({
+    ...common,
+    fullName: 'Borislav Tremurov',
+    uboFirstName1: 'Mohamed',
+    uboLastName1: 'Hassan',
+  })
+  await service.beneficiaries.create(partnerId, {
+    ...{ iban: 'DE89370400440532013000', currency: 'EUR', name: 'Mohamed Hassan' },
+  })
+  await screenAll(service)
+  assert.deepEqual((await hits()).map(({ role, entryId }) => `${role} ${entryId}`).toSorted(), [
+    'fullName 2',
+    'name 1',
+    'owner1 1',
+  ])
+  assert.deepEqual(await reasons(), [])
+})
+
+test('erasure takes the exclusions, too', async () => {
+  const { partnerId, customer, reasons } = await addCustomer(common)
+  assert.equal((await reasons()).length, 1)
+  await service.db.transaction((tx) => service.screening.forget(tx, partnerId, [customer.id]))
+  assert.deepEqual(await reasons(), [])
+})
+
+test('with SECOND_DATUM=off every name that reaches the score is a hit', async () => {
+  const strict = await createTestService({ settings: { SECOND_DATUM: 'off' } })
+  try {
+    await load([person('1', 'Mohamed Hassan')], undefined, strict)
+    const { hits, reasons } = await addCustomer(common, strict)
+    assert.deepEqual([(await hits()).length, await reasons()], [1, []])
+  } finally {
+    await strict.close()
+  }
+})
+
+test('a cleared hit stays while the same file is read with more facts, or an address changes; a nationality asks again', async () => {
+  const {
+    countries: _countries,
+    documents: _documents,
+    addresses: _addresses,
+    ...before
+  } = person('3', 'Orlin Vadenskar')
+  await load([before])
+  const { partnerId, hits } = await addCustomer({ fullName: 'Orlin Vadenskar' })
+  assert.equal(await decideAll(service, partnerId, 'clear'), 2)
+  const changes = async (entry: Partial<ListEntry>, hash?: string) => {
+    const { changed, isRepetition } = await load([person('3', 'Orlin Vadenskar', entry)], hash)
+    await screenAll(service)
+    return { changed, isRepetition, open: (await hits()).length }
+  }
+  const hash = newId()
+  const births = ['circa 12 Apr 1961', '1963 to 1964']
+  assert.deepEqual(await changes({ births }, hash), { changed: 0, isRepetition: false, open: 0 })
+  assert.deepEqual(await changes({ births }, hash), { changed: 0, isRepetition: true, open: 0 })
+  const snapshot = await service.screening.lists.snapshot()
+  const [match] = snapshot?.index.search('Orlin Vadenskar', 88) ?? []
+  assert.deepEqual([match?.entry.births, match?.entry.countries], [births, ['EG']])
+  assert.deepEqual(await changes({ births, addresses: ['Giza'] }), { changed: 0, isRepetition: false, open: 0 })
+  assert.deepEqual(await changes({ births, countries: ['EG', 'QA'] }), { changed: 1, isRepetition: false, open: 1 })
+})

@@ -1,0 +1,87 @@
+/** A second datum excludes a hit of a customer with a common name, and no other one. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { WordMatch } from './names/compare.ts'
+import type { SecondData } from './rules.ts'
+import { exclusionOf, type ListedPerson, type SecondDatumRule } from './second-datum.ts'
+
+const pair = (word: string, weight = 50): WordMatch => ({ word, listed: word, how: 'equal', likeness: 100, weight })
+const common = [pair('mohamed'), pair('hassan')]
+const listedPerson: ListedPerson = { kind: 'person', births: ['1961-04-12'], countries: ['EG'], documents: [] }
+const customer: SecondData = { births: ['1990-01-01'], countries: ['EG'], documents: [] }
+
+type Case = {
+  readonly words?: readonly WordMatch[]
+  readonly score?: number
+  readonly listed?: Partial<ListedPerson>
+  readonly known?: Partial<SecondData> | null
+  readonly rule?: SecondDatumRule
+}
+const excluded = ({ words = common, score = 100, listed = {}, known = {}, rule = 'birth-or-country' }: Case) =>
+  exclusionOf(
+    rule,
+    { words, score, entry: { ...listedPerson, ...listed } },
+    known === null ? undefined : { ...customer, ...known },
+  )
+
+const document = { type: 'Passport', number: 'AB-123456', country: 'EG' }
+const other = { births: [], countries: ['DE'] }
+const cases: readonly (readonly [title: string, given: Case, result: 'birth' | 'country' | undefined])[] = [
+  ['births that are far apart exclude a common name, also a whole one', {}, 'birth'],
+  ['a rare word is a hit whatever is known', { words: [pair('mohamed'), pair('tremurov', 100)] }, undefined],
+  [
+    'a common name of a country is common, although few listed names have it',
+    { words: [pair('sergei', 86), pair('ivanov', 100)] },
+    'birth',
+  ],
+  [
+    'a word that the name lacks is not found, and makes it no rarer',
+    { words: [...common, { ...pair('tremurov', 100), word: null, how: 'missing' }] },
+    'birth',
+  ],
+  ['two years apart are near', { known: { births: ['1963-12-31'] } }, undefined],
+  ['three years apart are not', { known: { births: ['1964-01-01'] } }, 'birth'],
+  [
+    'five years from an approximate date are near',
+    { listed: { births: ['circa 1956'] }, known: { births: ['1961-01-01'] } },
+    undefined,
+  ],
+  ['six are not', { listed: { births: ['circa 1956'] }, known: { births: ['1962-01-01'] } }, 'birth'],
+  ['each date of the list may be the true one', { listed: { births: ['1961', '1989 to 1991'] } }, undefined],
+  ['a date of the list without a year may be, too', { listed: { births: ['1961', 'unknown'] } }, undefined],
+  ['a birth that the list lacks excludes nothing', { listed: { births: [] } }, undefined],
+  ['a birth that the customer lacks excludes nothing', { known: { births: [] } }, undefined],
+  ['nothing is known: a payee, a payer, an owner', { known: null }, undefined],
+  ['an equal document is a hit', { listed: { documents: [document] }, known: { documents: ['ab 123456'] } }, undefined],
+  ['another document is none', { listed: { documents: [document] }, known: { documents: ['AB 123457'] } }, 'birth'],
+  [
+    'a short number is that of many',
+    { listed: { documents: [{ ...document, number: '12345' }] }, known: { documents: ['12345'] } },
+    'birth',
+  ],
+  ['an organisation is never excluded', { listed: { kind: 'organisation' } }, undefined],
+  ['countries exclude a name that is not whole', { score: 94, known: other }, 'country'],
+  ['they do not exclude a whole one', { score: 95, known: other }, undefined],
+  ['they do so beside births that are near', { score: 94, known: { ...other, births: ['1962-01-01'] } }, 'country'],
+  ['the same day of birth is a hit', { score: 94, known: { ...other, births: ['1961-04-12'] } }, undefined],
+  [
+    'the same day in the form of OFAC, too',
+    { score: 94, listed: { births: ['12 Apr 1961'] }, known: { ...other, births: ['1961-04-12'] } },
+    undefined,
+  ],
+  ['one country in common is enough', { score: 94, listed: { countries: ['DE', 'EG'] }, known: other }, undefined],
+  [
+    'a country of the list that is none of today may be any',
+    { score: 94, listed: { countries: ['EG', 'former Soviet Union'] }, known: other },
+    undefined,
+  ],
+  [
+    'a list that a version before has read has no countries',
+    { score: 94, listed: { countries: [] }, known: other },
+    undefined,
+  ],
+  ['by births alone, countries exclude nothing', { rule: 'birth', score: 94, known: other }, undefined],
+  ['by births alone, births exclude', { rule: 'birth' }, 'birth'],
+  ['switched off, nothing is excluded', { rule: 'off' }, undefined],
+]
+for (const [title, given, result] of cases) test(title, () => assert.equal(excluded(given), result))
