@@ -110,15 +110,18 @@ function pairsOf(words: readonly Weighted[], listed: readonly Weighted[], like: 
 
 const percent = (share: number): number => Math.floor(share * 100 + 1e-9)
 
-/**
- * Whether a word beside the pairs makes another name: a name does, and what contradicts a missing word, such as another year. The only word
- * of a listed name is found beside few words.
- */
-function isStranger(word: string, listed: readonly Weighted[], missing: readonly Weighted[]): boolean {
+/** Whether a word beside a listed name of so many words makes another name. The only word of one is found beside few words. */
+export function isNameBeside(word: string, listedWords: number): boolean {
   const { kind, isSure } = decorationOf(word)
-  if (listed.length === 1) return kind === 'name' || kind === 'place' || !isSure
-  return kind === 'name' ? word.length > 1 : missing.some((each) => decorationOf(each.word).kind === kind)
+  return listedWords === 1 ? kind === 'name' || kind === 'place' || !isSure : kind === 'name' && word.length > 1
 }
+
+/** A word contradicts a missing one of its kind too: another year, another place. */
+const isStranger = (word: string, listed: readonly Weighted[], missing: readonly Weighted[]): boolean =>
+  isNameBeside(word, listed.length) ||
+  missing.some(
+    (each) => decorationOf(each.word).kind !== 'name' && decorationOf(each.word).kind === decorationOf(word).kind,
+  )
 
 /** How much a pair says about who is meant: less if it is short or misspelt, and nothing if it is an initial. */
 export function tellingOf({ likeness }: Pick<Likeness, 'likeness'>, { word, weight }: Weighted): number {

@@ -66,7 +66,7 @@ const phrases = new RegExp(
     'obshchestvo s ogranichenno[iy] otvetstvennost(?:yu|iu|u)|(?:publichnoe |publichnoye )?aktsionerno(?:e|ye) obshchestvo',
     'spolka z ograniczona odpowiedzialnoscia|spolecnost s rucenim omezenym|drustvo s ogranicenom odgovornoscu|societa a responsabilita limitata',
     'sp z o o|sp z oo|z o o|spol s r o|s r o|v o s|d o o|d d|a s|s a r l|s a s|s a u|s a|s p a|s r l s|s r l|s n c|s c a|s l u|s l l|s l',
-    's de r l|s a p i|de c v|sa de cv|s de rl|l l c|l l p|l p|p? ?j s c|b v b a|b v|n v|v o f|a g|a/s|k g|o h g|o o o|o y|k k|e k|e v|e g|e u',
+    's p r de r l|s c de r l|s de r l|s a p i|c i|de c v|sa de cv|s de rl|l l c|l l p|l p|p? ?j s c|b v b a|b v|n v|v o f|a g|a/s|k g|o h g|o o o|o y|k k|e k|e v|e g|e u',
     'w l l|p l c|p t|p s c|o a o|z a o|a d|e o o d|o o d|sh p k|sh a|i k e|e p e|fz llc|mtu|s e|c i c|ltda|as sirketi|ltd sti|a o',
     'c o|z h d|z hd|z hdn|z h|i f|a c|p a|t a v|t n v|in vertretung|in care of|on behalf of|account of|dipl ing|dr ing|dr med|g din',
   ].join('|')})(?= )`,

@@ -6,6 +6,7 @@ import anyAscii from 'any-ascii'
 
 /** Each sign of these scripts is a word, or a syllable that is written as one. */
 const syllabic = /[\p{Script=Han}\p{Script=Hangul}]/gu
+export const hasSyllables = (text: string): boolean => text.search(syllabic) >= 0
 const han = /\p{Script=Han}/u
 const hangul = /\p{Script=Hangul}/u
 

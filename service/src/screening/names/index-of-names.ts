@@ -2,9 +2,17 @@
  * The names of a list in memory, found by the keys of their words. A search compares a name only with listed names that
  * can reach the score; README.md says what it may miss.
  */
-import { type Comparison, compareNames, incompleteScoreMax, scoreOf, tellingOf, type Weighted } from './compare.ts'
+import {
+  type Comparison,
+  compareNames,
+  incompleteScoreMax,
+  isNameBeside,
+  scoreOf,
+  tellingOf,
+  type Weighted,
+} from './compare.ts'
 import { isArabic } from './arabic.ts'
-import { decorationOf } from './decorations.ts'
+import { hasSyllables } from './east-asian.ts'
 import {
   initialLikeness,
   keysOf,
@@ -146,6 +154,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
       weighted: all.map((word) => ({ word, weight: weightOfWord(word, found.get(word)) })),
       likely: all.map((word) => found.get(word) ?? new Map()),
     }))
+    const isSyllabic = hasSyllables(name)
     const matches = new Map<Entry, Match<Entry>>()
     for (const formAt of candidates(tables, bounds, textForms, found, scoreMin / 100)) {
       const { nameAt, words: ids, isJoined } = forms[formAt] as Form
@@ -158,6 +167,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
         if (compared.score < scoreMin || compared.score <= (matches.get(entry)?.score ?? -1)) continue
         if ((isJoined || textForm.isJoined) && !isExact(compared)) continue
         if (isPart && !isTelling(compared)) continue
+        if (isSyllabic && hasStranger(compared)) continue
         matches.set(entry, { ...compared, entry, listedName: text })
       }
     }
@@ -188,8 +198,7 @@ function mostOf<Entry>(
     }
   }
   for (const [at, { word, weight }] of weighted.entries()) {
-    if (ids.length > 1 && (word.length === 1 || decorationOf(word).kind !== 'name')) continue
-    if (ids.some((id) => likely[at]?.has(id))) continue
+    if (!isNameBeside(word, ids.length) || ids.some((id) => likely[at]?.has(id))) continue
     additional += weight
     strangers += 1
   }
@@ -210,8 +219,13 @@ const percents = 100
  * Two words count as one only if everything else fits: with misspellings in addition, any two short words would make a
  * third.
  */
-const isExact = ({ words }: Comparison): boolean =>
-  words.every(({ how, likeness, kind }) => (how === 'additional' ? kind !== 'name' : likeness >= joinedLikenessMin))
+const isExact = (compared: Comparison): boolean =>
+  compared.words.every(({ how, likeness }) => how === 'additional' || likeness >= joinedLikenessMin) &&
+  !hasStranger(compared)
+
+/** A sign more of a Chinese or Korean name makes another name: its words are syllables. */
+const hasStranger = ({ words }: Comparison): boolean =>
+  words.some(({ how, kind }) => how === 'additional' && kind === 'name')
 
 /** Given names of one of several persons are parts of many listed names: what is left out has to weigh little. */
 const isTelling = ({ words }: Comparison): boolean =>
@@ -301,7 +315,7 @@ function candidates<Entry>(
 }
 
 /** Words of a listed name weigh this much together if a text may say them by chance otherwise. */
-const textWeightMin = 1.3
+const textWeightMin = 1.1
 /** A word between those of a name, such as an initial. */
 const betweenMax = 1
 const textScoreMin = 95
