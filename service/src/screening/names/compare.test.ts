@@ -1,18 +1,11 @@
 /** A score says which words matched, and how. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { samplesFolder } from '../../../../test/support/samples.ts'
-import { readListed } from '../../../../test/support/screening/real-variants.ts'
+import { readPublished, withoutPublished } from '../../../../test/support/screening/published.ts'
 import { compareNames } from './compare.ts'
 import { createNameIndex } from './index-of-names.ts'
 import { editsBetween, likenessOf, soundOf } from './spelling.ts'
 import { formsOf, plainName, wordsOf } from './words.ts'
-
-const samples = join(samplesFolder ?? '', 'sanctions')
-const withoutSamples =
-  samplesFolder === undefined || !existsSync(samples) ? 'SAMPLES_DIR does not name the published lists' : false
 
 const weighted = (name: string) => wordsOf(name).telling.map((word) => ({ word, weight: 1 }))
 const compare = (name: string, listed: string) => compareNames(weighted(name), weighted(listed))
@@ -160,10 +153,10 @@ const legal = [
   ...['GmbH & Co. KG', 'd.o.o.', 'A.Ş.', 'S.A. de C.V.', 'Sdn Bhd', 'Pty Ltd', 'S.à r.l.'],
 ]
 
-test('a listed name of the samples is found whatever stands around it', { skip: withoutSamples }, async () => {
-  const entries = await readListed(samples)
+test('a listed name of the samples is found whatever stands around it', { skip: withoutPublished }, async () => {
+  const entries = await readPublished()
   const index = await createNameIndex(
-    entries.flatMap((entry) => entry.names.map((text) => ({ entry: entry.id, text }))),
+    entries.flatMap((entry) => entry.names.map(({ text }) => ({ entry: entry.id, text }))),
     () => Promise.resolve(),
   )
   const isFound = (text: string, id: string) => index.search(text, 88).some(({ entry }) => entry === id)
@@ -174,7 +167,7 @@ test('a listed name of the samples is found whatever stands around it', { skip: 
     'Dmitry Anatolyevich MEDVEDEV',
   ]
   const named = (name: string) => {
-    const entry = entries.find(({ names }) => names.some((text) => text.toUpperCase() === name.toUpperCase()))
+    const entry = entries.find(({ names }) => names.some(({ text }) => text.toUpperCase() === name.toUpperCase()))
     assert.ok(entry, `${name} is in the samples`)
     return entry.id
   }
