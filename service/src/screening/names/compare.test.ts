@@ -160,12 +160,7 @@ test('a listed name of the samples is found whatever stands around it', { skip: 
     () => Promise.resolve(),
   )
   const isFound = (text: string, id: string) => index.search(text, 88).some(({ entry }) => entry === id)
-  const persons = [
-    'Ramzan Akhmatovich KADYROV',
-    'Nicolas MADURO MOROS',
-    'Vojislav SESELJ',
-    'Dmitry Anatolyevich MEDVEDEV',
-  ]
+  const persons = ['Ramzan Akhmatovich KADYROV', 'Nicolas MADURO MOROS', 'Vojislav SESELJ', 'Vladimir KOVACEVIC']
   const named = (name: string) => {
     const entry = entries.find(({ names }) => names.some(({ text }) => text.toUpperCase() === name.toUpperCase()))
     assert.ok(entry, `${name} is in the samples`)
@@ -222,10 +217,10 @@ test('a whole listed name beside other names is found unless its words are commo
 })
 
 test('words that stand around a name are found where they are part of one', async () => {
-  const index = await listOf(['Pan Wei', 'Berlin Trading House', 'Ou Sia', 'Velmora Account Services'])
-  for (const name of ['Pan Wei', 'Berlin Trading House', 'Ou Sia', 'Velmora Account Services'])
+  const index = await listOf(['Pan Wei', 'Berlin Trading Centre', 'Ou Sia', 'Velmora Account Services'])
+  for (const name of ['Pan Wei', 'Berlin Trading Centre', 'Ou Sia', 'Velmora Account Services'])
     assert.equal(index.search(name, 88)[0]?.entry, name)
-  for (const text of ['Wei', 'Trading House Paris', 'Sia', 'Velmora Berlin'])
+  for (const text of ['Wei', 'Trading Centre Paris', 'Sia', 'Velmora Berlin'])
     assert.deepEqual(index.search(text, 95), [], text)
 })
 

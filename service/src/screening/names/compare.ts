@@ -15,7 +15,7 @@ export type WordMatch = {
   readonly likeness: number
   /** 0 to 100: how distinctive the word is, by how many listed names have it. */
   readonly weight: number
-  /** Of an `additional` word: what it is. */
+  /** States what an `additional` word is. */
   readonly kind?: WordKind
 }
 
