@@ -17,6 +17,7 @@ import { createSessionsInParts } from '../support/checkout.ts'
 import { balanceOf, createTestService, ip, pay, type Service, stepMsDefault } from '../support/composition.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { findingsOf } from '../support/integrity.ts'
+import { createPaidSessions } from '../support/refunds.ts'
 import { decideAll, listedName, sampleList, screenAll, sendCredit } from '../support/screening/held.ts'
 import { checkLedger } from './ledger-audit.ts'
 
@@ -191,6 +192,7 @@ const bookings: Readonly<Record<string, string>> = {
 
 let service: Service
 const sessions = createSessionsInParts(() => service)
+const paidSessionOf = createPaidSessions(() => service)
 const scenes = new Map<State, Scene>()
 
 before(async () => {

@@ -49,7 +49,7 @@ export const craftRole = 'payee'
 /** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
 export type SubjectCountry = { readonly role: string; readonly country: string }
 
-/** What is known of a person besides its name: it decides about a hit of a common name (second-datum.ts). */
+/** The facts about a person besides its name. They decide about a hit of a common name (second-datum.ts). */
 export type SecondData = {
   /** `YYYY-MM-DD`. */
   readonly births: readonly string[]
@@ -66,7 +66,7 @@ export type Subject = {
   readonly countries: readonly SubjectCountry[]
   /** Texts of a payment, in which listed names and vessels are looked for; under `craftRole`, vessels alone. Undefined: it has none. */
   readonly texts?: readonly SubjectName[]
-  /** By the role of the name whose person it is about. Undefined: nothing is known. */
+  /** Facts by the role of the name whose person they are about. Undefined: nothing is known. */
   readonly data?: Readonly<Record<string, SecondData>>
 }
 

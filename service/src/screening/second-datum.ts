@@ -1,5 +1,5 @@
 /**
- * Pure: a second datum excludes hits of common names. A name of which every found word is common identifies nobody, so that what else is known
+ * Pure: a second datum excludes hits of common names. A name of which every found word is common does not say who is meant, so that what else is known
  * of the person decides (0135). What one side does not know contradicts nothing. An equal document, or an equal day of birth, leaves the hit.
  */
 import type { Match } from './names/index-of-names.ts'
@@ -10,9 +10,8 @@ import type { ListEntry } from './lists/entry.ts'
 import { type SecondData, twoPersonsScoreMin } from './rules.ts'
 import { readSdnDay } from './lists/times.ts'
 
-export const secondDatumRules = ['birth-or-country', 'birth', 'off'] as const
 /** `birth`: only dates of birth exclude. `birth-or-country`: also the countries, if the name is not whole. */
-export type SecondDatumRule = (typeof secondDatumRules)[number]
+export type SecondDatumRule = 'birth-or-country' | 'birth' | 'off'
 
 /** `birth`: the years differ; `country`: the name is not whole, and no country is common to both. */
 export type Exclusion = 'birth' | 'country'
@@ -24,8 +23,8 @@ export const circaYearsApartMax = 5
 /** A word that weighs more is rare: fewer than some twenty of 20,000 listed names have it. */
 export const commonWeightMax = 70
 
-/** Every word that was found is common: on the lists, or in a country. Words of the list that the name lacks identify nobody either. */
-export const isCommonMatch = (words: readonly WordMatch[]): boolean =>
+/** Every word that was found is common: on the lists, or in a country. Words of the list that the name lacks say no more. */
+const isCommonMatch = (words: readonly WordMatch[]): boolean =>
   words.every(
     ({ word, listed, weight }) =>
       word === null || listed === null || weight <= commonWeightMax || isCommonName(word) || isCommonName(listed),

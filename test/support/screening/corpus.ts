@@ -5,7 +5,7 @@ import type { ListEntry } from '../../../service/src/screening/lists/entry.ts'
 
 export { createRandom, type Random }
 
-/** Families that nobody has: the beginning of a common name, and endings of other languages. */
+/** Invented family names: the beginning of a common name, and endings of other languages. */
 const endings =
   'anov chenko zadeh pour inov itsky oglu akov yani wan ashvili arian uddin eiro ovsky inho atov eddine ulov imbe'.split(
     ' ',

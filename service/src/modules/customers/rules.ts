@@ -69,7 +69,7 @@ const countryFields = [
 export const screenedCountries = (kyc: KycFields): readonly SubjectCountry[] =>
   countryFields.flatMap((role) => (kyc[role] === undefined ? [] : [{ role, country: kyc[role] }]))
 
-/** What screening knows of the person `fullName`. KYC has no birth or nationality of owners. */
+/** The second data of the person `fullName`. KYC has no birth or nationality of owners. */
 export const screenedData = (kyc: KycFields): Readonly<Record<string, SecondData>> => ({
   fullName: {
     births: [kyc.dateOfBirth].filter((birth) => birth !== undefined),

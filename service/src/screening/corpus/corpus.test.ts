@@ -7,16 +7,22 @@ import { createNameIndex, type NameIndex } from '../names/index-of-names.ts'
 import type { ListEntry } from '../lists/entry.ts'
 import { commonNames, countriesWithNames } from './common-names.ts'
 import { type CorpusName, forms, namesWithForms, variantsOf } from './forms.ts'
-import { falseHitsMax, isAboveFalseHits } from './report.ts'
-import { type MeasuredForm, measureCountries, measureForms } from './measure.ts'
+import { type MeasuredCountry, type MeasuredForm, measureCountries, measureForms } from './measure.ts'
+import { falseHitsMax } from './report.ts'
 
 const seed = 1
 const said = () => undefined
 /** The report measures more. So few names may miss one more than the floor allows. */
-const variantsMax = 40
+const variantsMax = 20
 const isFarBelow = ({ names, found, floor }: MeasuredForm): boolean =>
   names - found > Math.ceil((names * (100 - floor)) / 100) + 1
 const sayForm = ({ form, names, found, missed }: MeasuredForm) => `${form}: ${found} of ${names}; ${missed.join('; ')}`
+
+/**
+ * Percent where the commonest names of the country are those of the published lists: of companies that are named as persons, and of persons
+ * without a birth or a nationality in the CSV.
+ */
+const above: Readonly<Record<string, number>> = { CN: 3, EG: 5, MX: 3, US: 2 }
 
 const lists = [
   { title: 'an invented list', entries: () => Promise.resolve(inventedList(seed, 2000)), skip: false },
@@ -37,23 +43,16 @@ for (const { title, entries: read, skip } of lists)
       assert.deepEqual(measured.filter(isFarBelow).map(sayForm), [])
     })
 
-    test(`at most ${falseHitsMax} % of the commonest names of a country are a hit of a customer`, () => {
-      const measured = measureCountries(index.search, 'birth-or-country', { seed, said, namesMax: 300 })
-      const above = measured.filter(isAboveFalseHits)
-      const expected = title === 'the published lists' ? Object.keys(publishedAbove) : []
+    test(`at most ${falseHitsMax} % of the commonest names of a country are a hit of a customer, or as many as are stated`, () => {
+      const measured = measureCountries(index.search, 'birth-or-country', { seed, said, namesMax: 120 })
+      const allowed = ({ country }: MeasuredCountry) => above[country] ?? falseHitsMax
+      const tooMany = measured.filter((one) => 100 * one.withSecondDatum > allowed(one) * one.names)
       assert.deepEqual(
-        above.filter(
-          ({ country, withSecondDatum, names: all }) =>
-            (100 * withSecondDatum) / all > (publishedAbove[country] ?? falseHitsMax),
-        ),
+        tooMany.map(({ country, examples }) => `${country}: ${examples.join('; ')}`),
         [],
       )
-      assert.ok(expected.every((country) => countriesWithNames.includes(country)))
     })
   })
-
-/** Percent where the commonest names of the country are those of the published lists, and of many persons on them. */
-const publishedAbove: Readonly<Record<string, number>> = {}
 
 test('each form writes other words than the list, and the same for a seed', () => {
   const names = namesWithForms(corpusNames(inventedList(seed, 500)))

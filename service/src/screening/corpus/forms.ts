@@ -374,7 +374,7 @@ const changed: readonly Form[] = [
     reason: 'given names and patronymics without the family name are those of other persons too',
   }),
   form('left out', 'the first word', persons, without(0), {
-    floor: 90,
+    floor: 85,
     reason: 'the family name and a middle name without the given name are those of relatives too',
   }),
   ...typingErrors,
@@ -396,7 +396,7 @@ const changed: readonly Form[] = [
   ),
   form('initial', 'initial and family name', persons, (words) => [`${words[0]?.slice(0, 1)}.`, ...words.slice(-1)], {
     floor: 0,
-    reason: 'an initial identifies nobody: only a family name that is rare among listed names is a hit',
+    reason: 'an initial does not say who is meant: only a family name that is rare among listed names is a hit',
   }),
   form('case', 'small letters', both, (words) => words.map((word) => word.toLowerCase())),
   form('case', 'capitals', both, (words) => words.map((word) => word.toUpperCase())),
@@ -415,7 +415,7 @@ const legal: readonly Form[] = [
   ),
 ]
 
-export const oneWay: readonly Form[] = [
+const oneWay: readonly Form[] = [
   form('as listed', 'as listed', both, (words) => words),
   ...decorated,
   ...joint,
@@ -448,7 +448,7 @@ const pairs: readonly (readonly [FormGroup, FormGroup])[] = [
   ['legal form', 'account word'],
 ]
 
-export const twoWays: readonly Form[] = pairs.map(([first, second]) => {
+const twoWays: readonly Form[] = pairs.map(([first, second]) => {
   const inGroup = (group: FormGroup, kind: EntryKind) =>
     oneWay.filter((each) => each.group === group && each.kinds.includes(kind))
   const kinds = both.filter((kind) => [first, second].every((group) => inGroup(group, kind).length > 0))

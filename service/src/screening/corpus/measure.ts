@@ -25,7 +25,7 @@ export type MeasuredCountry = {
   readonly names: number
   /** Names that are a hit by themselves: of payees, payers and owners, of whom nothing else is known. */
   readonly byName: number
-  /** Those that stay a hit of a customer who is a national of the country and was born in a drawn year. */
+  /** Names that stay a hit of a customer who is a national of the country and was born in a drawn year. */
   readonly withSecondDatum: number
   readonly examples: readonly string[]
 }

@@ -93,11 +93,10 @@ export async function createReport(wanted: ReportWanted): Promise<Report | undef
 const percent = (part: number, whole: number): string => (whole === 0 ? '-' : ((100 * part) / whole).toFixed(1))
 const isMeasured = ({ names }: MeasuredForm): boolean => names >= namesForAFormMin
 /** Reports whether fewer names of a form were found than its floor. */
-export const isBelowFloor = (form: MeasuredForm): boolean =>
-  isMeasured(form) && 100 * form.found < form.floor * form.names
+const isBelowFloor = (form: MeasuredForm): boolean => isMeasured(form) && 100 * form.found < form.floor * form.names
 /** Percent of the commonest names of a country that may be a hit. */
 export const falseHitsMax = 1
-export const isAboveFalseHits = ({ withSecondDatum, names }: MeasuredCountry): boolean =>
+const isAboveFalseHits = ({ withSecondDatum, names }: MeasuredCountry): boolean =>
   100 * withSecondDatum > falseHitsMax * names
 
 /** A bar ends a cell, and so does a line end. */

@@ -24,12 +24,12 @@ export type ListedName = { readonly text: string; readonly quality: 'primary' | 
 /** A document as published. `country`: as in `countries`; empty: the list does not say it. */
 export type ListedDocument = Readonly<Record<'type' | 'number' | 'country', string>>
 
-/** What a list says of an entry besides its names and births. Undefined: a version before read the entry. */
+/** The facts of an entry besides its names and births. Undefined: a version before read the entry. */
 export type ListedFacts = {
   /** Countries of nationality, birth and addresses: ISO 3166-1 alpha-2, or the text if it names no country of today. */
   readonly countries?: readonly string[]
   readonly documents?: readonly ListedDocument[]
-  /** In one line each. */
+  /** Each in one line. */
   readonly addresses?: readonly string[]
 }
 

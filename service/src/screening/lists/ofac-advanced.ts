@@ -41,7 +41,7 @@ type References = {
 /** A place of the file: its country, and its parts with the country last. */
 type Place = { readonly country: string; readonly parts: readonly string[] }
 
-/** What stands in the file before the parties: documents by identity, places by number. */
+/** The parts of the file that come before the parties: documents by identity, places by number. */
 type Before = {
   readonly documents: Map<string, ListedDocument[]>
   readonly places: Map<string, Place>
