@@ -308,7 +308,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const cancellations = createCancellations({ db, clock, log, waitingPayouts, cancelPayout })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const refunds = createPaymentRefunds({ ...shared, ...outgoing })
-  const deposits = createDeposits({ ...shared, ownersOf, refunds })
+  const proofsMissing = wallets.ownership.areMissing
+  const deposits = createDeposits({ ...shared, ownersOf, proofsMissing, refunds })
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits, secondDatum: config.SECOND_DATUM })
   const { membersByAddress } = users
   const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })

@@ -7,7 +7,7 @@ import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Access } from '../access/index.ts'
 import type { Accounts } from '../modules/accounts/index.ts'
 import type { Customers, Review } from '../modules/customers/index.ts'
-import { type Deposits, holdOfDeposit } from '../modules/deposits/index.ts'
+import { type Deposits, holdOfDeposit, lacksOwnership } from '../modules/deposits/index.ts'
 import { instructionIdOf, type PayoutAges, payoutsDue } from '../modules/payouts/index.ts'
 import type { Recalls } from '../modules/recalls/index.ts'
 import {
@@ -81,7 +81,7 @@ export function createWaiting(deps: Deps): Waiting {
 
 type HoldDeps = Pick<Deps, 'db'> & {
   readonly cases: Pick<Cases, 'openAbout'>
-  readonly deposits: Pick<Deposits, 'byReferences'>
+  readonly deposits: Pick<Deposits, 'byReferences' | 'payers'>
   readonly payoutAges: Pick<PayoutAges, 'ofTransaction'>
   readonly recalls: Pick<Recalls, 'list'>
 }
@@ -99,7 +99,11 @@ export function createHoldOf({ db, cases, deposits, payoutAges, recalls }: HoldD
     const { partnerId, reference, category } = transaction.row
     if (category === 'Deposit') {
       const [deposit] = await deposits.byReferences(db, partnerId, [reference])
-      return deposit && (holdOfDeposit(deposit) ?? ofCases(partnerId, [deposit.id]))
+      if (deposit === undefined) return undefined
+      const of = await ofCases(partnerId, [deposit.id])
+      if (deposit.status !== 'Screening' || of?.kind !== 'payerData') return holdOfDeposit(deposit) ?? of
+      const [check] = await deposits.payers.checksOf(db, [{ partnerId, id: deposit.id }])
+      return { kind: lacksOwnership(check) ? 'walletOwnership' : 'payerData', by: check?.answerBy ?? null }
     }
     const found = category === 'Withdrawal' ? await payoutAges.ofTransaction(transaction) : undefined
     if (found === undefined || found.hold !== undefined) return found?.hold

@@ -126,6 +126,7 @@ const deposits = createDeposits({
   ...shared,
   access,
   ownersOf: () => Promise.resolve(new Map()),
+  proofsMissing: (_tx, payments) => Promise.resolve(payments.map(() => false)),
   refunds: { stop: () => Promise.resolve([]) },
 })
 const isPartner = () => Promise.resolve(true)

@@ -11,6 +11,7 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Party, Transactions } from '../transactions/index.ts'
+import type { Wallets } from '../wallets/index.ts'
 
 export type DepositsDeps = {
   readonly db: Database
@@ -23,6 +24,8 @@ export type DepositsDeps = {
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request' | 'textOf'>
   readonly rates: Pick<Rates, 'converter'>
+  /** Reports for payments from wallets whether each needs a proof of who controls the wallet that is missing. */
+  readonly proofsMissing: Wallets['ownership']['areMissing']
   readonly refunds: PaymentRefunds
   /** Finds the owners of accounts: IBANs of customers, addresses of wallets. An unknown account is absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>

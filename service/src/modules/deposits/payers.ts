@@ -67,6 +67,48 @@ export async function checkPayers(
   )
 }
 
+/** What a wallet lacks that nobody has proved or declared. */
+const ownership = 'ownership'
+/** Who pays asks the owner of the wallet, who has it at hand. */
+const proofDays = 14
+export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownership
+
+/**
+ * The checks of tokens whose amount needs a proof of who controls the wallet that paid (articles 14(5) and 16(2)): new ones of `arrivals`, and
+ * those of `kept` whose proof has come since. Small payments cost no statement.
+ */
+export async function checkWallets(
+  { clock, proofsMissing }: Pick<DepositsDeps, 'clock' | 'proofsMissing'>,
+  tx: Tx,
+  arrivals: readonly (Arrival & { readonly customerId: string | null })[],
+  kept: readonly { readonly check: PayerCheck; readonly customerId: string | null; readonly account: string }[],
+): Promise<ReadonlyMap<string, PayerCheck>> {
+  const now = clock.now()
+  const fresh = arrivals.flatMap(({ partnerId, id, customerId, connector, debtor, money }) => {
+    if (isFiat(money.currency) || connector === internalConnectorId) return []
+    const answerBy = after(now, proofDays * dayMs)
+    const found = { partnerId, id, bank: '', region: 'outside', ...money, lacks: ownership, measure: 'ask' } as const
+    const check: PayerCheck = { ...found, answerBy, decision: null, foundAt: now }
+    return [{ check, customerId, account: debtor.account }]
+  })
+  const waiting = kept.filter(({ check }) => lacksOwnership(check) && awaitsAnswer(check, now))
+  const asked = [...fresh, ...waiting]
+  if (asked.length === 0) return new Map()
+  const missing = await proofsMissing(
+    tx,
+    asked.map(({ check: { partnerId, amount, currency }, customerId, account }) => ({
+      ...{ partnerId, customerId, address: account.toLowerCase(), amount, currency },
+    })),
+  )
+  return new Map(
+    asked.flatMap(({ check }, index): readonly (readonly [string, PayerCheck])[] => {
+      const key = partnerKey(check.partnerId, check.id)
+      if (missing[index] === true) return [[key, check]]
+      return index < fresh.length ? [] : [[key, { ...check, decision: 'received' }]]
+    }),
+  )
+}
+
 /** Reports whether the money waits for an answer, or goes back. */
 export const isWithheld = (check: PayerCheck | undefined): boolean =>
   check !== undefined && check.measure !== 'accept' && check.decision !== 'received'
@@ -84,6 +126,7 @@ export type PayerChecks = {
   /** Refuses: not_found. */
   readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly PayerRule[]>
   readonly waiting: typeof store.waitingPayerChecks
+  readonly checksOf: typeof store.payerChecksOf
   readonly failingBanks: typeof store.failingBanks
   /**
    * Records the answer of the payer's bank: the worker credits the money once the names in it are compared with the lists. `null`: there
@@ -104,6 +147,7 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
       return store.payerRules(tx)
     },
     waiting: store.waitingPayerChecks,
+    checksOf: store.payerChecksOf,
     failingBanks: store.failingBanks,
     decide: async (tx, key, answer) => {
       const now = clock.now()
@@ -132,7 +176,7 @@ async function add(
 ): Promise<void> {
   const completed = (debtor: IncomingDebtor): IncomingDebtor => {
     const whole = { ...debtor, ...answer }
-    const lacks = debtorLacks(whole, check)
+    const lacks = lacksOwnership(check) ? [] : debtorLacks(whole, check)
     if (lacks.length > 0)
       throw new Refusal(
         'validation_failed',
@@ -143,7 +187,7 @@ async function add(
   const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
   for (const { id, ...part } of parts) {
     const report = reportOfPart(part)
-    if (report !== undefined && debtorLacks(report.debtor, check).length > 0)
+    if (report !== undefined && !lacksOwnership(check) && debtorLacks(report.debtor, check).length > 0)
       await store.writePartReport(
         tx,
         key.partnerId,

@@ -17,11 +17,11 @@ import { credit, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
 import { isForeignPart, isKnownPart, isWhole, kindOfPart, payingPart, type PartsPlan, planParts } from './parts.ts'
-import { awaitsAnswer, isWithheld } from './payers.ts'
+import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
 import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
 import { partEvents } from './part-events.ts'
 import { insertParts, moveParts } from './store-parts.ts'
-import { insertPayerChecks } from './store-payers.ts'
+import { decidePayerCheck, insertPayerChecks } from './store-payers.ts'
 import * as store from './store.ts'
 import type { DepositTrigger } from './triggers.ts'
 
@@ -243,7 +243,7 @@ async function write(
  * returned money.
  */
 async function followScreening(
-  { cases, screening }: DepositsDeps,
+  { cases, clock, screening }: DepositsDeps,
   tx: Tx,
   moves: readonly DepositMove[],
 ): Promise<readonly Entry[]> {
@@ -260,12 +260,14 @@ async function followScreening(
         : [],
     ),
   )
-  // A rule of two persons sends the money back. Money of a listed name stays.
+  // A rule of two persons sends the money back. Money of a listed name stays, and so do tokens: who sent them may have lost the wallet.
   const refused = moves.filter(
-    ({ name, row }) => name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer),
+    ({ name, row }) => name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
   )
   for (const { row } of refused)
     await cases.sendBack(tx, row.inParts ? row.parts.filter(inScreening) : [row], refusedNote)
+  for (const { name, row } of moves)
+    if (name === 'release' && lacksOwnership(row.payer)) await decidePayerCheck(tx, row, 'received', clock.now())
   const released = moves.filter(({ name, row }) => name === 'release' && !row.inParts)
   await cases.release(
     tx,

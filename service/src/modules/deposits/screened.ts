@@ -14,7 +14,7 @@ import {
 } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { type InParts, reportOfPart, withParts } from './parts.ts'
-import { awaitsAnswer, checkPayers } from './payers.ts'
+import { awaitsAnswer, checkPayers, checkWallets } from './payers.ts'
 import * as store from './store.ts'
 import { partsOf } from './store-parts.ts'
 import { type PayerCheck, payerChecksOf } from './store-payers.ts'
@@ -67,13 +67,14 @@ const countriesOf = ({ account, bic, countryCode: country }: ScreenedPayer) =>
 
 /** Locks deposits and asks for the holds of those whose money is there: one statement for the batch. */
 export const createLock =
-  ({ clock, screening }: Pick<DepositsDeps, 'clock' | 'screening'>) =>
+  (deps: Pick<DepositsDeps, 'clock' | 'proofsMissing' | 'screening'>) =>
   async (
     tx: Tx,
     keys: readonly store.DepositKey[],
     arrivingOf: (key: store.DepositKey) => Arriving | undefined,
     connectorOf: (key: store.DepositKey) => string | undefined,
   ): Promise<readonly HeldDeposit[]> => {
+    const { clock, screening } = deps
     const locked = await withParts(tx, await store.lockDeposits(tx, keys))
     // The texts that are stored, and those of the credit that comes now.
     const rows = locked.map((row) => ({
@@ -99,9 +100,14 @@ export const createLock =
     const kept = rows.filter(({ status }) => status === 'Screening')
     const known = kept.length === 0 ? [] : await payerChecksOf(tx, kept)
     const knownBy = new Map(known.map((check) => [partnerKey(check.partnerId, check.id), check]))
+    const keptWallets = kept.flatMap(({ partnerId, id, customerId, debtor }) => {
+      const check = knownBy.get(partnerKey(partnerId, id))
+      return check === undefined ? [] : [{ check, customerId, account: payerIn(debtor).account }]
+    })
+    const wallets = await checkWallets(deps, tx, arrivals, keptWallets)
     const judged = rows.map((row) => {
       const key = partnerKey(row.partnerId, row.id)
-      return { ...row, hold: holdOf(row), payer: checks.get(key) ?? knownBy.get(key) }
+      return { ...row, hold: holdOf(row), payer: checks.get(key) ?? wallets.get(key) ?? knownBy.get(key) }
     })
     // Money that waits for data of its payer needs no list to continue.
     const isUnlisted = ({ hold, payer }: HeldDeposit) => hold === 'unscreened' && payer !== undefined
