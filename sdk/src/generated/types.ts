@@ -568,7 +568,7 @@ export type FiatPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`, `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -666,7 +666,7 @@ export type FxPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`, `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -698,7 +698,7 @@ export type FxPayoutPreviewCreate = {
 
 export type Hold = {
   /** Kind of the hold. Later versions may add kinds. */
-  readonly kind: 'Approval' | 'OperatorCheck' | 'Sending' | 'BankWindow' | 'BankAnswer' | 'BankExecution' | 'PayeeCheck' | 'PayeeName' | 'Recall' | 'Payer' | 'Booking' | 'OperatorCase' | 'AccountBlocked' | 'CustomerVerification' | 'CoolingOff' | 'Limit' | 'Funds' | 'SegregatedFunds' | 'Country'
+  readonly kind: 'Approval' | 'OperatorCheck' | 'Sending' | 'BankWindow' | 'BankAnswer' | 'BankExecution' | 'PayeeCheck' | 'PayeeName' | 'Recall' | 'Payer' | 'PayerData' | 'WalletOwnership' | 'Booking' | 'OperatorCase' | 'AccountBlocked' | 'CustomerVerification' | 'CoolingOff' | 'Limit' | 'Funds' | 'SegregatedFunds' | 'Country'
   /** Reason, for people. The text may change. */
   readonly reason: string
   /** Party that acts next. `Approver`: another person of your team. `Operator`: the company that runs this service. `Time`: no one has to act. */
@@ -7610,7 +7610,7 @@ export type Namespaces = {
      * `POST /v1/payouts/token`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
      * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-     * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * ownership_proof_required, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
