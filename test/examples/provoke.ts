@@ -20,6 +20,7 @@ import { sessionAboveBalance } from './provoke-gates.ts'
 import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
 import { ofApprovals } from './provoke-approvals.ts'
 import { ofRecalls } from './provoke-recalls.ts'
+import { ofWallets } from './provoke-wallets.ts'
 import { ofRefunds } from './provoke-refunds.ts'
 
 export type Stage = {
@@ -393,6 +394,7 @@ export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> =
   ...ofPayments,
   ...ofApprovals,
   ...ofRecalls,
+  ...ofWallets,
   ...ofExchange,
   ...ofReports,
   ...ofUsersAndWebhooks,
