@@ -329,6 +329,10 @@ const byHarm = subjects.toSorted(
 for (const subject of byHarm.filter((each) => !lists.includes(each)))
   test(`400 unknown_field with a pointer when an operation without parameters receives one: ${subject.name}`, async () => {
     const { target, ...request } = subject.request(world)
-    const answer = await client.send({ method: subject.operation.method, target: `${target}?nope=1`, ...request })
+    const answer = await client.send({
+      method: subject.operation.method,
+      target: `${target}${target.includes('?') ? '&' : '?'}nope=1`,
+      ...request,
+    })
     assertProblem(answer, { status: 400, code: 'unknown_field', pointer: '/query/nope' })
   })

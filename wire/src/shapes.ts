@@ -42,6 +42,9 @@ export const closed = <T extends TProperties>(properties: T, options: Record<str
 export const text = (charsMax: number, options: Record<string, unknown> = {}) =>
   Type.String({ minLength: 1, maxLength: charsMax, ...options })
 
+/** Signature of secp256k1 as 65 bytes: r, s and v. */
+export const walletSignaturePattern = '^0x[0-9a-fA-F]{130}$'
+
 /** White space and characters without width, other than control characters. */
 const blank = ' \\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff'
 /** Control characters, ends of lines, and marks that reverse text: an approver would read another name than the bank. */
@@ -158,6 +161,10 @@ export const patternMeanings: Readonly<Record<string, Meaning>> = {
   [timeInputPattern]: {
     is: 'a date with a time in UTC (RFC 3339, years 0001 to 9999, no leap second)',
     example: '2026-11-22T00:00:00Z',
+  },
+  [walletSignaturePattern]: {
+    is: 'the signature of a wallet: 0x and 130 hexadecimal digits',
+    example: `0x${'ab'.repeat(65)}`,
   },
   [calendarDatePattern]: { is: 'a date YYYY-MM-DD', example: '1990-12-31' },
   [dayTimePattern]: { is: 'a time of the day', example: '06:00' },

@@ -12,6 +12,7 @@ import {
   page,
   pageQuery,
   singleLine,
+  walletSignaturePattern,
 } from './shapes.ts'
 
 export const WalletCreate = closed({
@@ -90,7 +91,7 @@ export const OwnershipProofQuery = closed({
 })
 export const OwnershipSignature = closed({
   signature: described(
-    Type.String({ pattern: '^0x[0-9a-fA-F]{130}$' }),
+    Type.String({ pattern: walletSignaturePattern }),
     'The signature of the wallet over `message`: 65 bytes (r, s, v) as `0x` and hexadecimal digits.',
   ),
 })

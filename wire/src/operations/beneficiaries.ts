@@ -38,6 +38,13 @@ export const beneficiariesOperations = {
         bic: 'ABNANL2A',
         country: 'NL',
         currency: 'EUR',
+        address: {
+          streetName: 'Keizersgracht',
+          buildingNumber: '555',
+          postalCode: '1017 DR',
+          city: 'Amsterdam',
+          country: 'NL',
+        },
       },
     },
   },
@@ -83,7 +90,14 @@ export const beneficiariesOperations = {
       'Sets `alias`, `name` and `address`; at least one is required. Payouts already accepted keep the earlier name and address. The ' +
       'destination of the money cannot be changed: create another beneficiary instead.',
     refusals: ['validation_failed', 'not_found'],
-    example: { body: { id: resource('beneficiary'), alias: 'rear', name: 'Grace B. Hopper' } },
+    example: {
+      body: {
+        id: resource('beneficiary'),
+        alias: 'rear',
+        name: 'Grace B. Hopper',
+        address: { city: 'Amsterdam', country: 'NL' },
+      },
+    },
   },
   getBeneficiary: {
     tag: 'beneficiaries',
