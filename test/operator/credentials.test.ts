@@ -10,6 +10,7 @@ import { createLog, createSealer } from '../../service/src/kernel/index.ts'
 import { tokenHash } from '../../service/src/modules/users/rules.ts'
 import { waitingSecretContext } from '../../service/src/modules/users/sealed.ts'
 import { newToken } from '../../service/src/modules/users/tokens.ts'
+import { sealedPayers } from '../../service/src/connectors/iso20022/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Client, createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { runOperator } from '../support/operator.ts'
@@ -179,6 +180,21 @@ async function joinTeam(client: Client): Promise<void> {
   await joinByToken(String(account.baseUrl), token)
 }
 
+/** A bank by files has the payer of an instruction. */
+async function keepPayer(): Promise<void> {
+  const id = randomUUID()
+  const sealer = createSealer([Buffer.from(oldKey, 'base64')])
+  const payer = sealer.seal(
+    '{}',
+    sealedPayers.contextOf(partnerId, () => id),
+  )
+  await db.run(sql`
+    insert into rails.iso_instructions (partner_id, id, connector, end_to_end_id, currency, amount, creditor_name, creditor_account,
+      payer_sealed, scheme_requested, scheme_applied, status, attempt, due_at, created_at, updated_at)
+    values (${partnerId}, ${id}, 'iso20022', ${id}, 'EUR', 100, 'Grace Hopper', 'DE89370400440532013000', ${payer}, 'CreditTransfer',
+      'CreditTransfer', 'Queued', 1, now(), now(), now())`)
+}
+
 /** A change of single sign-on that waits for a second Admin, with the secret of its client. */
 async function keepWaitingChange(): Promise<void> {
   const secret = createSealer([Buffer.from(oldKey, 'base64')]).seal('secret', waitingSecretContext(partnerId))
@@ -199,6 +215,8 @@ test('after key reseal the old master key can be removed, and every sealed value
   await joinTeam(client)
   await setSingleSignOn(client)
   await keepWaitingChange()
+  await keepPayer()
+  await operatorRun(`partner owners set --partner ${partnerId} --owners Joan`)
   const hook = { url: 'https://example.com/hook', events: ['transaction.status.changed'] }
   const sent = { method: 'POST', target: '/v1/webhooks', body: JSON.stringify(hook) }
   const once = { ...sent, headers: { 'Idempotency-Key': randomUUID() } }

@@ -173,6 +173,7 @@ export const tables: Readonly<Record<string, Columns>> = {
     transaction_hash: 'the chain has it',
     payee_check: 'what a bank says of the name of the payee moves no money',
     counted_in: 'the counters of limits are not compared',
+    reference_amount: 'the sum that rules over all currencies have counted moves no money',
     fee_amount: { to: '1', where: `status in ('Completed', 'Sent')`, names: transactions },
     approval_expires_at: time,
     screening_since: time,

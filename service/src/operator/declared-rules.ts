@@ -1,5 +1,5 @@
 /** The declarations of commands for the rules of payouts and partners, screening, monitoring, directories, keys and backups. */
-import { capabilities as everyCapability } from '@partner-payments/wire'
+import type { Capability } from '@partner-payments/wire'
 import {
   balances,
   capabilities,
@@ -50,6 +50,14 @@ const payersFrom = {
   above: maybe(money('Payments above this amount. Default: all.', '1000.00')),
 }
 const hit = { partner, id: id('The hit.') }
+
+/** Named here, because the help of commands does not load the contract. */
+const everyCapability: Readonly<Record<Capability, true>> = {
+  OpenAccount: true,
+  Receive: true,
+  Pay: true,
+  Convert: true,
+}
 
 export const ruleDeclarations = {
   'limit set': changes(
@@ -128,7 +136,7 @@ export const ruleDeclarations = {
     {
       second: 'on',
       cuts: ({ allow = '', ...given }) =>
-        everyCapability.every((each) => allow.split(',').includes(each))
+        Object.keys(everyCapability).every((each) => allow.split(',').includes(each))
           ? undefined
           : `lets the ${given.state} customers of ${given.partner} do only this, from now on: ${allow}`,
       examples: ['--partner ID --state Incomplete --allow OpenAccount,Receive,Pay,Convert --hold-up-to EUR=150.00'],

@@ -115,6 +115,7 @@ test('a bank that requires the data of payers refuses a payout without them, and
   const payee = (country: string, bic: string, iban: string) =>
     service.beneficiaries.create(partnerId, {
       ...{ name: 'Grace Hopper', currency: 'USD', iban, bic, country, customerId: customer.id },
+      address: { city: 'London', country: 'GB' },
     })
   const outside = await payee('GB', 'NWBKGB2L', 'GB29NWBK60161331926819')
   const inside = await payee('NL', 'ABNANL2A', 'NL91ABNA0417164300')
