@@ -42,7 +42,7 @@ const passed = {
   country: 'passed',
   customer: 'passed',
   account: 'passed',
-  payer: 'passed',
+  payer: 'notApplicable',
   walletOwnership: 'notApplicable',
   coolingOff: 'notApplicable',
   limits: 'notApplicable',

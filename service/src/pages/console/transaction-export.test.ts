@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { viewOf } from '../../../../test/support/console-pages.ts'
 import { payoutPreviewPage } from './new-payout-page.ts'
 import { exportRowsMax, transactionsCsv } from './transaction-export.ts'
+import { explain } from '../../modules/transactions/index.ts'
 
 type Read = Parameters<typeof transactionsCsv>[0]
 const row = { reference: 'R', category: 'Deposit', direction: 'Inward', status: 'Pending', amount: '1.00' }
@@ -39,9 +40,10 @@ test('the preview explains itself in the language of the page', () => {
   const preview = (language: 'en' | 'de') =>
     payoutPreviewPage(viewOf(language), {
       ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },
-      ...{ fee: '0.00', total: '1.00', rules: [{ rule: 'approval', verdict: 'passed', detail: english }] },
+      ...{ fee: '0.00', total: '1.00' },
+      rules: [{ rule: 'approval', verdict: 'passed', detail: english, hold: explain({ kind: 'approval', by: null }) }],
     })
   assert.match(preview('en'), /It waits for the approval/)
-  assert.match(preview('de'), /Die Auszahlung wartet auf die Freigabe einer zweiten Person/)
+  assert.match(preview('de'), /Eine zweite Person Ihres Teams muss die Auszahlung freigeben/)
   assert.doesNotMatch(preview('de'), /It waits for the approval/)
 })
