@@ -35,8 +35,8 @@ const reasonsOf = async ({ partnerId, customer }: TestPartner) =>
       reasons.join(' '),
     ]),
   )
-const open = { OpenAccount: '', Receive: '', Pay: '' }
-const blocked = { OpenAccount: '', Receive: 'account_blocked', Pay: 'account_blocked' }
+const open = { OpenAccount: '', Receive: '', Pay: '', Convert: '' }
+const blocked = { ...open, Receive: 'account_blocked', Pay: 'account_blocked', Convert: 'account_blocked' }
 
 async function addMember({ partnerId }: TestPartner, fullName: string): Promise<string> {
   const id = newId()
