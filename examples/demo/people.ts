@@ -53,7 +53,13 @@ export const payees = {
     alias: 'supplier',
     iban: 'GB29NWBK60161331926819',
     currency: 'GBP',
-    address: { streetName: 'Portland Street', buildingNumber: '4', postalCode: 'M1 1AE', city: 'Manchester', country: 'GB' },
+    address: {
+      streetName: 'Portland Street',
+      buildingNumber: '4',
+      postalCode: 'M1 1AE',
+      city: 'Manchester',
+      country: 'GB',
+    },
   },
   partner: { owner: 'partner', name: 'Partner Treasury', iban: 'NL91ABNA0417164300', currency: 'EUR' },
 } as const satisfies Record<

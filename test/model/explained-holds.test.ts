@@ -114,11 +114,15 @@ async function previewed(partner: TestPartner, rule: string, amount = '10.00', b
 }
 
 /** A bank books 5.00 for the partner's customer; the hold of its deposit. */
-async function creditedHold(partner: TestPartner, enter: () => Promise<unknown>) {
+async function creditedHold(
+  partner: TestPartner,
+  enter: () => Promise<unknown>,
+  from?: Parameters<typeof sendCredit>[3],
+) {
   const { partnerId, customer } = partner
   const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
   await enter()
-  await sendCredit(service, iban)
+  await sendCredit(service, iban, undefined, from)
   await processed()
   return depositHold(partner)
 }
@@ -211,6 +215,28 @@ const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
       await sessions.settle()
     }
     return (await timelineOf(partner, session.reference)).hold
+  },
+  payerData: async () => {
+    const rule = { region: 'outside', currency: 'EUR', above: 0n, measure: 'ask', answerDays: 3 } as const
+    await service.db.transaction((tx) => service.deposits.payers.setRule(tx, rule))
+    const partner = await addPartner(service)
+    const seen = await creditedHold(partner, () => Promise.resolve(), { account: '', bic: '' })
+    await service.db.transaction((tx) => service.deposits.payers.removeRule(tx, rule))
+    return seen
+  },
+  walletOwnership: async () => {
+    const of = await createTestService({ settings: { WALLET_PROOF_ABOVE: '0' } })
+    const { caller, partnerId } = await addPartner(of)
+    const walletAddress = `0x${'7'.repeat(40)}`
+    const { id } = await of.beneficiaries.create(partnerId, { name: 'Grace Hopper', currency: 'USDC', walletAddress })
+    const { verdicts } = await of.payouts.preview(
+      caller,
+      { amount: rawNumber('5'), currency: 'USDC', beneficiaryId: id },
+      ip,
+    )
+    await of.close()
+    const hold = verdicts.find(({ rule }) => rule === 'walletOwnership')?.hold
+    return hold && explain(hold)
   },
   unclear: async () => {
     const { partner, session } = await sessions.open()
@@ -320,6 +346,7 @@ const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
 
 /** The kinds whose end is known. */
 const timed: ReadonlySet<Hold['kind']> = new Set([
+  'payerData',
   'approval',
   'bankWindow',
   'execution',

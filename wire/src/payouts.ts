@@ -112,7 +112,7 @@ export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
 const RuleVerdict = closed({
   rule: described(
     Type.String(),
-    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`, `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. ' +
+    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. ' +
       'With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies.',
     { examples: ['funds'] },
   ),

@@ -568,7 +568,7 @@ export type FiatPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`, `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -666,7 +666,7 @@ export type FxPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`, `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -10463,7 +10463,7 @@ export type Namespaces = {
     readonly createdAt: string
   }>
     /**
-     * Begin a proof of ownership.
+     * Create a proof of ownership.
      *
      * Returns a `message` that the owner of a wallet signs with it, to prove who controls it. With `vasp` nothing is
      * signed: you declare that this provider keeps the wallet. An operator may require one of both for larger
@@ -10591,7 +10591,7 @@ export type Namespaces = {
     readonly provedAt?: string
   }>
     /**
-     * Hand in the signature of a wallet.
+     * Sign a proof of ownership.
      *
      * Checks the signature of the wallet over `message`, and keeps both as evidence. The key of the address must
      * have made it; a wallet that is a contract (EIP-1271) cannot sign here. A proof that is `Proved` stays so.

@@ -26,7 +26,6 @@ import {
 } from '../kernel/index.ts'
 import { customerSettings } from './customer-settings.ts'
 import { staffSettings } from './staff-settings.ts'
-import { walletSettings } from '../modules/wallets/settings.ts'
 import { mailSettings } from '../mail/settings.ts'
 import { observabilitySettings } from '../observability/settings.ts'
 import { databaseSettings } from '../postgres/settings.ts'
@@ -127,7 +126,6 @@ export const settings = {
   ...isoSettings,
   ...ratesSettings,
   ...verificationSettings,
-  ...walletSettings,
   ...deliverySettings,
   ...mailSettings,
   ...brandingSettings,

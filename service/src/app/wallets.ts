@@ -7,7 +7,7 @@ import type { Clock, Log, Sealer } from '../kernel/index.ts'
 import type { Accounts } from '../modules/accounts/index.ts'
 import type { Beneficiaries } from '../modules/beneficiaries/index.ts'
 import type { Customers } from '../modules/customers/index.ts'
-import { createWallets, proofAboveOf, type Wallets } from '../modules/wallets/index.ts'
+import { createWallets, type Wallets } from '../modules/wallets/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {
   type ChainKeys,
@@ -20,6 +20,7 @@ import {
   deniedAddresses,
   deriveWalletAddress,
   messageSigner,
+  proofAboveOf,
   receivedOn,
   type TravelParties,
 } from '../connectors/evm/index.ts'

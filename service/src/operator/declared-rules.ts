@@ -190,7 +190,7 @@ export const ruleDeclarations = {
   'screening excluded': reads('List the matches of common names that a second datum excludes.', { partner }),
   'screening report': reads('Measure what the loaded lists find, as a document for a regulator.', {
     format: or(choice('The form of the report.', 'text', 'json'), 'text'),
-    names: or(integer('Names that are written in each form.', 10, 1000), 100),
+    names: or(integer('Names that are written in each form.', 1, 1000), 100),
     seed: or(integer('Seed by which names are drawn.', 1, 1_000_000), 1),
   }),
   'screening decide': changes(

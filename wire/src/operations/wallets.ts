@@ -57,7 +57,7 @@ export const walletsOperations = {
     idempotency: 'header',
     permission: 'wallets:write',
     source: 'extension',
-    summary: 'Begin a proof of ownership',
+    summary: 'Create a proof of ownership',
     description:
       'Returns a `message` that the owner of a wallet signs with it, to prove who controls it. With `vasp` nothing is signed: you declare that ' +
       'this provider keeps the wallet. An operator may require one of both for larger payments of tokens, to a wallet and from it.',
@@ -109,7 +109,7 @@ export const walletsOperations = {
     repeatable: true,
     permission: 'wallets:write',
     source: 'extension',
-    summary: 'Hand in the signature of a wallet',
+    summary: 'Sign a proof of ownership',
     description:
       'Checks the signature of the wallet over `message`, and keeps both as evidence. The key of the address must have made it; a wallet that is ' +
       'a contract (EIP-1271) cannot sign here. A proof that is `Proved` stays so.',

@@ -67,9 +67,9 @@ export async function checkPayers(
   )
 }
 
-/** What a wallet lacks that nobody has proved or declared. */
+/** Names what lacks for a wallet whose owner is neither proved nor declared. */
 const ownership = 'ownership'
-/** Who pays asks the owner of the wallet, who has it at hand. */
+/** Covers an owner who is away and has the wallet elsewhere. */
 const proofDays = 14
 export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownership
 

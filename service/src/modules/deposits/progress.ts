@@ -262,7 +262,8 @@ async function followScreening(
   )
   // A rule of two persons sends the money back. Money of a listed name stays, and so do tokens: who sent them may have lost the wallet.
   const refused = moves.filter(
-    ({ name, row }) => name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
+    ({ name, row }) =>
+      name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
   )
   for (const { row } of refused)
     await cases.sendBack(tx, row.inParts ? row.parts.filter(inScreening) : [row], refusedNote)

@@ -37,7 +37,7 @@ export type LookedUp = {
   readonly ownIbans: ReadonlySet<string>
   /** Customers as their banks are told of them, by `partnerKey`. Only those whose bank requires their data. */
   readonly payers: ReadonlyMap<string, PayerData>
-  /** The calls to a wallet of which nobody has said who controls it, and whose amount needs that. */
+  /** The calls to a wallet whose owner is not known, and whose amount needs that. */
   readonly unproved: ReadonlySet<PayoutCall>
 }
 

@@ -210,7 +210,7 @@ function judgeQrReference({ call, account }: Judged): Judgement {
 function judgeWallet({ call, account, isUnproved }: Judged): Judgement {
   if (account === undefined || isFiat(call.currency)) return 'notApplicable'
   return isUnproved
-    ? invalid('ownership_proof_required', payeePointerOf(call), 'pays a wallet of which nobody has proved who controls it')
+    ? invalid('ownership_proof_required', payeePointerOf(call), 'pays a wallet without a proof of who controls it')
     : 'passed'
 }
 

@@ -143,7 +143,12 @@ function createCreate({
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
       const own = await findOwnIbans(ownIbans, tx, [call], payees)
       const countryRules = await screening.countries.recent(tx)
-      const unread = { customers: new Map(), balances: { accounts: new Map() }, payers: new Map(), unproved: new Set<never>() }
+      const unread = {
+        customers: new Map(),
+        balances: { accounts: new Map() },
+        payers: new Map(),
+        unproved: new Set<never>(),
+      }
       const found = { beneficiaries: payees, ...unread, countryRules, ownIbans: own }
       const firstDay = order.dueAt?.toISOString().slice(0, 'YYYY-MM-DD'.length) ?? ''
       const { customerId } = validate(judgedOf(call, chooseConnector, found, () => firstDay))

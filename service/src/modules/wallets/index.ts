@@ -10,4 +10,3 @@
 export type { WalletOfPayment } from './ownership.ts'
 export { toOwnershipProof, toWallet, walletsRoutes } from './routes.ts'
 export { createWallets, type Wallet, type Wallets } from './service.ts'
-export { proofAboveOf } from './settings.ts'

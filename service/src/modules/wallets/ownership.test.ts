@@ -4,7 +4,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { Refusal } from '../../api/index.ts'
 import { dayMs, type Mode, newId } from '../../kernel/index.ts'
 import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
-import { proofAboveOf, walletSettings } from './settings.ts'
+import { evmSettings, proofAboveOf } from '../../connectors/evm/settings.ts'
 
 let service: Service
 before(async () => {
@@ -29,7 +29,7 @@ async function begin(signer = wallet()) {
 }
 
 suite('a proof of ownership', () => {
-  test('the signature of the wallet proves it for the payments of the customer, and of nobody else', async () => {
+  test('the signature of the wallet proves it for the payments of the customer, and of no one else', async () => {
     const { ownership, partnerId, customer, signer, proof, message } = await begin()
     assert.match(message, new RegExp(`${signer.address}[^]*${customer.id}[^]*${proof.id}`))
     assert.equal(await knows(partnerId, customer.id, signer.address), false)
@@ -142,9 +142,9 @@ suite('a payment with a wallet', () => {
     const { partnerId, customer, signer } = await begin()
     const free = (paid: { readonly amount: bigint; readonly currency: 'USDC' | 'EURC' }) =>
       knows(partnerId, customer.id, signer.address, paid as typeof payment)
-    assert.equal(await free({ amount: 1_000_000_000n, currency: 'EURC' }), true)
-    assert.equal(await free({ amount: 1_010_000_000n, currency: 'EURC' }), false)
-    assert.equal(await free({ amount: 1_000_000_000n, currency: 'USDC' }), true, 'dollars are worth less than euros')
+    assert.equal(await free({ amount: 900_000_000n, currency: 'EURC' }), true)
+    assert.equal(await free({ amount: 1_100_000_000n, currency: 'EURC' }), false)
+    assert.equal(await free({ amount: 900_000_000n, currency: 'USDC' }), true, 'dollars are worth less than euros')
     assert.equal(await free({ amount: 1_500_000_000n, currency: 'USDC' }), false)
   })
 
@@ -164,8 +164,7 @@ suite('a payment with a wallet', () => {
   })
 
   test('the sandbox asks for no proof, and production above 1,000 euros', () => {
-    const read = (text: string | undefined, mode: Mode) =>
-      proofAboveOf(walletSettings.WALLET_PROOF_ABOVE.read(text, mode))
+    const read = (text: string | undefined, mode: Mode) => proofAboveOf(evmSettings.WALLET_PROOF_ABOVE.read(text, mode))
     assert.deepEqual([read(undefined, 'sandbox'), read(undefined, 'production')], [undefined, 100_000n])
     assert.deepEqual(
       [read('none', 'production'), read('999.9', 'sandbox'), read('0', 'sandbox')],

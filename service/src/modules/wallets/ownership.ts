@@ -18,7 +18,7 @@ export type OwnershipProof = Omit<store.OwnershipProof, 'status'> & {
 export type WalletOfPayment = {
   readonly partnerId: string
   readonly customerId: string | null
-  /** In lower case. */
+  /** Lower case. */
   readonly address: string
 }
 
@@ -45,8 +45,8 @@ export type Ownership = {
     },
   ) => Promise<Page<OwnershipProof>>
   /**
-   * Reports for each payment whether it needs a proof that is missing: it is above WALLET_PROOF_ABOVE, and nobody has proved or declared who
-   * controls the wallet. Without a rate nobody knows how much it is, and it needs one. Small payments cost no statement of proofs.
+   * Reports for each payment whether it needs a proof that is missing: it is above WALLET_PROOF_ABOVE, and it is neither proved nor
+   * declared who controls the wallet. Without a rate its worth is unknown, and it needs one. Small payments cost no statement of proofs.
    */
   readonly areMissing: (tx: Tx, payments: readonly WalletPayment[]) => Promise<readonly boolean[]>
   /** Deletes the proofs of a customer whose payments are erased. */

@@ -1,11 +1,11 @@
 /** All SQL of proofs of ownership. */
 import type { PageRequest } from '../../api/index.ts'
-import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type OwnershipProof = {
   readonly id: string
   readonly customerId: string | null
-  /** In lower case. */
+  /** Lower case. */
   readonly address: string
   readonly status: 'Requested' | 'Proved' | 'Declared'
   readonly message: string | null
@@ -59,19 +59,16 @@ export function listProofs(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Finds the wallets of these that are proved or declared. */
+/** Finds who has proved or declared these addresses, among these partners. */
 export function knownWallets(
   tx: Tx,
-  wallets: readonly { readonly partnerId: string; readonly customerId: string | null; readonly address: string }[],
+  wallets: readonly { readonly partnerId: string; readonly address: string }[],
 ): Promise<readonly { readonly partnerId: string; readonly customerId: string | null; readonly address: string }[]> {
+  const column = columnOf(wallets)
   return tx.rows(sql`/* wallets.knownWallets */
-    select distinct proof.partner_id, proof.customer_id, proof.address
-    from unnest(${wallets.map(({ partnerId }) => partnerId)}::uuid[], ${wallets.map(({ customerId }) => customerId)}::uuid[],
-      ${wallets.map(({ address }) => address)}::text[]) as asked (partner_id, customer_id, address)
-    join wallets.ownership_proofs as proof
-      on proof.partner_id = asked.partner_id and proof.address = asked.address
-      and proof.customer_id is not distinct from asked.customer_id
-    where proof.status in ('Proved', 'Declared')`)
+    select distinct partner_id, customer_id, address from wallets.ownership_proofs
+    where ${ofPartners(column('partnerId'))} and address = any(${column('address')}::text[])
+      and status in ('Proved', 'Declared')`)
 }
 
 /** Deletes the proofs of a customer whose payments are erased: until then they are evidence of them. */

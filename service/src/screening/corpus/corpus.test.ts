@@ -12,10 +12,12 @@ import { falseHitsMax } from './report.ts'
 
 const seed = 1
 const said = () => undefined
-/** The report measures more. So few names may miss one more than the floor allows. */
-const variantsMax = 20
-const isFarBelow = ({ names, found, floor }: MeasuredForm): boolean =>
-  names - found > Math.ceil((names * (100 - floor)) / 100) + 1
+/** The report measures more. So few names may miss two standard deviations more than the floor says, which chance takes one time in forty. */
+const variantsMax = 40
+function isFarBelow({ names, found, floor }: MeasuredForm): boolean {
+  const expected = (names * (100 - floor)) / 100
+  return names - found > expected + 2 * Math.sqrt((expected * floor) / 100)
+}
 const sayForm = ({ form, names, found, missed }: MeasuredForm) => `${form}: ${found} of ${names}; ${missed.join('; ')}`
 
 /**
