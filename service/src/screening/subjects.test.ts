@@ -35,8 +35,8 @@ const reasonsOf = async ({ partnerId, customer }: TestPartner) =>
       reasons.join(' '),
     ]),
   )
-const open = { OpenAccount: '', Receive: '', Pay: '' }
-const blocked = { OpenAccount: '', Receive: 'account_blocked', Pay: 'account_blocked' }
+const open = { OpenAccount: '', Receive: '', Pay: '', Convert: '' }
+const blocked = { ...open, Receive: 'account_blocked', Pay: 'account_blocked', Convert: 'account_blocked' }
 
 async function addMember({ partnerId }: TestPartner, fullName: string): Promise<string> {
   const id = newId()
@@ -46,6 +46,21 @@ async function addMember({ partnerId }: TestPartner, fullName: string): Promise<
   await service.db.transaction((tx) => service.screening.request(tx, { partnerId, kind: 'person', id }))
   return id
 }
+
+test('the provider of a wallet is screened as its payee is, also when the payee is renamed', async () => {
+  const partner = await addPartner(service)
+  const payee = { name: 'Grace Hopper', currency: 'EURC', vasp: listedName } as const
+  const { id } = await service.beneficiaries.create(partner.partnerId, {
+    ...payee,
+    walletAddress: `0x${'52'.repeat(20)}`,
+  })
+  await screenAll(service)
+  const [hit] = await hitsOf(partner)
+  assert.deepEqual([hit?.subjectKind, hit?.subjectId, hit?.role], ['beneficiary', id, 'vasp'])
+  await service.beneficiaries.update(partner.partnerId, { id, name: 'Joan Clarke' })
+  await screenAll(service)
+  assert.equal((await hitsOf(partner)).length, 1)
+})
 
 test('a partner is screened when it is created, with its legal name and owners when they are named, and keeps earlier names', async () => {
   const partnerId = await service.db.transaction((tx) => service.access.createPartner(tx, listedName))

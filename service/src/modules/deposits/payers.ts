@@ -211,6 +211,7 @@ async function add(
     const debtor = completed(report.debtor, { currency, amount })
     await store.writePartReport(tx, key.partnerId, id, JSON.stringify({ ...report, debtor }))
   }
-  const debtor = parts.length > 0 || stored === null ? null : JSON.stringify(completed(ownJson<IncomingDebtor>(stored), check))
+  const debtor =
+    parts.length > 0 || stored === null ? null : JSON.stringify(completed(ownJson<IncomingDebtor>(stored), check))
   await store.writeDebtor(tx, key, debtor, now)
 }
