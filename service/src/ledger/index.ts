@@ -26,7 +26,7 @@ export type { Position } from './positions.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'
-export type { MoneyHolds, PartyOfMoney } from './permits.ts'
+export { type MoneyHolds, type PartyOfMoney, refuseBlocked } from './permits.ts'
 export {
   type Entry,
   entryOf,

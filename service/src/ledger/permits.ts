@@ -20,6 +20,10 @@ export type Clearing = {
   ) => Promise<readonly (Permit | Refusal)[]>
 }
 
+/** Refuses money of a blocked or closed account, and in the same words what is on hold: a partner must not learn of a name on a list. */
+export const refuseBlocked = (): Refusal =>
+  new Refusal('account_blocked', 'An account of this payment is blocked or closed.')
+
 /** The permits that `clear` made. */
 const cleared = new WeakSet<object>()
 
@@ -41,8 +45,7 @@ export function createClearing(holds: MoneyHolds): Clearing {
       const held = new Set([...parties.keys()].filter((_key, index) => answers[index] === true))
       return asked.map((ofRequest) => {
         const keys = new Set(ofRequest.map(keyOf))
-        if (!keys.isDisjointFrom(held))
-          return new Refusal('account_blocked', 'Money of this payment is on hold. Ask the operator.')
+        if (!keys.isDisjointFrom(held)) return refuseBlocked()
         const permit = { parties: keys }
         cleared.add(permit)
         return permit

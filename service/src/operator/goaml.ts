@@ -108,7 +108,7 @@ const addressContent = (missing: Missing, codes: FiuCodes, { street, city, zip, 
     given(missing, 'address', street, 100),
     given(missing, 'city', city, 255),
     given(missing, 'zip', zip, 10),
-    element('country_code', country),
+    element('country_code', xmlText(country)),
   ].join('')
 
 function transactionXml(report: Report, payment: ReportedPayment): string {
@@ -162,7 +162,7 @@ function sideXml({ codes, currency, rates }: Reporting, way: 'from' | 'to', side
     element(`${way}_funds_code`, codes.funds),
     money.currency === currency ? '' : element(`${way}_foreign_currency`, foreign.join('')),
     element(`${way}_${side.tag}`, side.content),
-    element(`${way}_country`, side.country),
+    element(`${way}_country`, xmlText(side.country)),
   ]
   return element(side.isClient ? `t_${way}_my_client` : `t_${way}`, inner.join(''))
 }
@@ -217,11 +217,11 @@ function phoneXml(codes: FiuCodes, phone: string | undefined): string {
 }
 
 function addressesXml(missing: Missing, codes: FiuCodes, { kyc }: Customer, of: string): string {
-  const { addressLine1, addressLine2, residenceAddress, city, postalCode: zip, countryOfPrincipalBusiness } = kyc
+  const { addressLine1, addressLine2, residenceAddress, city, postalCode: zip } = kyc
   const street = [addressLine1, addressLine2].filter((line) => line !== undefined).join(', ') || residenceAddress
   if (street === undefined || city === undefined) missing.add(`address of ${of}`)
   if (street === undefined || city === undefined) return ''
-  const country = countryOfPrincipalBusiness ?? '-'
+  const country = kyc.addressCountryCode ?? kyc.countryOfPrincipalBusiness ?? '-'
   if (country === '-') missing.add(`country of the address of ${of}`)
   return element('addresses', element('address', addressContent(missing, codes, { street, city, zip, country })))
 }

@@ -79,6 +79,13 @@ test('payees, owners and rare names are hits whatever is known', async () => {
   assert.deepEqual(await reasons(), [])
 })
 
+test('the number of the document by which a customer is identified leaves the hit, whatever birth it gives', async () => {
+  const documents = [{ type: 'Passport', number: 'AB 123456', country: 'EG' }]
+  await load([person('1', 'Mohamed Hassan', { documents }), person('2', 'Borislav Tremurov')])
+  const { hits, reasons } = await addCustomer({ ...common, personalIdentificationNumber: 'ab123456' })
+  assert.deepEqual([(await hits()).length, await reasons()], [1, []])
+})
+
 test('erasure takes the exclusions, too', async () => {
   const { partnerId, customer, reasons } = await addCustomer(common)
   assert.equal((await reasons()).length, 1)

@@ -1,13 +1,16 @@
 /** Partners, the people of their teams, blocks by confirmed hits, and what a hit shows. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
 import {
   addPartner,
   createTestService,
+  ip,
   pay,
   type Service,
   type TestPartner,
 } from '../../../test/support/composition.ts'
+import { addTrader, convert, quote } from '../../../test/support/fx.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
 import { Refusal } from '../api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
@@ -46,6 +49,21 @@ async function addMember({ partnerId }: TestPartner, fullName: string): Promise<
   await service.db.transaction((tx) => service.screening.request(tx, { partnerId, kind: 'person', id }))
   return id
 }
+
+test('the provider of a wallet is screened as its payee is, also when the payee is renamed', async () => {
+  const partner = await addPartner(service)
+  const payee = { name: 'Grace Hopper', currency: 'EURC', vasp: listedName } as const
+  const { id } = await service.beneficiaries.create(partner.partnerId, {
+    ...payee,
+    walletAddress: `0x${'52'.repeat(20)}`,
+  })
+  await screenAll(service)
+  const [hit] = await hitsOf(partner)
+  assert.deepEqual([hit?.subjectKind, hit?.subjectId, hit?.role], ['beneficiary', id, 'vasp'])
+  await service.beneficiaries.update(partner.partnerId, { id, name: 'Joan Clarke' })
+  await screenAll(service)
+  assert.equal((await hitsOf(partner)).length, 1)
+})
 
 test('a partner is screened when it is created, with its legal name and owners when they are named, and keeps earlier names', async () => {
   const partnerId = await service.db.transaction((tx) => service.access.createPartner(tx, listedName))
@@ -119,6 +137,52 @@ test('an open hit of a person holds nothing; a confirmed one bars the person, an
     )
   assert.equal((await service.members.signedIn(token))?.user.id, id)
   assert.equal(await mayPay(service.db, partnerId, id), true)
+})
+
+test('an open hit refuses a transfer and a conversion in the words of a block', async () => {
+  const answersIn = async (state: 'held' | 'blocked') => {
+    const partner = await addTrader(service, ['EUR', 'USD'])
+    const { partnerId, customer, caller } = partner
+    const transfer = (parties: { fromCustomerId?: string; toCustomerId?: string }, amount = '1.00') =>
+      service.accounts.transfer(
+        partnerId,
+        { amount: rawNumber(amount), currency: 'EUR', ...parties },
+        { caller, ip, requestId: newId() },
+      )
+    const id = customer.id
+    await screenAll(service)
+    for (const amount of ['600.00', '100.00'])
+      await service.accounts.transfer(
+        partnerId,
+        { amount: rawNumber(amount), currency: 'EUR', toCustomerId: id },
+        undefined,
+      )
+    await service.rates.prepare()
+    const quoteId = (await quote(service, partner, { customerId: id })).row.id
+    if (state === 'held') await service.customers.update(partnerId, id, { kyc: { fullName: listedName } })
+    else
+      await service.db.transaction((tx) =>
+        service.accounts.changeState(tx, {
+          ...{ partnerId, account: { customerRef: id }, state: 'Blocked', reason: 'Compliance' },
+          ...{ note: 'A note', staff: 'Ada' },
+        }),
+      )
+    await screenAll(service)
+    const asked = [
+      transfer({ fromCustomerId: id }),
+      transfer({ fromCustomerId: id }, '900000.00'),
+      transfer({ toCustomerId: id }),
+      convert(service, partner, quoteId),
+    ]
+    return (await Promise.allSettled(asked)).map((answer) => {
+      assert.ok(answer.status === 'rejected' && answer.reason instanceof Refusal)
+      const { code, message, errors } = answer.reason
+      return [code, message, errors]
+    })
+  }
+  const held = await answersIn('held')
+  assert.deepEqual(held, await answersIn('blocked'))
+  assert.equal(held[0]?.[0], 'account_blocked')
 })
 
 test('a confirmed customer reads as blocked, an open hit does not, and the block ends with the last confirmed hit', async () => {

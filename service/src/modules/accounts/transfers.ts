@@ -5,7 +5,14 @@
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, readAmount, readCurrency, refuseField, Refusal } from '../../api/index.ts'
 import { type Clock, type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
-import { balanceStateIn, blocksInbound, blocksOutbound, insufficientFunds, type Ledger } from '../../ledger/index.ts'
+import {
+  balanceStateIn,
+  blocksInbound,
+  blocksOutbound,
+  insufficientFunds,
+  type Ledger,
+  refuseBlocked,
+} from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { type Customers, hasLargestBalance } from '../customers/index.ts'
 import type { NewTransaction, Transactions } from '../transactions/index.ts'
@@ -70,15 +77,15 @@ export function createTransfers(deps: TransfersDeps): Transfers {
         // Read before the customers, because the balances count the changes of their states.
         const accounts = await ledger.accountsOf(tx, [movement])
         const state = balanceStateIn(accounts, partnerId, currency)
-        if (blocksOutbound(state) || blocksInbound(state)) throw blocked(`The ${currency} balance`)
+        if (blocksOutbound(state) || blocksInbound(state)) throw refuseBlocked()
         // What an operator moves to mend a balance is not stopped by a gate.
         if (maker !== undefined) await requireOpen(deps, tx, partnerId, { from, to, amount, currency })
-        await requirePart(deps, tx, partnerId, currency, amount, from, maker?.caller)
         const moved = { partnerId, currency, amount, kind: 'direct' } as const
         const given = { ...moved, debit: 'balance', credit: transfersAccount, partyId: from ?? partnerId } as const
         const got = { ...moved, debit: transfersAccount, credit: 'balance', partyId: to ?? partnerId } as const
         const [permit] = await ledger.clear(tx, [{ transfers: [given, got] }])
         if (permit instanceof Refusal) throw permit
+        await requirePart(deps, tx, partnerId, currency, amount, from, maker?.caller)
         const [outward, inward] = await complete(deps, tx, partnerId, { amount, currency, from, to, maker, body })
         await ledger.enter(tx, {
           id: newId(),
@@ -95,7 +102,6 @@ export function createTransfers(deps: TransfersDeps): Transfers {
 }
 
 const refused = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
-const blocked = (what: string) => new Refusal('account_blocked', `${what} is blocked or closed.`)
 
 /** Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */
 async function requireOpen(
@@ -111,8 +117,8 @@ async function requireOpen(
   const keys = [from, to].flatMap((id) => (id === null ? [] : [{ partnerId, id }]))
   const payers = await customers.payersByIds(tx, keys)
   const stateOf = (id: string | null) => (id === null ? 'Active' : payers.get(partnerKey(partnerId, id))?.accountState)
-  if (blocksOutbound(stateOf(from) ?? 'Active')) throw blocked('The account of the customer who gives')
-  if (blocksInbound(stateOf(to) ?? 'Active')) throw blocked('The account of the customer who gets')
+  if (blocksOutbound(stateOf(from) ?? 'Active')) throw refuseBlocked()
+  if (blocksInbound(stateOf(to) ?? 'Active')) throw refuseBlocked()
   const target = payers.get(partnerKey(partnerId, to ?? ''))
   if (target === undefined || !hasLargestBalance(target, currency)) return
   await customers.lockHolders(tx, [{ partnerId, id: target.id }])

@@ -257,7 +257,10 @@ function isIncomplete(key: string, day: string): boolean {
   return country !== '' && missingOf(payee, day).length > 0
 }
 
-const namesOf = ({ name }: Pick<Beneficiary, 'name'>) => [{ role: 'name', name }]
+const namesOf = ({ name, vasp }: Pick<Beneficiary, 'name' | 'vasp'>) => [
+  { role: 'name', name },
+  ...(vasp === null ? [] : [{ role: 'vasp', name: vasp }]),
+]
 
 /** The row is locked, so that a new name and what was known about the earlier one change together. */
 function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
@@ -275,7 +278,11 @@ function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiarie
       if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
       // The country of an address is judged as that of the account is.
       if (namedAt !== null || address !== null)
-        await screening.request(tx, { partnerId, kind: 'beneficiary', id }, namedAt === null ? [] : namesOf(before))
+        await screening.request(
+          tx,
+          { partnerId, kind: 'beneficiary', id },
+          namedAt === null ? [] : [{ role: 'name', name: before.name }],
+        )
       return beneficiary
     })
   }

@@ -280,13 +280,14 @@ export function nameById(
   partnerId: string,
   id: string,
 ): Promise<
-  | (Pick<Beneficiary, 'name' | 'iban' | 'domesticAccount' | 'walletAddress' | 'bic' | 'country'> & {
+  | (Pick<Beneficiary, 'name' | 'vasp' | 'iban' | 'domesticAccount' | 'walletAddress' | 'bic' | 'country'> & {
       readonly addressCountry: string | null
     })
   | undefined
 > {
   return tx.row(sql`/* beneficiaries.nameById */
-    select name, iban, domestic_account, wallet_address, bic, country, address ->> 'country' as address_country from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
+    select name, vasp, iban, domestic_account, wallet_address, bic, country, address ->> 'country' as address_country
+    from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Pages through ids in their order, removed beneficiaries included. */

@@ -5,7 +5,7 @@ import { rawNumber } from '@partner-payments/wire'
 import { code, createSessionsInParts, paidInParts as done, type Opened } from '../../../../test/support/checkout.ts'
 import { addPartner, createTestService, ip, type Service } from '../../../../test/support/composition.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../../test/support/screening/held.ts'
-import { hourMs, newId, present, secondMs } from '../../kernel/index.ts'
+import { hourMs, minuteMs, newId, present, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { sessionOf } from './routes.ts'
 
@@ -318,6 +318,70 @@ for (const outcome of ['received', 'refused'] as const)
       where partner_id = ${opened.partner.partnerId}`)
     assert.deepEqual(returns, [{ amount: 2000n, creditorName: 'N/A' }])
   })
+
+test('a part whose missing data a rule accepts releases no part about which it asks', async () => {
+  const { payers } = service.deposits
+  const rule = { region: 'inside', currency: 'EUR', above: 10_00n } as const
+  await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
+  const opened = await inParts()
+  const { partnerId } = opened.partner
+  await send(opened, '20.00', 'N/A')
+  await settle()
+  await sendAll(opened, '1.00')
+  await send(opened, '5.00', 'N/A')
+  await settle()
+  await screenAll(service)
+  const lookLater = async () => {
+    service.clock.advance(minuteMs)
+    await look()
+  }
+  await lookLater()
+  const kept = { status: 'Processing', parts: [], waits: 0n, balance: 0n, paid: 0n, remaining: 4990n, suspense: 2600n }
+  assert.deepEqual(await stateOf(opened), kept)
+  const kinds = [2000n, 100n, 500n].map((amount) => ['payer_data_missing', amount])
+  assert.deepEqual(await kindsOf(opened), kinds)
+  const [waiting] = (await payers.waiting(service.db, 10)).filter((check) => check.partnerId === partnerId)
+  assert.equal(waiting?.amount, 2000n)
+  await service.db.transaction((tx) => payers.decide(tx, present(waiting, 'it waits'), { name: 'Ada Lovelace' }))
+  // A part that comes after the answer, and lacks nothing, asks nothing again.
+  await sendAll(opened, '23.90')
+  await screenAll(service)
+  await lookLater()
+  assert.deepEqual(await stateOf(opened), {
+    ...done,
+    parts: ['2000 Credited', '100 Credited', '500 Credited', '2390 Credited'],
+  })
+  await service.db.transaction((tx) => payers.removeRule(tx, rule))
+})
+
+test('one answer is not about parts of two payers, and each part is judged by its own amount', async () => {
+  const { payers } = service.deposits
+  const rule = { region: 'outside', currency: 'EUR', above: 0n } as const
+  await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
+  const credit = (opened: Opened, amount: bigint, debtor: { readonly account: string; readonly name: string }) =>
+    service.deposits.processCredit('sandbox', {
+      ...{ partnerId: opened.partner.partnerId, id: newId(), subjectId: newId(), kind: 'credit.booked' as const },
+      ...{ account: opened.session.iban, money: { currency: 'EUR' as const, amount }, endToEndId: null },
+      remittance: opened.session.creditorReference,
+      debtor: { bic: 'NWBKGB2LXXX', countryCode: 'GB', address: null, ...debtor },
+    })
+  const decide = async ({ partner: { partnerId } }: Opened, answer: Parameters<typeof payers.decide>[2]) => {
+    const waiting = (await payers.waiting(service.db, 100)).find((check) => check.partnerId === partnerId)
+    return service.db.transaction((tx) => payers.decide(tx, present(waiting, 'it waits'), answer))
+  }
+  const account = 'GB29NWBK60161331926819'
+  const amount = rawNumber('5000.00')
+  const opened = await open({ partialPayments: true, amount })
+  await credit(opened, 3000_00n, { account, name: 'N/A' })
+  await credit(opened, 10_00n, { account, name: 'N/A' })
+  await assert.rejects(decide(opened, { name: 'Grace Hopper' }), /still lacks: address/)
+  await decide(opened, { name: 'Grace Hopper', address: '1 High Street, London, GB' })
+  const ofTwo = await open({ partialPayments: true, amount })
+  await credit(ofTwo, 3000_00n, { account, name: 'Grace Hopper' })
+  await credit(ofTwo, 1500_00n, { account: 'GB33BUKB20201555555555', name: 'Ada Lovelace' })
+  await assert.rejects(decide(ofTwo, { address: '1 High Street, London, GB' }), /several payers/)
+  await service.db.transaction((tx) => payers.removeRule(tx, rule))
+})
 
 const look = async () => {
   service.clock.advance(6 * secondMs)

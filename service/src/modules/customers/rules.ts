@@ -74,7 +74,7 @@ export const screenedData = (kyc: KycFields): Readonly<Record<string, SecondData
   fullName: {
     births: [kyc.dateOfBirth].filter((birth) => birth !== undefined),
     countries: [kyc.citizenshipCountryCode].filter((country) => country !== undefined),
-    documents: [kyc.taxId].filter((number) => number !== undefined),
+    documents: [kyc.personalIdentificationNumber, kyc.taxId].filter((number) => number !== undefined),
   },
 })
 

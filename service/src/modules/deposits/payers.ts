@@ -113,6 +113,16 @@ export async function checkWallets(
 export const isWithheld = (check: PayerCheck | undefined): boolean =>
   check !== undefined && check.measure !== 'accept' && check.decision !== 'received'
 
+/**
+ * The check that decides about a deposit whose new part lacks data, too. A part that is accepted releases no other one that waits, and one that
+ * is asked about none that goes back.
+ */
+export function strictest(known: PayerCheck | undefined, fresh: PayerCheck | undefined): PayerCheck | undefined {
+  if (known === undefined || fresh === undefined) return fresh ?? known
+  const goesBack = isWithheld(known) && (known.measure === 'reject' || known.decision === 'refused')
+  return isWithheld(known) && (goesBack ? fresh.measure !== 'reject' : !isWithheld(fresh)) ? known : fresh
+}
+
 /** Reports whether an answer may still come. */
 export const awaitsAnswer = (check: PayerCheck | undefined, now: Date): boolean =>
   check?.measure === 'ask' && check.decision === null && check.answerBy !== null && check.answerBy > now
@@ -165,7 +175,7 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
   }
 }
 
-/** Adds an answer to the payer of a deposit, or of those of its parts that wait. Refuses: validation_failed. */
+/** Adds an answer to the payer of a deposit, or of those of its parts that wait and lack data. Refuses: validation_failed. */
 async function add(
   tx: Tx,
   key: DepositKey,
@@ -174,9 +184,9 @@ async function add(
   answer: PayerAnswer,
   now: Date,
 ): Promise<void> {
-  const completed = (debtor: IncomingDebtor): IncomingDebtor => {
+  const completed = (debtor: IncomingDebtor, money: Pick<PayerCheck, 'currency' | 'amount'>): IncomingDebtor => {
     const whole = { ...debtor, ...answer }
-    const lacks = lacksOwnership(check) ? [] : debtorLacks(whole, check)
+    const lacks = lacksOwnership(check) ? [] : debtorLacks(whole, money)
     if (lacks.length > 0)
       throw new Refusal(
         'validation_failed',
@@ -184,17 +194,24 @@ async function add(
       )
     return whole
   }
+  const { currency } = check
   const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
-  for (const { id, ...part } of parts) {
+  // Each part is judged by its own amount: the check is of the part that came last.
+  const lacking = parts.flatMap(({ id, amount, ...part }) => {
     const report = reportOfPart(part)
-    if (report !== undefined && !lacksOwnership(check) && debtorLacks(report.debtor, check).length > 0)
-      await store.writePartReport(
-        tx,
-        key.partnerId,
-        id,
-        JSON.stringify({ ...report, debtor: completed(report.debtor) }),
-      )
+    const lacks = report === undefined || lacksOwnership(check) ? [] : debtorLacks(report.debtor, { currency, amount })
+    return report === undefined || lacks.length === 0 ? [] : [{ id, amount, report }]
+  })
+  if (new Set(lacking.map(({ report: { debtor } }) => `${debtor.account} ${debtor.name}`)).size > 1)
+    throw new Refusal(
+      'validation_failed',
+      'Parts of several payers lack data, and one answer is about one payer. Decide with refused: the money goes back.',
+    )
+  for (const { id, amount, report } of lacking) {
+    const debtor = completed(report.debtor, { currency, amount })
+    await store.writePartReport(tx, key.partnerId, id, JSON.stringify({ ...report, debtor }))
   }
-  const debtor = parts.length > 0 || stored === null ? null : JSON.stringify(completed(ownJson<IncomingDebtor>(stored)))
+  const debtor =
+    parts.length > 0 || stored === null ? null : JSON.stringify(completed(ownJson<IncomingDebtor>(stored), check))
   await store.writeDebtor(tx, key, debtor, now)
 }

@@ -252,7 +252,7 @@ async function followScreening(
   await insertPayerChecks(
     tx,
     moves.flatMap(({ name, row: { payer, status }, trigger }) =>
-      payer !== undefined &&
+      payer?.decision === null &&
       (status !== 'Screening' || name === 'holdPart') &&
       creditsOrHolds.has(name) &&
       'connector' in trigger

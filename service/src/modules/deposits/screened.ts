@@ -14,7 +14,7 @@ import {
 } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { type InParts, reportOfPart, withParts } from './parts.ts'
-import { awaitsAnswer, checkPayers, checkWallets } from './payers.ts'
+import { awaitsAnswer, checkPayers, checkWallets, strictest } from './payers.ts'
 import * as store from './store.ts'
 import { partsOf } from './store-parts.ts'
 import { type PayerCheck, payerChecksOf } from './store-payers.ts'
@@ -107,7 +107,8 @@ export const createLock =
     const wallets = await checkWallets(deps, tx, arrivals, keptWallets)
     const judged = rows.map((row) => {
       const key = partnerKey(row.partnerId, row.id)
-      return { ...row, hold: holdOf(row), payer: checks.get(key) ?? wallets.get(key) ?? knownBy.get(key) }
+      const known = wallets.get(key) ?? knownBy.get(key)
+      return { ...row, hold: holdOf(row), payer: strictest(known, checks.get(key)) }
     })
     // Money that waits for data of its payer needs no list to continue.
     const isUnlisted = ({ hold, payer }: HeldDeposit) => hold === 'unscreened' && payer !== undefined

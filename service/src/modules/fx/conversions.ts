@@ -16,6 +16,7 @@ import {
   type EntryRequest,
   insufficientFunds,
   type Permit,
+  refuseBlocked,
 } from '../../ledger/index.ts'
 import type { BatchPosition, Tx } from '../../postgres/index.ts'
 import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
@@ -114,10 +115,10 @@ function createBatchWork(deps: FxDeps) {
     )
     const accepted = open.flatMap(({ call, quote }, index): readonly Permitted[] => {
       const permit = present(permits[index], 'each request has an answer')
-      const refusal = blockedBetween(found.balances.accounts, buyers, quote) ?? above[index]
-      if (refusal === undefined && !(permit instanceof Refusal)) return [{ call, quote, permit }]
+      const isHeld = permit instanceof Refusal
+      const refusal = isHeld ? permit : (blockedBetween(found.balances.accounts, buyers, quote) ?? above[index])
+      if (refusal === undefined && !isHeld) return [{ call, quote, permit }]
       if (refusal !== undefined) answers.set(call, refusal)
-      else if (permit instanceof Refusal) answers.set(call, permit)
       return []
     })
     if (accepted.length === 0) return answers
@@ -167,13 +168,12 @@ const possibleMovements = (partnerId: string) =>
 function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQuote): Refusal | undefined {
   const { partnerId, customerId, sellCurrency, buyCurrency } = quote
   const ofCustomer = buyers.get(partnerKey(partnerId, customerId ?? ''))?.accountState ?? 'Active'
-  if (blocksOutbound(ofCustomer) || blocksInbound(ofCustomer))
-    return new Refusal('account_blocked', "The customer's account is blocked or closed.")
-  const refuse = (currency: Currency, which: string) =>
-    new Refusal('account_blocked', `The ${currency} balance is closed, or blocked for ${which}.`)
-  if (blocksOutbound(balanceStateIn(accounts, partnerId, sellCurrency))) return refuse(sellCurrency, 'what goes out')
-  if (blocksInbound(balanceStateIn(accounts, partnerId, buyCurrency))) return refuse(buyCurrency, 'what comes in')
-  return undefined
+  const isBlocked =
+    blocksOutbound(ofCustomer) ||
+    blocksInbound(ofCustomer) ||
+    blocksOutbound(balanceStateIn(accounts, partnerId, sellCurrency)) ||
+    blocksInbound(balanceStateIn(accounts, partnerId, buyCurrency))
+  return isBlocked ? refuseBlocked() : undefined
 }
 
 /**

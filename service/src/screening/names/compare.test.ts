@@ -23,6 +23,19 @@ test('words are in Latin letters, without accents, and apart from particles, tit
   assert.equal(plainName(' BORIS  Trémurov '), plainName('Boris Tremurov'))
 })
 
+test('letters apart from each other are a word, and initials and legal forms are not', () => {
+  for (const spelled of ['B o r i s  T r e m u r o v', 'B.o.r.i.s T.r.e.m.u.r.o.v', 'Б-о-р-и-с T_r_e_m_u_r_o_v'])
+    assert.deepEqual(wordsOf(spelled).all, ['boris', 'tremurov'], spelled)
+  assert.deepEqual(wordsOf('J. R. R. Tremurov').all, ['j', 'r', 'r', 'tremurov'])
+  assert.deepEqual(wordsOf('Falzin J.S.C.').telling, ['falzin'])
+})
+
+test('a name behind many other words is found', async () => {
+  const index = await createNameIndex([{ entry: 1, text: 'Boris Tremurov' }], () => Promise.resolve())
+  for (const before of ['ab '.repeat(40), '1 '.repeat(60), 'B o r i s '.repeat(10)])
+    assert.equal(index.search(`${before}Boris Tremurov`, 88).length, 1, before)
+})
+
 test('neighbours of which one is short may be one word', () => {
   assert.deepEqual(formsOf(wordsOf('Ri Won Ho')), [
     { words: ['ri', 'won', 'ho'], isJoined: false },

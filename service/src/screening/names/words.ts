@@ -22,6 +22,15 @@ const commonWords = new Set(
 /** Signs within a word: O'Brien, Aḥmad with a sign for a sound that Latin has no letter for. */
 const apostrophes = /['\u2018\u2019\u201b\u02bb-\u02bf`\u00b4]/g
 
+/** Four letters and more, each apart from the next by the same sign: `B o r i s`, `B.o.r.i.s`. Initials and legal forms have fewer. */
+const spelledOut =
+  /(?<![\p{L}\p{N}])[\p{sc=Latin}\p{sc=Cyrl}\p{sc=Grek}]([^\p{L}\p{N}])(?:[\p{sc=Latin}\p{sc=Cyrl}\p{sc=Grek}]\1){2,}[\p{sc=Latin}\p{sc=Cyrl}\p{sc=Grek}](?![\p{L}\p{N}])/gu
+const plainSigns = (text: string): string =>
+  text
+    .normalize('NFC')
+    .replace(apostrophes, '')
+    .replace(spelledOut, (word, sign: string) => word.replaceAll(sign, ''))
+
 type Words = {
   /** All words in their order. */
   readonly all: readonly string[]
@@ -31,11 +40,11 @@ type Words = {
 /** `others`: the same name in other Latin spellings of its Chinese or Korean characters. */
 export type NameWords = Words & { readonly others: readonly Words[] }
 
-/** No name has more words. Later ones are not compared. */
-const wordsMax = 24
+/** A name of 140 characters has no more words. Later ones are not compared. */
+const wordsMax = 70
 
 export function wordsOf(name: string): NameWords {
-  const [first = '', ...others] = latinReadings(name.normalize('NFC').replace(apostrophes, ''))
+  const [first = '', ...others] = latinReadings(plainSigns(name))
   return { ...latinWordsOf(first), others: others.map(latinWordsOf) }
 }
 
@@ -53,9 +62,7 @@ const plainWords = (text: string): readonly string[] =>
 
 /** The words of a free text, without those that no name needs. */
 export const textWordsOf = (text: string): readonly string[] =>
-  plainWords(latinReadings(text.normalize('NFC').replace(apostrophes, ''))[0] ?? '').filter(
-    (word) => !commonWords.has(word),
-  )
+  plainWords(latinReadings(plainSigns(text))[0] ?? '').filter((word) => !commonWords.has(word))
 
 /** Long enough that a word one edit away is no name. */
 const longForms = ['company', 'limited', 'corporation', 'incorporated', 'holdings', 'group'] as const
