@@ -354,6 +354,21 @@ test('a part whose missing data a rule accepts releases no part about which it a
   await service.db.transaction((tx) => payers.removeRule(tx, rule))
 })
 
+test('a part that the bank has taken back withholds no later one for what it lacked', async () => {
+  const { payers } = service.deposits
+  const rule = { region: 'inside', currency: 'EUR', above: 10_00n } as const
+  await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
+  const opened = await inParts()
+  await send(opened, '20.00', 'N/A')
+  await settle()
+  await reverseLast(opened)
+  await sendAll(opened, '49.90')
+  await screenAll(service)
+  await look()
+  assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Reversed', '4990 Credited'] })
+  await service.db.transaction((tx) => payers.removeRule(tx, rule))
+})
+
 test('one answer is not about parts of two payers, and each part is judged by its own amount', async () => {
   const { payers } = service.deposits
   const rule = { region: 'outside', currency: 'EUR', above: 0n } as const

@@ -17,7 +17,7 @@ import {
 import type { DepositsDeps } from './deps.ts'
 import { reportOfPart } from './parts.ts'
 import { type DepositKey, lockDeposits } from './store.ts'
-import { partsOf } from './store-parts.ts'
+import { type Part, partsOf } from './store-parts.ts'
 import * as store from './store-payers.ts'
 import type { PayerCheck, PayerRule } from './store-payers.ts'
 
@@ -175,6 +175,16 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
   }
 }
 
+/** The parts that wait and lack data, each by its own amount: the check of their deposit is of the part that came last. */
+const lackingOf = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'currency'>) =>
+  parts.flatMap(({ id, amount, status, ...part }) => {
+    const report = status === 'Screening' ? reportOfPart(part) : undefined
+    const lacks = report !== undefined && debtorLacks(report.debtor, { currency, amount }).length > 0
+    return lacks ? [{ id, amount, report }] : []
+  })
+/** Reports whether a part that waits lacks data still: the bank may have taken the one back that a check was about. */
+export const someLack = (...asked: Parameters<typeof lackingOf>): boolean => lackingOf(...asked).length > 0
+
 /** Adds an answer to the payer of a deposit, or of those of its parts that wait and lack data. Refuses: validation_failed. */
 async function add(
   tx: Tx,
@@ -194,21 +204,15 @@ async function add(
       )
     return whole
   }
-  const { currency } = check
   const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
-  // Each part is judged by its own amount: the check is of the part that came last.
-  const lacking = parts.flatMap(({ id, amount, ...part }) => {
-    const report = reportOfPart(part)
-    const lacks = report === undefined || lacksOwnership(check) ? [] : debtorLacks(report.debtor, { currency, amount })
-    return report === undefined || lacks.length === 0 ? [] : [{ id, amount, report }]
-  })
+  const lacking = lacksOwnership(check) ? [] : lackingOf(parts, check)
   if (new Set(lacking.map(({ report: { debtor } }) => `${debtor.account} ${debtor.name}`)).size > 1)
     throw new Refusal(
       'validation_failed',
       'Parts of several payers lack data, and one answer is about one payer. Decide with refused: the money goes back.',
     )
   for (const { id, amount, report } of lacking) {
-    const debtor = completed(report.debtor, { currency, amount })
+    const debtor = completed(report.debtor, { currency: check.currency, amount })
     await store.writePartReport(tx, key.partnerId, id, JSON.stringify({ ...report, debtor }))
   }
   const debtor =

@@ -14,7 +14,7 @@ import {
 } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { type InParts, reportOfPart, withParts } from './parts.ts'
-import { awaitsAnswer, checkPayers, checkWallets, strictest } from './payers.ts'
+import { awaitsAnswer, checkPayers, checkWallets, someLack, strictest } from './payers.ts'
 import * as store from './store.ts'
 import { partsOf } from './store-parts.ts'
 import { type PayerCheck, payerChecksOf } from './store-payers.ts'
@@ -108,7 +108,9 @@ export const createLock =
     const judged = rows.map((row) => {
       const key = partnerKey(row.partnerId, row.id)
       const known = wallets.get(key) ?? knownBy.get(key)
-      return { ...row, hold: holdOf(row), payer: strictest(known, checks.get(key)) }
+      const isOver = known !== undefined && row.inParts && !someLack(row.parts, row)
+      const payer = strictest(isOver ? { ...known, decision: 'received' } : known, checks.get(key))
+      return { ...row, hold: holdOf(row), payer }
     })
     // Money that waits for data of its payer needs no list to continue.
     const isUnlisted = ({ hold, payer }: HeldDeposit) => hold === 'unscreened' && payer !== undefined
