@@ -27,4 +27,6 @@ create table wallets.ownership_proofs (
 );
 -- What is known of an address, for a payment.
 create index ownership_proofs_by_address on wallets.ownership_proofs (partner_id, address);
+-- The proofs of a customer, newest first.
+create index ownership_proofs_by_customer on wallets.ownership_proofs (partner_id, customer_id, id);
 select public.shard('wallets.ownership_proofs');

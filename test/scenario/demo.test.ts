@@ -15,6 +15,8 @@ test('npm run demo -- --chapter payees: the chapter alone', async () => {
       'payees: the corrected name',
       'payees: the evidence behind the payout',
       'payees: a sort code that is too short',
+    'payees: what a payment to her needs',
+    'payees: a payment by SWIFT without an address',
       'payees: the account that was paid',
       ...afterChapters,
     ],
