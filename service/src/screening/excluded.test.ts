@@ -79,6 +79,29 @@ test('payees, owners and rare names are hits whatever is known', async () => {
   assert.deepEqual(await reasons(), [])
 })
 
+test('the address of a payee excludes a common name that is not whole, if no country is that of the entry', async () => {
+  await load([person('4', 'Mohamed Vadenskar Hassan'), person('5', 'Orlin Karzhovi Tremurov')])
+  const { partnerId, hits, reasons } = await addCustomer({ fullName: 'Grace Hopper' })
+  const add = async (name: string, iban: string, country?: string) => {
+    const address = country === undefined ? {} : { address: { city: 'Town', country } }
+    const { id } = await service.beneficiaries.create(partnerId, { iban, currency: 'EUR', name, ...address })
+    await screenAll(service)
+    const found = (await hits()).filter(({ subjectId }) => subjectId === id)
+    return { id, found: found.map(({ entryId }) => entryId) }
+  }
+  const german = 'DE89370400440532013000'
+  assert.deepEqual((await add('Mohamed Hassan', german)).found, ['4'])
+  assert.deepEqual((await add('Mohamed Hassan', german, 'EG')).found, ['4'])
+  assert.deepEqual((await add('Mohamed Vadenskar Hassan', german, 'DE')).found, ['4'])
+  assert.deepEqual((await add('Orlin Tremurov', german, 'DE')).found, ['5'])
+  const { id, found } = await add('Mohamed Hassan', german, 'DE')
+  assert.deepEqual([found, await reasons()], [[], ['name un 4 country']])
+  const address = { city: 'Cairo', country: 'EG' }
+  await service.beneficiaries.update(partnerId, { id, address })
+  await screenAll(service)
+  assert.deepEqual([(await hits()).filter(({ subjectId }) => subjectId === id).length, await reasons()], [1, []])
+})
+
 test('erasure takes the exclusions, too', async () => {
   const { partnerId, customer, reasons } = await addCustomer(common)
   assert.equal((await reasons()).length, 1)

@@ -249,7 +249,7 @@ async function readSnapshot(db: Database, generation: number, textNames: boolean
     digests.set(`${row.source} ${row.entryId}`, row.digest)
     const entry = searchedEntry(row, said)
     const into = isPepSource(row.source) ? pepNames : names
-    for (const { text } of comparedNames(said)) into.push({ entry, text })
+    for (const { text } of comparedNames(said)) into.push({ entry, text, kind: said.kind })
     if (said.craft !== undefined) crafts.push({ entry, craft: said.craft, names: said.names })
     if (row.source === 'countries') countries.set(row.entryId, entry)
     for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])

@@ -3,8 +3,7 @@
  * of the person decides (0135). What one side does not know contradicts nothing. An equal document, or an equal day of birth, leaves the hit.
  */
 import type { Match } from './names/index-of-names.ts'
-import type { WordMatch } from './names/compare.ts'
-import { isCommonName } from './corpus/common-names.ts'
+import { isCommonMatch } from './names/compare.ts'
 import { isCountryCode } from './lists/country-codes.ts'
 import type { ListEntry } from './lists/entry.ts'
 import { type SecondData, twoPersonsScoreMin } from './rules.ts'
@@ -20,16 +19,6 @@ export type Exclusion = 'birth' | 'country'
 export const yearsApartMax = 2
 /** The same of a date that the list calls approximate. */
 export const circaYearsApartMax = 5
-/** A word that weighs more is rare: fewer than some twenty of 20,000 listed names have it. */
-export const commonWeightMax = 70
-
-/** Every word that was found is common: on the lists, or in a country. Words of the list that the name lacks say no more. */
-const isCommonMatch = (words: readonly WordMatch[]): boolean =>
-  words.every(
-    ({ word, listed, weight }) =>
-      word === null || listed === null || weight <= commonWeightMax || isCommonName(word) || isCommonName(listed),
-  )
-
 export type ListedPerson = Pick<ListEntry, 'kind' | 'births' | 'countries' | 'documents'>
 
 /** Returns why the second datum excludes the match; undefined: it is a hit. */
@@ -40,10 +29,10 @@ export function exclusionOf(
 ): Exclusion | undefined {
   if (rule === 'off' || known === undefined || entry.kind !== 'person' || !isCommonMatch(words)) return undefined
   if (hasSameDocument(entry.documents ?? [], known)) return undefined
-  const birth = compareBirths(entry.births, known.births)
+  const isWhole = score >= twoPersonsScoreMin
+  const birth = compareBirths(entry.births, known.births, isWhole)
   if (birth === 'differs') return 'birth'
-  const isWeak = score < twoPersonsScoreMin && birth !== 'same day'
-  const country = isWeak ? compareCountries(entry.countries ?? [], known.countries) : 'unknown'
+  const country = !isWhole && birth !== 'same day' ? compareCountries(countriesOf(entry), known.countries) : 'unknown'
   return rule === 'birth-or-country' && country === 'differs' ? 'country' : undefined
 }
 
@@ -51,16 +40,32 @@ export function exclusionOf(
 type ComparedBirths = 'same day' | 'agrees' | 'differs' | 'unknown'
 
 /** A birth of the list is a day, a year or a period as published: `1961-04-12`, `circa 1961`, `1961 to 1963`, `07 Oct 1954`. */
-function compareBirths(listed: readonly string[], known: readonly string[]): ComparedBirths {
+function compareBirths(listed: readonly string[], known: readonly string[], isWhole: boolean): ComparedBirths {
   if (listed.some((birth) => known.includes(readSdnDay(birth) ?? birth))) return 'same day'
-  const periods = listed.map(yearsIn)
-  const years = known.flatMap((birth) => yearsIn(birth) ?? [])
   // A birth that has no year may be the true one.
-  if (periods.length === 0 || years.length === 0 || periods.includes(undefined)) return 'unknown'
-  const isNear = (period: Years | undefined) =>
-    period !== undefined &&
-    years.some(({ first }) => first >= period.first - period.apart && first <= period.last + period.apart)
-  return periods.some(isNear) ? 'agrees' : 'differs'
+  if (listed.length === 0 || listed.some((birth) => yearsIn(birth) === undefined)) return 'unknown'
+  const given = known.filter((birth) => yearsIn(birth) !== undefined)
+  if (given.length === 0) return 'unknown'
+  const isNear = (one: string, other: string) => isNearYear(one, other) && (isWhole || !isOtherDay(one, other))
+  return listed.some((one) => given.some((other) => isNear(one, other))) ? 'agrees' : 'differs'
+}
+
+function isNearYear(listed: string, known: string): boolean {
+  const [period, year] = [yearsIn(listed), yearsIn(known)?.first]
+  if (period === undefined || year === undefined) return false
+  return year >= period.first - period.apart && year <= period.last + period.apart
+}
+
+/** Two of year, month and day differ, also if month and day are exchanged. The first of January may stand for a year alone. */
+function isOtherDay(listed: string, known: string): boolean {
+  const [one, other] = [dayIn(listed), dayIn(known)]
+  if (one === undefined || other === undefined) return false
+  const exchanged = [one[0], one[2], one[1]]
+  return [one, exchanged].every((parts) => parts.filter((part, at) => part !== other[at]).length >= 2)
+}
+const dayIn = (birth: string): readonly string[] | undefined => {
+  const day = readSdnDay(birth) ?? birth
+  return /^\d{4}-\d\d-\d\d$/.test(day) && !day.endsWith('-01-01') ? day.split('-') : undefined
 }
 
 type Years = { readonly first: number; readonly last: number; readonly apart: number }
@@ -71,6 +76,12 @@ function yearsIn(birth: string): Years | undefined {
   const apart = /circa|approx/i.test(birth) ? circaYearsApartMax : yearsApartMax
   return { first: Math.min(...years), last: Math.max(...years), apart }
 }
+
+/** Who issued a document is a country of the person, too. */
+const countriesOf = ({ countries = [], documents = [] }: ListedPerson): readonly string[] => [
+  ...countries,
+  ...documents.flatMap(({ country }) => (country === '' ? [] : [country])),
+]
 
 /** A text of the list that names no country of today may mean any. */
 function compareCountries(listed: readonly string[], known: readonly string[]): 'agrees' | 'differs' | 'unknown' {

@@ -2,10 +2,12 @@
  * The names of a list in memory, found by the keys of their words. A search compares a name only with listed names that
  * can reach the score; README.md says what it may miss.
  */
+import type { EntryKind } from '../lists/entry.ts'
 import {
   type Comparison,
   compareNames,
   incompleteScoreMax,
+  isCommonMatch,
   isNameBeside,
   scoreOf,
   tellingOf,
@@ -23,9 +25,10 @@ import {
   soundOf,
   spellingKey,
 } from './spelling.ts'
-import { formsOf, type TextForm, textFormsOf, textWordsOf, wordsOf } from './words.ts'
+import { formsOf, isCompany, type TextForm, textFormsOf, textWordsOf, wordsOf } from './words.ts'
 
-export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string }
+/** `kind`: undefined is a person. */
+export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string; readonly kind?: EntryKind }
 
 export type Match<Entry> = Comparison & { readonly entry: Entry; readonly listedName: string }
 
@@ -155,10 +158,11 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
       likely: all.map((word) => found.get(word) ?? new Map()),
     }))
     const isSyllabic = hasSyllables(name)
+    const mayBePerson = !isCompany(name)
     const matches = new Map<Entry, Match<Entry>>()
     for (const formAt of candidates(tables, bounds, textForms, found, scoreMin / 100)) {
       const { nameAt, words: ids, isJoined } = forms[formAt] as Form
-      const { entry, text } = names[nameAt] as IndexedName<Entry>
+      const { entry, text, kind } = names[nameAt] as IndexedName<Entry>
       const listed = ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
       for (const textForm of textForms) {
         if (mostOf(tables, textForm, ids) * percents < scoreMin) continue
@@ -168,6 +172,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
         if ((isJoined || textForm.isJoined) && !isExact(compared)) continue
         if (isPart && !isTelling(compared)) continue
         if (isSyllabic && hasStranger(compared)) continue
+        if (kind === 'organisation' && mayBePerson && isPartOfPersons(compared)) continue
         matches.set(entry, { ...compared, entry, listedName: text })
       }
     }
@@ -205,6 +210,7 @@ function mostOf<Entry>(
   return scoreOf({
     pairs,
     isFirstPaired: true,
+    isInOrder: true,
     paired,
     alike: weighted.length === 1 ? paired : alike,
     missing,
@@ -226,6 +232,10 @@ const isExact = (compared: Comparison): boolean =>
 /** A sign more of a Chinese or Korean name makes another name: its words are syllables. */
 const hasStranger = ({ words }: Comparison): boolean =>
   words.some(({ how, kind }) => how === 'additional' && kind === 'name')
+
+/** Companies are named as persons (`WEI TA LEE COMPANY`). Common names that are a part of such a name name no company. */
+const isPartOfPersons = ({ words }: Comparison): boolean =>
+  words.some(({ how }) => how === 'missing') && isCommonMatch(words)
 
 /** Given names of one of several persons are parts of many listed names: what is left out has to weigh little. */
 const isTelling = ({ words }: Comparison): boolean =>
@@ -305,7 +315,7 @@ function candidates<Entry>(
     if (most >= least * form) return true
     // Assumes that every pair is equal, and that no word is additional: an upper bound of the comparison.
     const sums = { paired: most, alike: most, missing: form - most, additional: 0, strangers: 0, telling: most }
-    return scoreOf({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true }) >= least
+    return scoreOf({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true, isInOrder: true }) >= least
   })
   for (const formAt of touched) {
     alike[formAt] = 0
