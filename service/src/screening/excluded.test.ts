@@ -6,6 +6,7 @@ import { addPartner, createTestService, type Service } from '../../../test/suppo
 import { decideAll, screenAll } from '../../../test/support/screening/held.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { ListEntry } from './lists/entry.ts'
+import { comparedNames } from './lists.ts'
 import { exclusionsOf } from './store-exclusions.ts'
 
 let service: Service
@@ -100,6 +101,16 @@ test('the address of a payee excludes a common name that is not whole, if no cou
   await service.beneficiaries.update(partnerId, { id, address })
   await screenAll(service)
   assert.deepEqual([(await hits()).filter(({ subjectId }) => subjectId === id).length, await reasons()], [1, []])
+})
+
+test('a weak name of one identifying word is not compared', () => {
+  const texts = ['Abu Saleh', 'Abu Saleh Tremurov', 'Haji']
+  const weak = texts.map((text) => ({ text, quality: 'weak' }) as const)
+  const compared = comparedNames({ kind: 'person', names: [{ text: 'Abu Karim', quality: 'good' }, ...weak] })
+  assert.deepEqual(
+    compared.map(({ text }) => text),
+    ['Abu Karim', 'Abu Saleh Tremurov'],
+  )
 })
 
 test('erasure takes the exclusions, too', async () => {

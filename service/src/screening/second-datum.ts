@@ -3,7 +3,8 @@
  * of the person decides (0135). What one side does not know contradicts nothing. An equal document, or an equal day of birth, leaves the hit.
  */
 import type { Match } from './names/index-of-names.ts'
-import { isCommonMatch } from './names/compare.ts'
+import type { WordMatch } from './names/compare.ts'
+import { isCommonName } from './corpus/common-names.ts'
 import { isCountryCode } from './lists/country-codes.ts'
 import type { ListEntry } from './lists/entry.ts'
 import { type SecondData, twoPersonsScoreMin } from './rules.ts'
@@ -12,13 +13,23 @@ import { readSdnDay } from './lists/times.ts'
 /** `birth`: only dates of birth exclude. `birth-or-country`: also the countries, if the name is not whole. */
 export type SecondDatumRule = 'birth-or-country' | 'birth' | 'off'
 
-/** `birth`: the years differ; `country`: the name is not whole, and no country is common to both. */
+/** `birth`: the years differ, or the days if the name is not whole; `country`: the name is not whole, and no country is common to both. */
 export type Exclusion = 'birth' | 'country'
 
 /** Lists and passports differ by a year or two where births are registered late. */
 export const yearsApartMax = 2
 /** The same of a date that the list calls approximate. */
 export const circaYearsApartMax = 5
+/** A word that weighs more is rare: fewer than some twenty of 20,000 listed names have it. */
+export const commonWeightMax = 70
+
+/** Every word that was found is common: on the lists, or in a country. Words of the list that the name lacks say no more. */
+const isCommonMatch = (words: readonly WordMatch[]): boolean =>
+  words.every(
+    ({ word, listed, weight }) =>
+      word === null || listed === null || weight <= commonWeightMax || isCommonName(word) || isCommonName(listed),
+  )
+
 export type ListedPerson = Pick<ListEntry, 'kind' | 'births' | 'countries' | 'documents'>
 
 /** Returns why the second datum excludes the match; undefined: it is a hit. */

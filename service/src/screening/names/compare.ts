@@ -2,7 +2,6 @@
  * The score of a name against a listed one, and its components: are the words of the listed name there? Each word pairs with at most one word
  * of the other name. A pair counts by its weight times its likeness; a rare word of the list weighs more than a common one.
  */
-import { isCommonName } from '../corpus/common-names.ts'
 import { decorationOf, type WordKind } from './decorations.ts'
 import { type How, initialLikeness, type Likeness, likenessOf } from './spelling.ts'
 
@@ -19,16 +18,6 @@ export type WordMatch = {
   /** States what an `additional` word is. */
   readonly kind?: WordKind
 }
-
-/** A word that weighs more is rare: fewer than some twenty of 20,000 listed names have it. */
-export const commonWeightMax = 70
-
-/** Every word that was found is common: on the lists, or in a country. Words of the list that the name lacks say no more. */
-export const isCommonMatch = (words: readonly WordMatch[]): boolean =>
-  words.every(
-    ({ word, listed, weight }) =>
-      word === null || listed === null || weight <= commonWeightMax || isCommonName(word) || isCommonName(listed),
-  )
 
 export type Comparison = {
   /** 0 to 100. */
