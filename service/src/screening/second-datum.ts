@@ -88,7 +88,7 @@ function yearsIn(birth: string): Years | undefined {
   return { first: Math.min(...years), last: Math.max(...years), apart }
 }
 
-/** Who issued a document is a country of the person, too. */
+/** The country that issued a document is one of the person, too. */
 const countriesOf = ({ countries = [], documents = [] }: ListedPerson): readonly string[] => [
   ...countries,
   ...documents.flatMap(({ country }) => (country === '' ? [] : [country])),

@@ -18,17 +18,15 @@ const isFarBelow = ({ names, found, floor }: MeasuredForm): boolean =>
   names - found > Math.ceil((names * (100 - floor)) / 100) + 1
 const sayForm = ({ form, names, found, missed }: MeasuredForm) => `${form}: ${found} of ${names}; ${missed.join('; ')}`
 
-/** Percent where the commonest names of the country are those of the published lists: of persons whose birth is unknown, or agrees by chance. */
-const above: Readonly<Record<string, number>> = { EG: 1.5, PK: 1.5, SA: 1.5 }
 /**
  * Percent of the commonest names that are a hit by themselves, and of a payee with an address in the country. Absence contradicts nothing, so
  * that the listed persons of a country are hits there.
  */
 const byNameMax: Readonly<Record<string, readonly [byName: number, withAddress: number]>> = {
-  ...{ BD: [8, 4], BR: [8, 3], CN: [13, 10], EG: [24, 11], ES: [16, 4], IR: [12, 7], MX: [22, 13] },
-  ...{ NG: [4, 2], PK: [14, 8], PT: [7, 2], SA: [10, 6], US: [4, 1.5] },
+  ...{ BD: [5, 2.5], BR: [7, 3], CN: [8, 6], EG: [20, 8], ES: [14, 3.5], IR: [7, 5], MX: [18, 10], NG: [4, 2] },
+  ...{ PK: [8.5, 5], PT: [5, 1], RU: [3, 3], SA: [8, 6], US: [4, 1] },
 }
-const byNameElsewhere = [3, 2.5] as const
+const byNameElsewhere = [2, 1.5] as const
 
 const lists = [
   { title: 'an invented list', entries: () => Promise.resolve(inventedList(seed, 2000)), skip: false },
@@ -52,15 +50,14 @@ for (const { title, entries: read, skip } of lists)
     describe('of the commonest names of a country', () => {
       let measured: readonly MeasuredCountry[]
       before(() => {
-        measured = measureCountries(index.search, 'birth-or-country', { seed, said, namesMax: 200 })
+        measured = measureCountries(index.search, 'birth-or-country', { seed, said, namesMax: 300 })
       })
       const assertFew = (key: 'byName' | 'withAddress' | 'withSecondDatum', most: (country: string) => number) => {
         const tooMany = measured.filter((one) => 100 * one[key] > most(one.country) * one.names)
         const said = tooMany.map((one) => `${one.country} ${one[key]} of ${one.names}: ${one.examples.join('; ')}`)
         assert.deepEqual(said, [])
       }
-      test(`at most ${falseHitsMax} % are a hit of a customer, or as many as are stated`, () =>
-        assertFew('withSecondDatum', (country) => above[country] ?? falseHitsMax))
+      test(`at most ${falseHitsMax} % are a hit of a customer`, () => assertFew('withSecondDatum', () => falseHitsMax))
       test('no more than stated are a hit of a payee with an address', () =>
         assertFew('withAddress', (country) => (byNameMax[country] ?? byNameElsewhere)[1]))
       test('no more than stated are a hit by the name alone', () =>

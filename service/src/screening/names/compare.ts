@@ -48,7 +48,7 @@ const tellingWeightPerStranger = 0.1
 /** Two words of a listed name that weigh so much say who is meant without its first word. */
 const tellingWithoutFirstMin = 1.1
 const missingWithoutFirstMax = 0.9
-/** In another order, one word that is left out makes another person unless the others weigh so much. */
+/** The words that stand in another order weigh this much, or one that is left out makes another person. */
 const tellingInOtherOrderMin = 1.3
 
 export type Weighted = { readonly word: string; readonly weight: number }

@@ -235,7 +235,7 @@ const isExact = (compared: Comparison): boolean =>
 const hasStranger = ({ words }: Comparison): boolean =>
   words.some(({ how, kind }) => how === 'additional' && kind === 'name')
 
-/** Beside the only word of a listed name, a title at the end is a family name. */
+/** A title at the end is a family name beside the only word of a listed name. */
 const titleAtEnd = /\S\s+sh(?:ei|ai|ay)kh?\s*$/iu
 
 /** Companies are named as persons (`WEI TA LEE COMPANY`). Common names of persons that are a part of such a name, or like it, name no company. */
