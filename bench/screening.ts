@@ -58,8 +58,8 @@ for (const [group, each] of Map.groupBy(measured, ({ group: of }) => of)) {
   const sum = (field: 'names' | 'found') => each.reduce((total, form) => total + form[field], 0)
   console.log(`${group} | ${sum('names')} | ${percent(sum('found'), sum('names'))}`)
 }
-console.log('\ncountry | names | false hits by name % | with second datum % | examples')
+console.log('\ncountry | names | false hits by name % | with address % | with second datum % | examples')
 for (const one of measureCountries(index.search, 'birth-or-country', { seed, said, namesMax: 3 * namesMax }))
   console.log(
-    `${one.country} | ${one.names} | ${percent(one.byName, one.names)} | ${percent(one.withSecondDatum, one.names)} | ${one.examples.join('; ')}`,
+    `${one.country} | ${one.names} | ${percent(one.byName, one.names)} | ${percent(one.withAddress, one.names)} | ${percent(one.withSecondDatum, one.names)} | ${one.examples.join('; ')}`,
   )

@@ -6,6 +6,7 @@ import { addPartner, createTestService, type Service } from '../../../test/suppo
 import { decideAll, screenAll } from '../../../test/support/screening/held.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { ListEntry } from './lists/entry.ts'
+import { comparedNames } from './lists.ts'
 import { exclusionsOf } from './store-exclusions.ts'
 
 let service: Service
@@ -84,6 +85,39 @@ test('the number of the document by which a customer is identified leaves the hi
   await load([person('1', 'Mohamed Hassan', { documents }), person('2', 'Borislav Tremurov')])
   const { hits, reasons } = await addCustomer({ ...common, personalIdentificationNumber: 'ab123456' })
   assert.deepEqual([(await hits()).length, await reasons()], [1, []])
+})
+
+test('the address of a payee excludes a common name that is not whole, if no country is that of the entry', async () => {
+  await load([person('4', 'Mohamed Vadenskar Hassan'), person('5', 'Orlin Karzhovi Tremurov')])
+  const { partnerId, hits, reasons } = await addCustomer({ fullName: 'Grace Hopper' })
+  const add = async (name: string, iban: string, country?: string) => {
+    const address = country === undefined ? {} : { address: { city: 'Town', country } }
+    const { id } = await service.beneficiaries.create(partnerId, { iban, currency: 'EUR', name, ...address })
+    await screenAll(service)
+    const found = (await hits()).filter(({ subjectId }) => subjectId === id)
+    return { id, found: found.map(({ entryId }) => entryId) }
+  }
+  const german = 'DE89370400440532013000'
+  assert.deepEqual((await add('Mohamed Hassan', german)).found, ['4'])
+  assert.deepEqual((await add('Mohamed Hassan', german, 'EG')).found, ['4'])
+  assert.deepEqual((await add('Mohamed Vadenskar Hassan', german, 'DE')).found, ['4'])
+  assert.deepEqual((await add('Orlin Tremurov', german, 'DE')).found, ['5'])
+  const { id, found } = await add('Mohamed Hassan', german, 'DE')
+  assert.deepEqual([found, await reasons()], [[], ['name un 4 country']])
+  const address = { city: 'Cairo', country: 'EG' }
+  await service.beneficiaries.update(partnerId, { id, address })
+  await screenAll(service)
+  assert.deepEqual([(await hits()).filter(({ subjectId }) => subjectId === id).length, await reasons()], [1, []])
+})
+
+test('a weak name of one identifying word is not compared', () => {
+  const texts = ['Abu Saleh', 'Abu Saleh Tremurov', 'Haji']
+  const weak = texts.map((text) => ({ text, quality: 'weak' }) as const)
+  const compared = comparedNames({ kind: 'person', names: [{ text: 'Abu Karim', quality: 'good' }, ...weak] })
+  assert.deepEqual(
+    compared.map(({ text }) => text),
+    ['Abu Karim', 'Abu Saleh Tremurov'],
+  )
 })
 
 test('erasure takes the exclusions, too', async () => {

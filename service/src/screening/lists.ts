@@ -15,6 +15,7 @@ import {
   walletKey,
 } from './lists/entry.ts'
 import { createNameIndex, type IndexedName, type Match, type NameIndex } from './names/index-of-names.ts'
+import { wordsOf } from './names/words.ts'
 import type { IndexedEntry } from './rules.ts'
 import { type CraftIndex, createCraftIndex, type IndexedCraft } from './vessels.ts'
 import * as store from './store-lists.ts'
@@ -249,7 +250,7 @@ async function readSnapshot(db: Database, generation: number, textNames: boolean
     digests.set(`${row.source} ${row.entryId}`, row.digest)
     const entry = searchedEntry(row, said)
     const into = isPepSource(row.source) ? pepNames : names
-    for (const { text } of comparedNames(said)) into.push({ entry, text })
+    for (const { text } of comparedNames(said)) into.push({ entry, text, kind: said.kind })
     if (said.craft !== undefined) crafts.push({ entry, craft: said.craft, names: said.names })
     if (row.source === 'countries') countries.set(row.entryId, entry)
     for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])
@@ -270,8 +271,8 @@ const searchedEntry = (
   { names: _names, wallets: _wallets, craft: _craft, ...facts }: Detail,
 ): SearchedEntry => ({ ...row, ...facts })
 
-/** The publisher says that a weak name of one word identifies no person. Vessels, aircraft and countries are no names of parties. */
+/** The publisher says that a weak name of one word, such as `Abu Saleh`, identifies no person. Vessels, aircraft and countries are no names of parties. */
 export const comparedNames = ({ names, kind }: Pick<ListEntry, 'names' | 'kind'>): ListEntry['names'] =>
   kind === 'other' || kind === 'country'
     ? []
-    : names.filter(({ text, quality }) => quality !== 'weak' || text.includes(' '))
+    : names.filter(({ text, quality }) => quality !== 'weak' || wordsOf(text).telling.length > 1)

@@ -53,7 +53,7 @@ export type SubjectCountry = { readonly role: string; readonly country: string }
 export type SecondData = {
   /** `YYYY-MM-DD`. */
   readonly births: readonly string[]
-  /** Countries of nationality; of a payee, of its account. ISO 3166-1 alpha-2. */
+  /** Countries of nationality; of a payee, of its address and account. ISO 3166-1 alpha-2. */
   readonly countries: readonly string[]
   /** Numbers of documents, as given. */
   readonly documents: readonly string[]

@@ -13,7 +13,7 @@ import { readSdnDay } from './lists/times.ts'
 /** `birth`: only dates of birth exclude. `birth-or-country`: also the countries, if the name is not whole. */
 export type SecondDatumRule = 'birth-or-country' | 'birth' | 'off'
 
-/** `birth`: the years differ; `country`: the name is not whole, and no country is common to both. */
+/** `birth`: the years differ, or the days if the name is not whole; `country`: the name is not whole, and no country is common to both. */
 export type Exclusion = 'birth' | 'country'
 
 /** Lists and passports differ by a year or two where births are registered late. */
@@ -40,10 +40,10 @@ export function exclusionOf(
 ): Exclusion | undefined {
   if (rule === 'off' || known === undefined || entry.kind !== 'person' || !isCommonMatch(words)) return undefined
   if (hasSameDocument(entry.documents ?? [], known)) return undefined
-  const birth = compareBirths(entry.births, known.births)
+  const isWhole = score >= twoPersonsScoreMin
+  const birth = compareBirths(entry.births, known.births, isWhole)
   if (birth === 'differs') return 'birth'
-  const isWeak = score < twoPersonsScoreMin && birth !== 'same day'
-  const country = isWeak ? compareCountries(entry.countries ?? [], known.countries) : 'unknown'
+  const country = !isWhole && birth !== 'same day' ? compareCountries(countriesOf(entry), known.countries) : 'unknown'
   return rule === 'birth-or-country' && country === 'differs' ? 'country' : undefined
 }
 
@@ -51,16 +51,32 @@ export function exclusionOf(
 type ComparedBirths = 'same day' | 'agrees' | 'differs' | 'unknown'
 
 /** A birth of the list is a day, a year or a period as published: `1961-04-12`, `circa 1961`, `1961 to 1963`, `07 Oct 1954`. */
-function compareBirths(listed: readonly string[], known: readonly string[]): ComparedBirths {
+function compareBirths(listed: readonly string[], known: readonly string[], isWhole: boolean): ComparedBirths {
   if (listed.some((birth) => known.includes(readSdnDay(birth) ?? birth))) return 'same day'
-  const periods = listed.map(yearsIn)
-  const years = known.flatMap((birth) => yearsIn(birth) ?? [])
   // A birth that has no year may be the true one.
-  if (periods.length === 0 || years.length === 0 || periods.includes(undefined)) return 'unknown'
-  const isNear = (period: Years | undefined) =>
-    period !== undefined &&
-    years.some(({ first }) => first >= period.first - period.apart && first <= period.last + period.apart)
-  return periods.some(isNear) ? 'agrees' : 'differs'
+  if (listed.length === 0 || listed.some((birth) => yearsIn(birth) === undefined)) return 'unknown'
+  const given = known.filter((birth) => yearsIn(birth) !== undefined)
+  if (given.length === 0) return 'unknown'
+  const isNear = (one: string, other: string) => isNearYear(one, other) && (isWhole || !isOtherDay(one, other))
+  return listed.some((one) => given.some((other) => isNear(one, other))) ? 'agrees' : 'differs'
+}
+
+function isNearYear(listed: string, known: string): boolean {
+  const [period, year] = [yearsIn(listed), yearsIn(known)?.first]
+  if (period === undefined || year === undefined) return false
+  return year >= period.first - period.apart && year <= period.last + period.apart
+}
+
+/** Two of year, month and day differ, also if month and day are exchanged. The first of January may stand for a year alone. */
+function isOtherDay(listed: string, known: string): boolean {
+  const [one, other] = [dayIn(listed), dayIn(known)]
+  if (one === undefined || other === undefined) return false
+  const exchanged = [one[0], one[2], one[1]]
+  return [one, exchanged].every((parts) => parts.filter((part, at) => part !== other[at]).length >= 2)
+}
+const dayIn = (birth: string): readonly string[] | undefined => {
+  const day = readSdnDay(birth) ?? birth
+  return /^\d{4}-\d\d-\d\d$/.test(day) && !day.endsWith('-01-01') ? day.split('-') : undefined
 }
 
 type Years = { readonly first: number; readonly last: number; readonly apart: number }
@@ -71,6 +87,12 @@ function yearsIn(birth: string): Years | undefined {
   const apart = /circa|approx/i.test(birth) ? circaYearsApartMax : yearsApartMax
   return { first: Math.min(...years), last: Math.max(...years), apart }
 }
+
+/** The country that issued a document is one of the person, too. */
+const countriesOf = ({ countries = [], documents = [] }: ListedPerson): readonly string[] => [
+  ...countries,
+  ...documents.flatMap(({ country }) => (country === '' ? [] : [country])),
+]
 
 /** A text of the list that names no country of today may mean any. */
 function compareCountries(listed: readonly string[], known: readonly string[]): 'agrees' | 'differs' | 'unknown' {

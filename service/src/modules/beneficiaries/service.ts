@@ -4,7 +4,7 @@ import { notFound, type Page, readCurrency } from '../../api/index.ts'
 import { type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requirementsOf } from '../../rails/index.ts'
-import { countriesOfAccount, type Screening, type Subject } from '../../screening/index.ts'
+import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
 import { type Customers, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
 import { createModulusTables, type ModulusTables, refuseWrongModulus } from './modulus.ts'
@@ -166,11 +166,13 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)
+      if (row === undefined) return { names: [], account: null, countries: [] }
+      const countries = countriesOfAccount({ ...row, account: row.iban, address: row.addressCountry })
       return {
-        names: row === undefined ? [] : namesOf(row),
-        account: row?.iban ?? row?.domesticAccount ?? row?.walletAddress ?? null,
-        countries:
-          row === undefined ? [] : countriesOfAccount({ ...row, account: row.iban, address: row.addressCountry }),
+        names: namesOf(row),
+        account: row.iban ?? row.domesticAccount ?? row.walletAddress ?? null,
+        countries,
+        ...(row.addressCountry === null ? {} : { data: { name: dataOfPayee(countries) } }),
       }
     },
     idsAfter: store.idsAfter,
@@ -256,6 +258,12 @@ function isIncomplete(key: string, day: string): boolean {
   }
   return country !== '' && missingOf(payee, day).length > 0
 }
+
+/** The country of an account does not say who holds it. Beside an address it is a second country, one of which is enough for a hit. */
+const dataOfPayee = (countries: Subject['countries']): SecondData => ({
+  ...{ births: [], documents: [] },
+  countries: countries.map(({ country }) => country),
+})
 
 const namesOf = ({ name, vasp }: Pick<Beneficiary, 'name' | 'vasp'>) => [
   { role: 'name', name },

@@ -3,6 +3,7 @@
  * family names of github.com/sigpwned/popular-names-by-country-dataset (its given names are those of newborns). Who bears two of them is almost
  * never the listed person.
  */
+import { soundOf } from '../names/spelling.ts'
 import { wordsOf } from '../names/words.ts'
 import { createRandom, pick, seedOf } from './forms.ts'
 
@@ -202,14 +203,29 @@ const names: Readonly<Record<string, Names>> = {
 const namesIn = (text: string): readonly string[] =>
   text.split(text.includes('|') ? /\s*\|\s*/ : /\s+/).filter((name) => name !== '')
 
-const commonWords = new Set(
-  Object.values(names).flatMap(({ given, family }) =>
-    [...namesIn(given), ...namesIn(family)].flatMap((name) => wordsOf(name).telling),
-  ),
+/** The common words of each country, in the form in which names are compared. */
+const wordsByCountry = Object.values(names).map(
+  ({ given, family }) => new Set([...namesIn(given), ...namesIn(family)].flatMap((name) => wordsOf(name).telling)),
 )
+const commonWords = new Set(wordsByCountry.flatMap((words) => [...words]))
+const soundsByCountry = wordsByCountry.map((words) => new Set([...words].map(soundOf)))
 
 /** Reports whether a word, in the form in which names are compared, is a common name of some country. */
 export const isCommonName = (word: string): boolean => commonWords.has(word)
+
+/** The countries in which a word is a common name by its sound. */
+const countriesOfSound = new Map(
+  [...new Set(soundsByCountry.flatMap((sounds) => [...sounds]))].map((sound) => [
+    sound,
+    soundsByCountry.filter((sounds) => sounds.has(sound)),
+  ]),
+)
+/** Reports whether people of some country bear both as names of their own: Mahmoud is no spelling of Mohamed, nor Wang one of Yang. */
+export const areTwoNames = (one: string, other: string): boolean => {
+  const countries = countriesOfSound.get(soundOf(one))
+  const sound = countries && soundOf(other)
+  return sound !== undefined && sound !== soundOf(one) && countries?.some((sounds) => sounds.has(sound)) === true
+}
 
 export const countriesWithNames: readonly string[] = Object.keys(names)
 

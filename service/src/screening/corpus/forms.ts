@@ -223,12 +223,21 @@ const otherSign = inOneWord(
 
 const swapped: Write = (words) => [...words.slice(-1), ...words.slice(0, -1)]
 const withComma: Write = (words) => [`${words.at(-1)},`, ...words.slice(0, -1)]
+type Place = (words: Words, random: Random) => number
+/** Leaves a word out. `isEnough`: of identifying words, two or more are left. */
 const without =
-  (at: number): Write =>
-  (words) =>
-    words.length < 3 ? undefined : words.toSpliced(at === -1 ? words.length - 1 : at, 1)
-const withoutMiddle: Write = (words, random) =>
-  words.length < 3 ? undefined : words.toSpliced(1 + Math.floor(random() * (words.length - 2)), 1)
+  (place: Place, isEnough = true): Write =>
+  (words, random) => {
+    if (words.length < 3) return undefined
+    const left = words.toSpliced(place(words, random), 1)
+    return isIdentifying(left) === isEnough ? left : undefined
+  }
+const isIdentifying = (words: Words): boolean =>
+  wordsOf(words.join(' ')).telling.filter((word) => word.length > 1).length >= 2
+const inMiddle: Place = (words, random) => 1 + Math.floor(random() * (words.length - 2))
+const anywhere: Place = (words, random) => Math.floor(random() * words.length)
+const atFirst: Place = () => 0
+const atLast: Place = (words) => words.length - 1
 
 const joinedAt = (at: number, sign: string, words: Words): Words =>
   words.toSpliced(at, 2, `${words[at]}${sign}${words[at + 1] ?? ''}`)
@@ -368,14 +377,15 @@ const changed: readonly Form[] = [
   form('order', 'last word first', persons, swapped),
   form('order', 'last word first, comma', persons, withComma),
   form('order', 'words reversed', persons, (words) => words.toReversed()),
-  form('left out', 'a word in the middle', persons, withoutMiddle),
-  form('left out', 'the last word', persons, without(-1), {
+  form('left out', 'a word in the middle', persons, without(inMiddle)),
+  form('left out', 'the last word', persons, without(atLast)),
+  form('left out', 'the first word', persons, without(atFirst), {
     floor: 90,
-    reason: 'given names and patronymics without the family name are those of other persons too',
-  }),
-  form('left out', 'the first word', persons, without(0), {
-    floor: 85,
     reason: 'the family name and a middle name without the given name are those of relatives too',
+  }),
+  form('left out', 'all but one identifying word', persons, without(anywhere, false), {
+    floor: 0,
+    reason: 'one word (`Haji Karim`, `Bin Laden`) is the name of many: only one that is listed by itself is a hit',
   }),
   ...typingErrors,
   form('transliteration', 'another romanisation', both, otherSound),

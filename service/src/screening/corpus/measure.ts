@@ -23,8 +23,10 @@ export type MeasuredCountry = {
   /** ISO 3166-1 alpha-2. */
   readonly country: string
   readonly names: number
-  /** Names that are a hit by themselves: of payees, payers and owners, of whom nothing else is known. */
+  /** Names that are a hit by themselves: of payers, owners and payees without an address, of whom nothing else is known. */
   readonly byName: number
+  /** Names that stay a hit of a payee whose address and account are in the country. */
+  readonly withAddress: number
   /** Names that stay a hit of a customer who is a national of the country and was born in a drawn year. */
   readonly withSecondDatum: number
   readonly examples: readonly string[]
@@ -76,16 +78,19 @@ export function measureCountries<Entry extends ListedPerson>(
       const year = bornFirst + Math.floor(random() * (bornLast - bornFirst + 1))
       const known: SecondData = { births: [`${year}-06-15`], countries: [country], documents: [] }
       const matches = search(name, scoreMin)
-      const standing = matches.filter((match) => exclusionOf(rule, match, known) === undefined)
+      const standing = (data: SecondData) => matches.filter((match) => exclusionOf(rule, match, data) === undefined)
+      const [first] = standing(known)
+      const isOfPayee = standing({ births: [], countries: [country], documents: [] }).length > 0
       return matches.length === 0
         ? []
-        : [{ name, matches, isStanding: standing.length > 0, shown: standing[0] ?? matches[0] }]
+        : [{ name, isOfPayee, isStanding: first !== undefined, shown: first ?? matches[0] }]
     })
     said(`names of country ${at + 1} of ${countriesWithNames.length}: ${country}`)
     return {
       country,
       names: names.length,
       byName: hits.length,
+      withAddress: hits.filter(({ isOfPayee }) => isOfPayee).length,
       withSecondDatum: hits.filter(({ isStanding }) => isStanding).length,
       examples: hits
         .toSorted((one, other) => Number(other.isStanding) - Number(one.isStanding))

@@ -109,7 +109,7 @@ const rules: Readonly<Record<SecondDatumRule, string>> = {
   off: 'Off: every name that reaches the score is a hit.',
   birth: `A hit of a customer's own name is excluded if every found word is common and the dates of birth contradict.`,
   'birth-or-country':
-    "A hit of a customer's own name is excluded if every found word is common and the dates of birth contradict; or if, in addition, the name is not whole and no nationality of the customer is among the countries of the entry.",
+    "A hit of a customer's own name is excluded if every found word is common and the dates of birth contradict; or if every found word is common, the name is not whole, and no nationality of the customer is among the countries of the entry. A hit of a payee is excluded by its address in the same way.",
 }
 
 /** Writes the report as Markdown. */
@@ -171,20 +171,21 @@ export function reportText(report: Report): string {
       ? []
       : [`The lists have fewer than ${namesForAFormMin} names for: ${unmeasured.map(nameOf).join('; ')}.`]),
     '## False hits',
-    'The commonest given and family names of thirty countries, crossed and drawn by the seed. By name: payees, payers and owners of companies, of whom screening knows nothing else. With second datum: a customer who is a national of the country and born in a year that is drawn between 1945 and 2006.',
+    'The commonest given and family names of thirty countries, crossed and drawn by the seed. By name: payers, owners of companies and payees without an address, of whom screening knows nothing else. With address: a payee whose address and account are in the country. With second datum: a customer who is a national of the country and born in a year that is drawn between 1945 and 2006.',
     table(
-      ['country', 'names', 'by name %', 'with second datum %', 'examples'],
+      ['country', 'names', 'by name %', 'with address %', 'with second datum %', 'examples'],
       countries.map((one) => [
         one.country,
         one.names,
         percent(one.byName, one.names),
+        percent(one.withAddress, one.names),
         `${percent(one.withSecondDatum, one.names)}${isAboveFalseHits(one) ? ' (above)' : ''}`,
         one.examples.join('; '),
       ]),
     ),
     '## Second datum',
     rules[settings.secondDatum],
-    `- A word is common if its weight on the lists is at most ${commonWeightMax} of 100, or if it is one of the commonest names of the thirty countries. A rare word makes a hit whatever else is known.\n- Years of birth contradict if they are more than ${yearsApartMax} apart (${circaYearsApartMax} if the list says that its date is approximate) from each date that the list gives.\n- What one side does not know contradicts nothing. An equal number of a document leaves the hit; an equal day of birth leaves it whatever the countries are.\n- The country of an account excludes nothing: it does not say who holds the account.\n- Only persons are excluded, never organisations. Each exclusion is kept with its reason: \`operator screening excluded\`.`,
+    `- A word is common if its weight on the lists is at most ${commonWeightMax} of 100, or if it is one of the commonest names of the thirty countries. A rare word makes a hit whatever else is known.\n- Years of birth contradict if they are more than ${yearsApartMax} apart (${circaYearsApartMax} if the list says that its date is approximate) from each date that the list gives. If the name is not whole, a day contradicts a day if two of year, month and day differ.\n- What one side does not know contradicts nothing. An equal number of a document leaves the hit; an equal day of birth leaves it whatever the countries are.\n- Of payees, the address and the account decide as a nationality does, if neither is in a country of the entry. Without an address nothing is excluded: the country of an account does not say who holds it.\n- Countries of the entry are those of nationality, birth, addresses and issued documents.\n- Only persons are excluded, never organisations. Each exclusion is kept with its reason: \`operator screening excluded\`.`,
     report.exclusions.length === 0
       ? 'No match is excluded at present.'
       : table(

@@ -245,6 +245,60 @@ test('the only word of a listed name is found beside a title or a legal form, an
     assert.deepEqual(index.search(text, 88), [], text)
 })
 
+test('another first letter is one edit, as at any other place; two edits there make another name', async () => {
+  const index = await listOf(['Borislav Tremurov', 'Qadir Zhabari'])
+  for (const text of [
+    'Xorislav Tremurov',
+    'Borislav Gremurov',
+    'Borislav Remurov',
+    'Borislav Atremurov',
+    'Qadir Khabari',
+  ])
+    assert.equal(index.search(text, 88).length, 1, text)
+  for (const text of ['Borislav Grenurov', 'Bon Tremurov']) assert.deepEqual(index.search(text, 88), [], text)
+})
+
+test('Ali, and a title at the end, are another name beside the only word of a listed name', async () => {
+  const index = await listOf(['Mustafa', 'Abu Saleh'])
+  assert.equal(index.search('Sheikh Mostafa', 88).length, 1)
+  for (const text of ['Mostafa Ali', 'Ali Saleh', 'Mustafa Sheikh']) assert.deepEqual(index.search(text, 88), [], text)
+})
+
+test('two common names of one country are no spellings of each other', async () => {
+  const index = await listOf(['Mohamed Tremurov', 'Wang Vadenskar', 'Hassan Zhabari'])
+  for (const text of ['Mahmoud Tremurov', 'Mahmood Tremurov', 'Yang Vadenskar', 'Hussein Zhabari'])
+    assert.deepEqual(index.search(text, 88), [], text)
+  for (const text of ['Muhammad Tremurov', 'Mehmed Tremurov', 'Wangg Vadenskar', 'Hasan Zhabari'])
+    assert.equal(index.search(text, 88).length, 1, text)
+})
+
+test('common words in another order are no part of a listed name, unless its last word stands first', async () => {
+  const common = Array.from({ length: 900 }, (_, at) =>
+    ['Qadir', 'Zhabari', 'Orlin'].map((word) => `${word} ${strange(at)}`),
+  )
+  const index = await listOf(['Qadir Orlin Zhabari', 'Borislav Vadenskar Tremurov', ...common.flat()])
+  for (const text of ['Qadir Zhabari', 'Zhabari Qadir', 'Vadenskar Borislav'])
+    assert.equal(index.search(text, 88).length, 1, text)
+  assert.deepEqual(index.search('Orlin Qadir', 88), [])
+})
+
+test('common names that are a part of the name of a company are no hit, unless the text has a legal form', async () => {
+  const kinds = {
+    'Li Rong Wei': 'organisation',
+    'Maria Orlin Garcia': 'person',
+    'Velmora Li Trading': 'organisation',
+  } as const
+  const index = await createNameIndex(
+    Object.entries(kinds).map(([text, kind]) => ({ entry: text, text, kind })),
+    () => Promise.resolve(),
+  )
+  const found = (text: string) => index.search(text, 88).map(({ entry }) => entry)
+  assert.deepEqual(found('Li Wei'), [])
+  for (const text of ['Li Wei GmbH', 'Li Rong Wei']) assert.deepEqual(found(text), ['Li Rong Wei'], text)
+  assert.deepEqual(found('Maria Garcia'), ['Maria Orlin Garcia'])
+  assert.deepEqual(found('Velmora Trading'), ['Velmora Li Trading'])
+})
+
 test('an initial is a hit only with a rare family name', async () => {
   const common = Array.from({ length: 900 }, (_, at) => [`Zhabari ${strange(at)}`, `Borislav ${strange(at)}`]).flat()
   const index = await listOf(['Borislav Tremurov', 'Qadir Zhabari', ...common])

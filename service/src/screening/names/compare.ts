@@ -46,8 +46,10 @@ export const incompleteScoreMax = 0.94
 const tellingWeightMin = 0.7
 const tellingWeightPerStranger = 0.1
 /** Two words of a listed name that weigh so much say who is meant without its first word. */
-const tellingWithoutFirstMin = 1.3
-const missingWithoutFirstMax = 0.75
+const tellingWithoutFirstMin = 1.1
+const missingWithoutFirstMax = 0.9
+/** The words that stand in another order weigh this much, or one that is left out makes another person. */
+const tellingInOtherOrderMin = 1.3
 
 export type Weighted = { readonly word: string; readonly weight: number }
 type Pair = Likeness & { readonly at: number; readonly listedAt: number }
@@ -56,6 +58,8 @@ export type Sums = {
   readonly pairs: number
   /** The first word of the listed name is in a pair. */
   readonly isFirstPaired: boolean
+  /** The pairs stand in the order of the listed name, or with its last word first. */
+  readonly isInOrder: boolean
   /** Weights: of pairs, of pairs by their likeness, and of words without a pair on either side. */
   readonly paired: number
   readonly alike: number
@@ -68,7 +72,7 @@ export type Sums = {
 }
 
 export function scoreOf(sums: Sums): number {
-  const { pairs, isFirstPaired, paired, alike, missing, additional, strangers, telling } = sums
+  const { pairs, isFirstPaired, isInOrder, paired, alike, missing, additional, strangers, telling } = sums
   if (paired === 0) return 0
   if (missing > 0) {
     const omitted =
@@ -76,7 +80,8 @@ export function scoreOf(sums: Sums): number {
       (isFirstPaired || (telling >= tellingWithoutFirstMin && missing <= paired * missingWithoutFirstMax))
         ? omittedAfterFirstShare * Math.min(missing, paired)
         : omittedShare * missing
-    return Math.min((2 * alike) / (2 * paired + (additional > 0 ? missing : omitted) + additional), incompleteScoreMax)
+    const isContradicted = additional > 0 || (!isInOrder && telling < tellingInOtherOrderMin)
+    return Math.min((2 * alike) / (2 * paired + (isContradicted ? missing : omitted) + additional), incompleteScoreMax)
   }
   if (strangers === 0) return alike / paired
   const isTelling = pairs > 1 && telling >= tellingWeightMin + tellingWeightPerStranger * strangers
@@ -133,6 +138,15 @@ const wholeLikenessMin = 0.9
 const wholeCharsMin = 5
 const misspeltShare = 0.7
 
+const isAscending = (pairs: readonly Pair[]): boolean =>
+  pairs.every(({ at }, index) => at > (pairs[index - 1]?.at ?? -1))
+
+function isInOrder(pairs: readonly Pair[], listedWords: number): boolean {
+  const [last, rest] = [pairs.at(-1), pairs.slice(0, -1)]
+  const isLastFirst = last?.listedAt === listedWords - 1 && rest.every(({ at }) => at > last.at)
+  return isAscending(isLastFirst ? rest : pairs)
+}
+
 /** `words`: of the name, with the weights that the list would give them. `like`: `likenessOf`, possibly cached. */
 export function compareNames(
   words: readonly Weighted[],
@@ -148,6 +162,7 @@ export function compareNames(
   const score = scoreOf({
     pairs: pairs.length,
     isFirstPaired: pairs[0]?.listedAt === 0,
+    isInOrder: isInOrder(pairs, listed.length),
     paired: sum(pairs.map(weightAt)),
     alike: sum(pairs.map((pair) => weightAt(pair) * pair.likeness)),
     missing: sum(missing.map(({ weight }) => weight)),
@@ -157,7 +172,7 @@ export function compareNames(
   })
   return {
     score: percent(score),
-    isReordered: pairs.some(({ at }, index) => at < (pairs[index - 1]?.at ?? -1)),
+    isReordered: !isAscending(pairs),
     words: [
       ...pairs.map((pair) => ({
         word: words[pair.at]?.word ?? null,

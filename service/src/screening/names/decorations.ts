@@ -35,9 +35,7 @@ const accounts = wordsIn([
   'rachunek odbiorca wlasciciel ucet kontoinnehavare mottagare tili tilinomistaja szamla kedvezmenyezett cont schet smetka racun hesap',
   'firma fa filiale zweigniederlassung niederlassung zweigstelle branch succursale sucursal filial oddzial pobocka agence agencia office buro',
 ])
-const conjunctions = wordsIn([
-  'und oder and or et ou og och eller ja tai ve veya oraz lub nebo ali ili vagy sau dhe kai',
-])
+const conjunctions = wordsIn(['und oder and or et ou og och eller ja tai ve veya oraz lub nebo ili vagy sau dhe kai'])
 
 /** Legal forms that are no names of persons. */
 const forms = wordsIn([

@@ -2,6 +2,8 @@
  * The names of a list in memory, found by the keys of their words. A search compares a name only with listed names that
  * can reach the score; README.md says what it may miss.
  */
+import { areTwoNames, isCommonName } from '../corpus/common-names.ts'
+import type { EntryKind } from '../lists/entry.ts'
 import {
   type Comparison,
   compareNames,
@@ -23,9 +25,10 @@ import {
   soundOf,
   spellingKey,
 } from './spelling.ts'
-import { formsOf, type TextForm, textFormsOf, textWordsOf, wordsOf } from './words.ts'
+import { formsOf, isCompany, type TextForm, textFormsOf, textWordsOf, wordsOf } from './words.ts'
 
-export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string }
+/** `kind`: undefined is a person. */
+export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string; readonly kind?: EntryKind }
 
 export type Match<Entry> = Comparison & { readonly entry: Entry; readonly listedName: string }
 
@@ -155,11 +158,14 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
       likely: all.map((word) => found.get(word) ?? new Map()),
     }))
     const isSyllabic = hasSyllables(name)
+    const mayBePerson = !isCompany(name)
+    const endsInTitle = titleAtEnd.test(name)
     const matches = new Map<Entry, Match<Entry>>()
     for (const formAt of candidates(tables, bounds, textForms, found, scoreMin / 100)) {
       const { nameAt, words: ids, isJoined } = forms[formAt] as Form
-      const { entry, text } = names[nameAt] as IndexedName<Entry>
+      const { entry, text, kind } = names[nameAt] as IndexedName<Entry>
       const listed = ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
+      if (ids.length === 1 && endsInTitle) continue
       for (const textForm of textForms) {
         if (mostOf(tables, textForm, ids) * percents < scoreMin) continue
         const { weighted, isPart } = textForm
@@ -168,6 +174,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
         if ((isJoined || textForm.isJoined) && !isExact(compared)) continue
         if (isPart && !isTelling(compared)) continue
         if (isSyllabic && hasStranger(compared)) continue
+        if (kind === 'organisation' && mayBePerson && isLikePersons(compared)) continue
         matches.set(entry, { ...compared, entry, listedName: text })
       }
     }
@@ -205,6 +212,7 @@ function mostOf<Entry>(
   return scoreOf({
     pairs,
     isFirstPaired: true,
+    isInOrder: true,
     paired,
     alike: weighted.length === 1 ? paired : alike,
     missing,
@@ -227,6 +235,14 @@ const isExact = (compared: Comparison): boolean =>
 const hasStranger = ({ words }: Comparison): boolean =>
   words.some(({ how, kind }) => how === 'additional' && kind === 'name')
 
+/** A title at the end is a family name beside the only word of a listed name. */
+const titleAtEnd = /\S\s+sh(?:ei|ai|ay)kh?\s*$/iu
+
+/** Companies are named as persons (`WEI TA LEE COMPANY`). Common names of persons that are a part of such a name, or like it, name no company. */
+const isLikePersons = ({ words }: Comparison): boolean =>
+  words.every(({ word, how }) => word === null || how === 'additional' || isCommonName(word)) &&
+  words.some(({ how, likeness }) => how === 'missing' || (how !== 'additional' && likeness < joinedLikenessMin))
+
 /** Given names of one of several persons are parts of many listed names: what is left out has to weigh little. */
 const isTelling = ({ words }: Comparison): boolean =>
   words.every(({ how }) => how !== 'missing') ||
@@ -241,8 +257,11 @@ function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found 
     for (const id of byKey.get(key) ?? []) {
       if (looked.has(id)) continue
       looked.add(id)
-      const likeness = likenessOf(word, words[id] ?? '')
-      if (likeness) found.set(id, likeness)
+      const listed = words[id] ?? ''
+      const likeness = likenessOf(word, listed)
+      if (likeness === undefined) continue
+      const isSpelling = likeness.likeness >= spellingLikenessMin || likeness.how === 'initial'
+      if (isSpelling || !areTwoNames(word, listed)) found.set(id, likeness)
     }
   return found
 }
@@ -305,7 +324,7 @@ function candidates<Entry>(
     if (most >= least * form) return true
     // Assumes that every pair is equal, and that no word is additional: an upper bound of the comparison.
     const sums = { paired: most, alike: most, missing: form - most, additional: 0, strangers: 0, telling: most }
-    return scoreOf({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true }) >= least
+    return scoreOf({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true, isInOrder: true }) >= least
   })
   for (const formAt of touched) {
     alike[formAt] = 0

@@ -85,6 +85,13 @@ function withoutForms(words: readonly string[]): readonly string[] {
   return isForm(words[0]) ? withoutForms(words.slice(1)) : words
 }
 
+/** A text with a legal form names no person. */
+export const isCompany = (text: string): boolean =>
+  plainWords(text).some((word) => {
+    const { kind, isSure } = decorationOf(word)
+    return kind === 'legal form' && isSure
+  })
+
 /** A word this short may be one word with its neighbour in another spelling: Won Ho, Wonho; al Tikriti, Altikriti. */
 const joinedCharsMax = 4
 const formsMax = 6
