@@ -357,6 +357,33 @@ suite('an entry that cannot be read waits alone', () => {
     assert.deepEqual(await reconciled(), { closing: '66.00', unexplained: '0.00' })
   })
 
+  // Without it the entries fit the balances of the second day alone: those are not the ones of the statement.
+  for (const [what, amount, kind, told, difference] of [
+    ['a neighbour of its amount', text('22.001'), 'entry_unclear', /An entry of 22\.00 EUR/, 'waiting'],
+    ['any amount', text('n/a'), 'entry_unclear', /An entry of 22\.00 EUR/, 'waiting'],
+    ['another currency', { currency: 'USD', minor: 22_00n }, 'foreign_currency', /is in USD/, 'sum_differs'],
+  ] as const)
+    test(`the balances of two days are those around both, whose first has it alone: ${what}`, async () => {
+      const at = await atBank([])
+      const [first, second, third] = credits(at.iban)
+      const balances = (opening: bigint, closing: bigint, on: string) =>
+        /<Bal>.*<\/Bal>/s.exec(statement([], { opening, closing, on }))?.[0] ?? ''
+      const before = balances(21_00n, 43_00n, '2026-01-02').replace('OPBD', 'PRCD').replace('2026-01-02', '2026-01-01')
+      const last = balances(43_00n, 66_00n, '2026-01-03')
+      const entries = [
+        { ...second, amount, bookingDate: '2026-01-02' },
+        { ...third, bookingDate: '2026-01-03' },
+      ]
+      const days = statement(entries, { opening: 43_00n, closing: 66_00n, on: '2026-01-03', sequence: 2 })
+      await at.take(statement([first], { opening: 0n, closing: 21_00n }), days.replace(last, `${before}${last}`))
+      assert.equal(await at.posted(), float + 44_00n)
+      assert.deepEqual(await reconciled(), { [difference]: '-22.00', closing: '66.00', unexplained: '0.00' })
+      const [only, ...others] = await casesOf(service)
+      // Nothing says that a statement is missing between the days.
+      assert.deepEqual([only?.kind, others], [kind, []])
+      assert.match(only?.details ?? '', told)
+    })
+
   test('two of a statement are told and named by reconciliation, and a corrected statement has them', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)

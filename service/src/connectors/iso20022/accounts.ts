@@ -31,13 +31,13 @@ type Pair = { readonly opening: Stated | undefined; readonly closing: Stated | u
 
 /**
  * The opening balance of the first day and the closing balance of the last one, whatever their order is: a statement of several days may
- * state those of each day. Available and forward balances prove nothing. `moved`: the sum of the entries, which proves other balances
- * if those do not fit.
+ * state those of each day. Available and forward balances prove nothing. `explains`: whether the entries may have moved the account by a
+ * sum, which proves other balances if those do not fit. An entry without a known amount may be one of a day that others leave out.
  */
 export function balancesOf(
   { balances, from, to }: StatementHead,
   currency: Currency,
-  moved: Minor,
+  explains: (moved: Minor) => boolean,
 ): { readonly opening: DatedBalance | null; readonly closing: DatedBalance | null } {
   const stated = balances.flatMap((balance): readonly Stated[] => {
     const [code, minor] = [codeOf(balance), minorOf(balance.amount, currency)]
@@ -50,12 +50,12 @@ export function balancesOf(
   const inPeriod = pairOf(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
   const turned =
     isInterim(usual.opening) && isInterim(usual.closing) ? [{ opening: usual.closing, closing: usual.opening }] : []
-  const { opening, closing } = [usual, opened, inPeriod, ...turned].find((pair) => fits(pair, moved)) ?? usual
+  const { opening, closing } = [usual, opened, inPeriod, ...turned].find((pair) => fits(pair, explains)) ?? usual
   return { opening: toDated(opening), closing: toDated(closing) }
 }
 
-const fits = ({ opening, closing }: Pair, moved: Minor): boolean =>
-  opening !== undefined && closing !== undefined && closing.minor - opening.minor === moved
+const fits = ({ opening, closing }: Pair, explains: (moved: Minor) => boolean): boolean =>
+  opening !== undefined && closing !== undefined && explains(closing.minor - opening.minor)
 
 /** The balance before the first entry: of its day, or of the previous one. */
 const openingCodes: readonly string[] = ['OPBD', 'PRCD']

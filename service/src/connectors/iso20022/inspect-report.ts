@@ -177,13 +177,12 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
     return { facts: { ...counted, account: undefined, skipped, opening: null, closing: null } }
   }
   const { currency } = account
-  const { opening, closing } = isStatement
-    ? balancesOf(head, currency, credits - debits)
-    : { opening: null, closing: null }
+  const explains = (moved: Minor) => open.foreign || isWithin(unread, moved - credits + debits)
+  const { opening, closing } = isStatement ? balancesOf(head, currency, explains) : { opening: null, closing: null }
   const hasBoth = opening !== null && closing !== null && !open.foreign
   const difference = hasBoth ? closing.minor - opening.minor - credits + debits : 0n
   const facts = { ...counted, account, opening, closing }
-  if (hasBoth && !isPage(head.page ?? messagePage) && mayBe(unread, difference)) {
+  if (hasBoth && !isPage(head.page ?? messagePage) && unread.count > 0 && isWithin(unread, difference)) {
     const sums = difference > 0n ? { credits: credits + difference } : { debits: debits - difference }
     return { facts: { ...facts, ...sums, unread: { count: unread.count, sum: difference } } }
   }
@@ -203,8 +202,8 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
   return { facts: { ...facts, difference, valuedLater }, ...problem }
 }
 
-const mayBe = ({ count, least, most }: Open['unread'], sum: Minor): boolean =>
-  count > 0 && (least === null || most === null || (least <= sum && sum <= most))
+const isWithin = ({ least, most }: Open['unread'], sum: Minor): boolean =>
+  least === null || most === null || (least <= sum && sum <= most)
 
 /** Drops its amount if that belongs to another page. */
 const undated = (balance: DatedBalance | null, isOwn: boolean): StatementFacts['closing'] =>
