@@ -11,7 +11,7 @@ const longFolders =
   /^test\/(?:browser|chain|conformance|examples|fault|guides|iso-bank|lifecycle|model|operator|roles|scenario|walk)\//
 
 /** Files of other folders that take as long. */
-const longNames = /\/(?:bodies|check-iso|conformance|embedded|ordered|package|round-trip|sftp-faults)\.test\.ts$/
+const longNames = /\/(?:bodies|check-iso|conformance|corpus|embedded|ordered|package|round-trip|sftp-faults)\.test\.ts$/
 
 /** Long files that every run takes: what each kind of user does first, and a kill. */
 const always: ReadonlySet<string> = new Set(
