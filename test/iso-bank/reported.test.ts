@@ -106,12 +106,21 @@ type Kind = {
   readonly on?: string
 }
 
+const balancesOf = (xml: string) => /<Bal>.*<\/Bal>/s.exec(xml)?.[0] ?? ''
+/** The balances of a day and of the one before, which begins with the balance of its previous day. */
+function ofBoth([opening, middle, closing]: readonly [bigint, bigint, bigint]): string {
+  const [before, last] = [
+    statement([], { opening, closing: middle, on: '2026-01-02' }),
+    statement([], { opening: middle, closing, on: '2026-01-03' }),
+  ]
+  return `${balancesOf(before).replace('OPBD', 'PRCD').replace('2026-01-02', '2026-01-01')}${balancesOf(last)}`
+}
+
 const ofTwoDays = (isTurned: boolean): Kind => ({
   ours: ({ iban }) => {
     const entries = [20_00n, 30_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] }))
     const first = statement([], { opening: 1000_00n, closing: 1020_00n, on: '2025-12-31' })
     const last = statement(entries, { opening: 1020_00n, closing: 1050_00n })
-    const balancesOf = (xml: string) => /<Bal>.*<\/Bal>/s.exec(xml)?.[0] ?? ''
     const both = [balancesOf(first), balancesOf(last)]
     return [last.replace(balancesOf(last), (isTurned ? both.toReversed() : both).join(''))]
   },
@@ -142,6 +151,43 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'balances of two days in a statement': { ...ofTwoDays(false), samples: ['two-days-in-a-statement'] },
   'balances of two days, the last one first': ofTwoDays(true),
+  'pages of two days, of which the first moves as much as the last day': {
+    ours: ({ iban }) => {
+      const [before, first, second, third] = [5_00n, 20_00n, 30_00n, 20_00n].map((minor) =>
+        entryOf(minor, { details: [creditTo(iban)] }),
+      ) as [BankEntry, BankEntry, BankEntry, BankEntry]
+      const page = (entries: readonly BankEntry[], number: string, isLast: boolean) => {
+        const xml = statement(entries, { opening: 0n, closing: 0n, on: '2026-01-03', statementId: 'S2', sequence: 2 })
+        return xml
+          .replace(balancesOf(xml), ofBoth([1005_00n, 1055_00n, 1075_00n]))
+          .replace(
+            '<Id>S2</Id>',
+            `<Id>S2</Id><StmtPgntn><PgNb>${number}</PgNb><LastPgInd>${isLast}</LastPgInd></StmtPgntn>`,
+          )
+      }
+      return [
+        statement([before], { opening: 1000_00n, closing: 1005_00n }),
+        page([{ ...first, bookingDate: '2026-01-02' }], '1', false),
+        page(
+          [
+            { ...second, bookingDate: '2026-01-02' },
+            { ...third, bookingDate: '2026-01-03' },
+          ],
+          '2',
+          true,
+        ),
+      ]
+    },
+    samples: [],
+    moved: 75_00n,
+    booked: [
+      ['credit', 5_00n],
+      ['credit', 20_00n],
+      ['credit', 20_00n],
+      ['credit', 30_00n],
+    ],
+    closing: '1075.00',
+  },
   'amounts that inform': {
     ours: ({ iban }) => {
       const informing: readonly Partial<EntryDetail>[] = [
@@ -366,16 +412,13 @@ suite('an entry that cannot be read waits alone', () => {
     test(`the balances of two days are those around both, whose first has it alone: ${what}`, async () => {
       const at = await atBank([])
       const [first, second, third] = credits(at.iban)
-      const balances = (opening: bigint, closing: bigint, on: string) =>
-        /<Bal>.*<\/Bal>/s.exec(statement([], { opening, closing, on }))?.[0] ?? ''
-      const before = balances(21_00n, 43_00n, '2026-01-02').replace('OPBD', 'PRCD').replace('2026-01-02', '2026-01-01')
-      const last = balances(43_00n, 66_00n, '2026-01-03')
       const entries = [
         { ...second, amount, bookingDate: '2026-01-02' },
         { ...third, bookingDate: '2026-01-03' },
       ]
       const days = statement(entries, { opening: 43_00n, closing: 66_00n, on: '2026-01-03', sequence: 2 })
-      await at.take(statement([first], { opening: 0n, closing: 21_00n }), days.replace(last, `${before}${last}`))
+      const both = days.replace(balancesOf(days), ofBoth([21_00n, 43_00n, 66_00n]))
+      await at.take(statement([first], { opening: 0n, closing: 21_00n }), both)
       assert.equal(await at.posted(), float + 44_00n)
       assert.deepEqual(await reconciled(), { [difference]: '-22.00', closing: '66.00', unexplained: '0.00' })
       const [only, ...others] = await casesOf(service)

@@ -33,11 +33,12 @@ type Pair = { readonly opening: Stated | undefined; readonly closing: Stated | u
  * The opening balance of the first day and the closing balance of the last one, whatever their order is: a statement of several days may
  * state those of each day. Available and forward balances prove nothing. `explains`: whether the entries may have moved the account by a
  * sum, which proves other balances if those do not fit. An entry without a known amount may be one of a day that others leave out.
+ * `isPage`: it moves a part of what the balances do, which may by chance be what one of the days does.
  */
 export function balancesOf(
   { balances, from, to }: StatementHead,
   currency: Currency,
-  explains: (moved: Minor) => boolean,
+  { explains, isPage }: { readonly explains: (moved: Minor) => boolean; readonly isPage: boolean },
 ): { readonly opening: DatedBalance | null; readonly closing: DatedBalance | null } {
   const stated = balances.flatMap((balance): readonly Stated[] => {
     const [code, minor] = [codeOf(balance), minorOf(balance.amount, currency)]
@@ -50,7 +51,9 @@ export function balancesOf(
   const inPeriod = pairOf(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
   const turned =
     isInterim(usual.opening) && isInterim(usual.closing) ? [{ opening: usual.closing, closing: usual.opening }] : []
-  const { opening, closing } = [usual, opened, inPeriod, ...turned].find((pair) => fits(pair, explains)) ?? usual
+  const isOfLaterDay = (pair: Pair) => stated.some(({ code, on }) => code === 'CLBD' && on < (pair.opening?.on ?? ''))
+  const pairs = [usual, opened, inPeriod, ...turned].filter((pair) => !isPage || !isOfLaterDay(pair))
+  const { opening, closing } = pairs.find((pair) => fits(pair, explains)) ?? usual
   return { opening: toDated(opening), closing: toDated(closing) }
 }
 

@@ -178,11 +178,14 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
   }
   const { currency } = account
   const explains = (moved: Minor) => open.foreign || isWithin(unread, moved - credits + debits)
-  const { opening, closing } = isStatement ? balancesOf(head, currency, explains) : { opening: null, closing: null }
+  const isPart = isPage(head.page ?? messagePage)
+  const { opening, closing } = isStatement
+    ? balancesOf(head, currency, { explains, isPage: isPart })
+    : { opening: null, closing: null }
   const hasBoth = opening !== null && closing !== null && !open.foreign
   const difference = hasBoth ? closing.minor - opening.minor - credits + debits : 0n
   const facts = { ...counted, account, opening, closing }
-  if (hasBoth && !isPage(head.page ?? messagePage) && unread.count > 0 && isWithin(unread, difference)) {
+  if (hasBoth && !isPart && unread.count > 0 && isWithin(unread, difference)) {
     const sums = difference > 0n ? { credits: credits + difference } : { debits: debits - difference }
     return { facts: { ...facts, ...sums, unread: { count: unread.count, sum: difference } } }
   }
