@@ -283,6 +283,7 @@ export const tables: Readonly<Record<string, Columns>> = {
 
 /** Other tables with amounts, and why no comparison names them. */
 export const elsewhere: Readonly<Record<string, string>> = {
+  'deposits.payer_checks': 'what a payment lacks about its payer; its money is in the deposit',
   'fx.quotes': 'the quotes of conversions are compared with them; others have moved nothing',
   'cases.returns': 'its case has the money',
 }
