@@ -145,9 +145,10 @@ function comparedParts(view: ConsoleView, { fields, words, payments, morePayment
     ${table({
       caption: d.compared,
       columns: [[d.name, 'head'], d.listedName, d.how, [d.likeness, 'number'], [d.weight, 'number']],
-      rows: words.map(({ word, listed, how, likeness, weight }) => [
-        ...[word ?? '–', listed ?? '–', how],
-        ...[String(likeness), String(weight)],
+      rows: words.map(({ word, listed, how, kind, likeness, weight }) => [
+        ...[word ?? '–', listed ?? '–', kind === undefined ? how : `${how}: ${kind}`],
+        // A title, a place or a number beside a name weighs nothing.
+        ...[String(likeness), kind === undefined || kind === 'name' ? String(weight) : '–'],
       ]),
     })}
     <h2>${d.payments}</h2>

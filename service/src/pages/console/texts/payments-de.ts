@@ -296,7 +296,7 @@ export const paymentsDe: PaymentTexts = {
     Created: 'Angelegt',
     Initiated: 'Eingeleitet',
     Submitted: 'An die Bank übergeben',
-    Screening: 'Namen werden geprüft',
+    Screening: 'Prüfung durch den Betreiber',
     Approval: 'Wartet auf Freigabe',
     Reserved: 'Betrag reserviert',
     Accepted: 'Angenommen',

@@ -286,7 +286,7 @@ export const paymentsEn = {
     Created: 'Created',
     Initiated: 'Initiated',
     Submitted: 'Submitted to the bank',
-    Screening: 'Names being screened',
+    Screening: 'Check by the operator',
     Approval: 'Waits for approval',
     Reserved: 'Amount reserved',
     Accepted: 'Accepted',
