@@ -1,7 +1,7 @@
 -- The partner itself and the people of its team as subjects of screening, and accounts that a confirmed hit holds for every partner.
 -- Why: names of customers and payees were compared, and the name of the partner was not. A listed account was held for one partner only.
 -- Processes of the version before may run: they cannot read the names of the new kinds, log that, and leave them for a minute; they do
--- not hold money by them, so that hits are decided once none of them runs.
+-- not hold money by them, so that hits are decided once none of them runs. A payer has earlier names, too: an answer about it replaces its name.
 -- Locks: exclusive, for an instant, on subjects, sweeps and earlier_names: rows from before meet the narrower check that is dropped, and
 -- are not read. Confirmed hits, of which there are few, are read once; their writes wait while the index is built.
 alter table screening.subjects drop constraint subjects_kind_check;
@@ -12,7 +12,7 @@ alter table screening.sweeps add constraint sweeps_kind_check
   check (kind in ('customer', 'beneficiary', 'partner', 'person')) not valid;
 alter table screening.earlier_names drop constraint earlier_names_subject_kind_check;
 alter table screening.earlier_names add constraint earlier_names_subject_kind_check
-  check (subject_kind in ('customer', 'beneficiary', 'partner', 'person')) not valid;
+  check (subject_kind in ('customer', 'beneficiary', 'partner', 'person', 'payer')) not valid;
 
 insert into screening.subjects (partner_id, kind, id, generation, changed_at)
 select id, 'partner', id, 0, created_at from access.partners;

@@ -159,6 +159,20 @@ test('the name in an answer is compared with the lists before the money is credi
   assert.deepEqual(await shown(partnerId), credited)
 })
 
+test('a name that an answer replaces before it is compared is compared, too', async () => {
+  await service.screening.lists.load(await sampleList(), 'Sam Staff')
+  await service.screening.lists.snapshot()
+  await rule('ask')
+  const { partnerId, id } = await pay({ ...bare, name: listedName })
+  await decide(partnerId, id, { name: 'Grace Hopper', address: '1 High Street, London, GB' })
+  await screenAll(service)
+  await look()
+  assert.equal((await shown(partnerId))[0], 'Screening', 'no person has decided about the first name')
+  assert.ok((await decideAll(service, partnerId, 'confirm')) > 0)
+  await look()
+  assert.equal((await shown(partnerId))[0], 'Failed')
+})
+
 test('money without an answer in time goes back, and so does money that a rule rejects', async () => {
   await rule('ask')
   const late = await pay(bare)

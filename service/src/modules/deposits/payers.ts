@@ -14,6 +14,7 @@ import {
   type Money,
   payerRegionOf,
 } from '../../rails/index.ts'
+import type { SubjectName } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { reportOfPart } from './parts.ts'
 import { type DepositKey, lockDeposits } from './store.ts'
@@ -166,11 +167,12 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
       if (deposit === undefined || check === undefined) throw notFound('payment that lacks data of its payer')
       if (deposit.status !== 'Screening' || !awaitsAnswer(check, now))
         throw new Refusal('validation_failed', 'The payment does not wait for an answer.')
+      const before = await payersNamed(tx, key, deposit.debtor)
       if (answer !== null) await add(tx, key, deposit.debtor, check, answer, now)
       else await store.writeDebtor(tx, key, null, now)
       await store.decidePayerCheck(tx, key, answer === null ? 'refused' : 'received', now)
-      // The names of the answer are compared before the money is credited.
-      await screening.request(tx, { ...key, kind: 'payer' })
+      // The names of the answer are compared before the money is credited, and those that they replace stay.
+      await screening.request(tx, { ...key, kind: 'payer' }, before)
     },
   }
 }
@@ -184,6 +186,21 @@ const lackingOf = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'curre
   })
 /** Reports whether a part that waits lacks data still: the bank may have taken the one back that a check was about. */
 export const someLack = (...asked: Parameters<typeof lackingOf>): boolean => lackingOf(...asked).length > 0
+
+/** The names that a deposit, and its parts that wait, have of their payers. */
+async function payersNamed(tx: Tx, key: DepositKey, stored: string | null): Promise<readonly SubjectName[]> {
+  const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
+  return namesOfPayers([
+    ...(stored === null ? [] : [ownJson<IncomingDebtor>(stored)]),
+    ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? []),
+  ])
+}
+
+/** Each payer, and each on whose behalf one pays, once. */
+export const namesOfPayers = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBehalfOf'>[]): readonly SubjectName[] =>
+  [...new Set(payers.flatMap(({ name, onBehalfOf = '' }) => [name, onBehalfOf]))].flatMap((name) =>
+    name.trim() === '' ? [] : [{ role: 'payer', name }],
+  )
 
 /** Adds an answer to the payer of a deposit, or of those of its parts that wait and lack data. Refuses: validation_failed. */
 async function add(

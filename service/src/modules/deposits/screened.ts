@@ -14,7 +14,7 @@ import {
 } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { type InParts, reportOfPart, withParts } from './parts.ts'
-import { awaitsAnswer, checkPayers, checkWallets, someLack, strictest } from './payers.ts'
+import { awaitsAnswer, checkPayers, checkWallets, someLack, strictest, namesOfPayers } from './payers.ts'
 import * as store from './store.ts'
 import { partsOf } from './store-parts.ts'
 import { type PayerCheck, payerChecksOf } from './store-payers.ts'
@@ -180,9 +180,7 @@ export const createScreened = (
     // Each payer whose part waits for the decision; without parts, the one who paid.
     const all = [payer, ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? [])]
     const { account } = payer
-    const names = [...new Set(all.flatMap(({ name, onBehalfOf = '' }) => [name, onBehalfOf]))].flatMap((name) =>
-      name.trim() === '' ? [] : [{ role: 'payer', name }],
-    )
+    const names = namesOfPayers(all)
     const texts = found?.craftText?.split('\n').map((text) => ({ role: 'text', name: text })) ?? []
     return { names, account: account || null, countries: all.flatMap(countriesOf), texts }
   },
