@@ -17,7 +17,7 @@ export type Payment = {
   readonly account: string
   readonly currency: string
   readonly amount: bigint
-  /** Who pays by the account of the company (UltmtDbtr). Absent: the company itself. `id`: its account, or its number there. */
+  /** The party on whose behalf the company pays (UltmtDbtr). Absent: the company itself. `id`: its account, or its number there. */
   readonly payer?: { readonly name: string; readonly id: string | null; readonly country: string | null }
   readonly creditorName: string
   readonly creditorAccount: string

@@ -11,7 +11,7 @@ export type Wanted = {
   readonly name?: string
   readonly iban?: string
   readonly instant?: boolean
-  /** Who pays by the account of the company. */
+  /** The party on whose behalf the company pays. */
   readonly payer?: { readonly name: string; readonly iban: string }
 }
 
