@@ -72,13 +72,13 @@ test('a commit wakes the job, in a transaction or by itself, and a rollback does
   const { runs } = await counted(take)
   await add()
   await allTaken(1)
-  await db.transaction((tx) => tx.run(sql`insert into public.work (due_at) values (now())`))
+  await db.transaction((tx) => tx.run(sql`insert into public.work (due_at) values (${new Date()})`))
   await allTaken(2)
   await pause(200)
   const before = runs()
   await assert.rejects(
     db.transaction(async (tx) => {
-      await tx.run(sql`insert into public.work (due_at) values (now())`)
+      await tx.run(sql`insert into public.work (due_at) values (${new Date()})`)
       throw new Error('rolled back')
     }),
   )
@@ -223,7 +223,7 @@ test('a listener that was cut off connects again and finds what it missed', asyn
       return row?.pid
     })
     await other.run(sql`select pg_terminate_backend(${pid})`)
-    await other.run(sql`insert into public.work (due_at) values (now())`)
+    await other.run(sql`insert into public.work (due_at) values (${new Date()})`)
     await allTaken(1)
   } finally {
     await other.close()
