@@ -4,7 +4,7 @@
  * much faster the index is than a naive scan, and the recall of each kind of form and the false hits of each country, by `names` names of each.
  */
 import { commonNames, countriesWithNames } from '../service/src/screening/corpus/common-names.ts'
-import { measureCountries, measureForms } from '../service/src/screening/corpus/measure.ts'
+import { measureCountries, measureForms } from '../service/src/screening/corpus/report.ts'
 import type { ListEntry } from '../service/src/screening/lists/entry.ts'
 import { compareNames } from '../service/src/screening/names/compare.ts'
 import { createNameIndex } from '../service/src/screening/names/index-of-names.ts'

@@ -1,6 +1,6 @@
 /** The page of lifecycles, from the tables of transitions: a diagram and a table of rows for each. */
 import { type Lifecycle, type Transition, transitionOn } from '../../service/src/lifecycle/index.ts'
-import { unmovedBy } from '../../service/src/lifecycle/table.ts'
+import { unmovedBy } from '../../service/src/lifecycle/engine.ts'
 import { depositLifecycle } from '../../service/src/modules/deposits/lifecycle.ts'
 import { payoutLifecycle } from '../../service/src/modules/payouts/lifecycle.ts'
 import { recallLifecycle } from '../../service/src/modules/recalls/lifecycle.ts'

@@ -6,13 +6,11 @@ import { type IsoBank, startIsoBank } from '../../examples/iso-bank/bank.ts'
 import { isoBankSetting } from '../../examples/iso-bank/config.ts'
 import { type SftpServer, startSftp } from '../../examples/iso-bank/sftp.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
-import type { Clock } from '../../service/src/kernel/index.ts'
-import { createLog } from '../../service/src/kernel/index.ts'
+import { type Clock, createLog } from '../../service/src/kernel/index.ts'
 import type { Database } from '../../service/src/postgres/index.ts'
-import { createIsoBank } from '../../service/src/connectors/iso20022/connector.ts'
+import { createIsoBank, createTransport } from '../../service/src/connectors/iso20022/banks.ts'
 import type { BankDeps } from '../../service/src/connectors/iso20022/deps.ts'
 import { isoSettings } from '../../service/src/connectors/iso20022/settings.ts'
-import { createTransport } from '../../service/src/connectors/iso20022/transport/create.ts'
 
 /** A Monday on which TARGET is open. */
 export const businessDay = new Date('2026-11-23T09:00:00Z')

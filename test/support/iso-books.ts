@@ -6,7 +6,7 @@ import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { type Clock, createLog, type Minor, newId } from '../../service/src/kernel/index.ts'
 import { type Database, sql, type Tx } from '../../service/src/postgres/index.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
-import { createIsoBank } from '../../service/src/connectors/iso20022/connector.ts'
+import { createIsoBank } from '../../service/src/connectors/iso20022/banks.ts'
 import { usualProfile } from '../../service/src/iso20022/index.ts'
 import type { BankRules, Transport } from '../../service/src/connectors/iso20022/deps.ts'
 

@@ -9,8 +9,8 @@ import {
   type EntryDetail,
   type ReportKind,
   type ReportPart,
-  statusReportXml,
   type StatusReport,
+  statusReportXml,
   usualProfile,
 } from '../../service/src/iso20022/index.ts'
 import { dayMs, hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
@@ -18,9 +18,8 @@ import { sql } from '../../service/src/postgres/index.ts'
 import type { BankDeps, BankRules, Transport } from '../../service/src/connectors/iso20022/deps.ts'
 import { forecastOf } from '../../service/src/connectors/iso20022/forecast.ts'
 import { createIncoming } from '../../service/src/connectors/iso20022/incoming.ts'
-import { createNotificationsOf } from '../../service/src/connectors/iso20022/notifications.ts'
+import { createFolderTransport, createNotificationsOf } from '../../service/src/connectors/iso20022/banks.ts'
 import { createSubmit } from '../../service/src/connectors/iso20022/submit.ts'
-import { createFolderTransport } from '../../service/src/connectors/iso20022/transport/folder.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
 import { processBankNotifications } from '../../service/src/settlement/index.ts'
 import type { Service } from './composition.ts'

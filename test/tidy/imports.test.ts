@@ -40,7 +40,7 @@ suite('imports', () => {
       'core: branding ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification identity sign-in integrity requests',
       'modules: accounts audit-log beneficiaries bulk-payouts checkout customers deposits fx identity-checks monitoring payout-controls payouts recalls reports request-log safeguarding simulations staff standing-orders transactions users wallets webhooks',
       'edges: gateway observability pages settlement connectors/conformance connectors/evm connectors/identity-simulated connectors/internal connectors/iso20022 connectors/sandbox',
-      'composition: app/cells app/identity app/customer-settings app/staff-settings app/config app/cases app/derived-settings app/personal-data app/safeguarding app/waiting app/wallets app/mail app/people app/modules app/background app/gateway app/desk app/compose app/seed operator app/process app/processes app/router app/signals child command service roles compiled-code main',
+      'composition: app/cells app/identity app/customer-settings app/staff-settings app/config app/cases app/derived-settings app/personal-data app/safeguarding app/waiting app/wallets app/people app/modules app/background app/gateway app/desk app/compose app/seed operator app/process app/processes app/router app/signals child command service roles compiled-code main',
     ])
   })
 

@@ -6,17 +6,22 @@
  * wrong signature give the same answer.
  */
 export { allowedFrom, isWithinNetworks, readNetwork } from './addresses.ts'
-export { createNonceBatcher } from './nonces.ts'
+export { createNonceBatcher, type ConsumedNonce } from './nonces.ts'
 export { masterKeyState, recordMasterKeys } from './master-keys.ts'
-export { deleteOtherKeys, masterKeys } from './store-master-keys.ts'
-export { sealedApiSecrets, sealedPartnerNames } from './sealed.ts'
+export {
+  deleteOtherKeys,
+  masterKeys,
+  type Issuer,
+  allPartnerIds,
+  partnerById,
+  partnerRow,
+  partnersPage,
+} from './store.ts'
+export { sealedApiSecrets, sealedPartnerNames, type Access, createAccess, type SupportSession } from './service.ts'
 export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce } from './rules.ts'
 export { type Credential, credentialTtlMs, type IssuedCredential } from './credentials.ts'
-export type { ConsumedNonce } from './nonces.ts'
+
 export type { ListedCredential } from './management.ts'
 export { publicKeyMistake } from './public-key.ts'
-export { type Access, createAccess } from './service.ts'
+
 export { diagnoseSignature, type SignatureDiagnosis } from './signature-diagnosis.ts'
-export type { Issuer } from './store.ts'
-export type { SupportSession } from './support.ts'
-export { allPartnerIds, partnerById, partnerRow, partnersPage } from './store.ts'

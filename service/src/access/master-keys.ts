@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { type Clock, createSealer, deriveKey, masterKeyId } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { secretContext } from './credentials.ts'
-import * as store from './store-master-keys.ts'
+import * as store from './store.ts'
 
 /**
  * `unused`: nothing is sealed yet. `open`: every value can be opened. `partly`: some values are sealed under a key that is

@@ -2,9 +2,8 @@
  * Finds out what is wrong with the signature of a request whose key is known. Only the sandbox answers with the result.
  * Costs one RSA operation and at most `candidatesMax` hashes.
  */
-import { createHash, hash as hashOf, type KeyObject } from 'node:crypto'
+import { constants, createHash, hash as hashOf, type KeyObject, publicDecrypt } from 'node:crypto'
 import { canonicalQuery, sha256Hex, type SignatureMistake } from '@partner-payments/wire'
-import { type HashName, readSignature } from './signature-form.ts'
 import {
   bodyVariants,
   itemList,
@@ -166,4 +165,111 @@ function compared(
   const lines = text.split('\n')
   const different = itemList(items).findIndex((line, index) => line !== lines[index])
   return [different === -1 ? 'trailing_line_feed' : mistakeOfLine(different)]
+}
+
+// Reads what an RSA signature contains. The public key turns a PKCS#1 v1.5 signature back into the digest that was
+// signed, so that each possible mistake costs one hash instead of one verification.
+
+type HashName = 'sha256' | 'sha1' | 'sha224' | 'sha384' | 'sha512' | 'md5'
+
+type SignatureForm = {
+  /** Mistakes in the encoding, the key, the padding and the hash algorithm. */
+  readonly mistakes: readonly SignatureMistake[]
+  /** Absent if the signature does not reveal what was signed. */
+  readonly signed?: { readonly hash: HashName; readonly digest: Buffer }
+}
+
+/** RFC 8017 section 9.2: the DER bytes before the digest. */
+const digestInfoPrefixes: readonly (readonly [hash: HashName, prefix: Buffer])[] = (
+  [
+    ['sha256', '3031300d060960864801650304020105000420'],
+    ['sha1', '3021300906052b0e03021a05000414'],
+    ['sha224', '302d300d06096086480165030402040500041c'],
+    ['sha384', '3041300d060960864801650304020205000430'],
+    ['sha512', '3051300d060960864801650304020305000440'],
+    ['md5', '3020300c06082a864886f70d020505000410'],
+  ] as const
+).map(([hash, prefix]) => [hash, Buffer.from(prefix, 'hex')])
+
+const base64 = /^[A-Za-z0-9+/]+={0,2}$/
+const isHex = (text: string, bytes: number) => text.length === 2 * bytes && /^[0-9a-fA-F]+$/.test(text)
+
+type Decoded = { readonly bytes: Buffer; readonly mistakes: readonly SignatureMistake[] }
+
+/** `length` is the length of the RSA key in bytes. Undefined if no encoding yields a signature of this length. */
+function decode(text: string, length: number): Decoded | undefined {
+  const hexDigits = text.replace(/^0x/i, '').replaceAll(/[\s:-]/g, '')
+  if (isHex(hexDigits, length)) return { bytes: Buffer.from(hexDigits, 'hex'), mistakes: ['signature_hex'] }
+  const bytes = Buffer.from(text, 'base64')
+  const isStandard = base64.test(text) && text.length % 4 === 0
+  if (bytes.length === length) return { bytes, mistakes: isStandard ? [] : ['signature_encoding'] }
+  const inner = bytes.toString('latin1').trim()
+  if (isHex(inner, length)) return { bytes: Buffer.from(inner, 'hex'), mistakes: ['signature_hex'] }
+  const texts = [
+    inner,
+    text.replaceAll(/%[0-9a-f]{2}/gi, (code) => decodeURIComponent(code)),
+    text.replaceAll(/["'\s]/g, ''),
+  ]
+  const found = texts.map((each) => Buffer.from(each, 'base64')).find((each) => each.length === length)
+  return found && { bytes: found, mistakes: ['signature_encoding'] }
+}
+
+function readSignature(text: string, publicKey: KeyObject): SignatureForm {
+  const bits = publicKey.asymmetricKeyDetails?.modulusLength ?? 0
+  const length = Math.ceil(bits / 8)
+  const decoded = decode(text, length)
+  if (decoded === undefined) return { mistakes: ['signature_length'] }
+  const { mistakes } = decoded
+  const message = openSignature(decoded.bytes, publicKey)
+  if (message === undefined) return { mistakes: [...mistakes, 'private_key'] }
+  const payload = pkcs1Payload(message)
+  if (payload === undefined) return { mistakes: [...mistakes, isPss(message) ? 'padding_scheme' : 'private_key'] }
+  for (const [hash, prefix] of digestInfoPrefixes)
+    if (payload.subarray(0, prefix.length).equals(prefix)) {
+      const signed = { hash, digest: payload.subarray(prefix.length) }
+      return { mistakes: hash === 'sha256' ? mistakes : [...mistakes, 'hash_algorithm'], signed }
+    }
+  return { mistakes: [...mistakes, 'digest_info_missing'], signed: { hash: 'sha256', digest: payload } }
+}
+
+function openSignature(bytes: Buffer, publicKey: KeyObject): Buffer | undefined {
+  try {
+    return publicDecrypt({ key: publicKey, padding: constants.RSA_NO_PADDING }, bytes)
+  } catch {
+    return undefined // The number is larger than the modulus of this key.
+  }
+}
+
+/** RFC 8017 section 9.2: 00 01, at least eight bytes FF, 00, then the payload. */
+function pkcs1Payload(message: Buffer): Buffer | undefined {
+  const end = message.indexOf(0, 2)
+  const isPadded =
+    message[0] === 0 && message[1] === 1 && end >= 10 && message.subarray(2, end).every((byte) => byte === 0xff)
+  return isPadded ? message.subarray(end + 1) : undefined
+}
+
+/** RFC 8017 section 9.1.2: the unmasked block is zeros, a byte 01 and the salt. */
+function isPss(message: Buffer): boolean {
+  if (message.at(-1) !== 0xbc) return false
+  return (['sha256', 'sha1', 'sha384', 'sha512'] as const).some((hash) => {
+    const digestBytes = createHash(hash).digest().length
+    const masked = message.subarray(0, -digestBytes - 1)
+    const mask = maskOf(hash, message.subarray(-digestBytes - 1, -1), masked.length)
+    const block = masked.map((byte, index) => byte ^ (mask[index] ?? 0))
+    block[0] = (block[0] ?? 0) & 0x7f
+    return block.find((byte) => byte !== 0) === 1
+  })
+}
+
+/** RFC 8017 section B.2.1: the mask generation function MGF1. */
+function maskOf(hash: HashName, seed: Buffer, length: number): Buffer {
+  const parts: Buffer[] = []
+  for (let counter = 0, bytes = 0; bytes < length; counter += 1) {
+    const count = Buffer.alloc(4)
+    count.writeUInt32BE(counter)
+    const part = createHash(hash).update(seed).update(count).digest()
+    parts.push(part)
+    bytes += part.length
+  }
+  return Buffer.concat(parts)
 }

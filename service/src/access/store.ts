@@ -1,7 +1,7 @@
 /** The SQL of access. */
 import type { Permission } from '@partner-payments/wire'
 import type { Nonce } from '../api/index.ts'
-import { dueWork, insertBy, ofPartners, type RowOf, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, dueWork, insertBy, ofPartners, type RowOf, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {
   readonly partnerId: string
@@ -181,4 +181,110 @@ export function deleteExpiredNonces(tx: Tx, partnerId: string, now: Date, nonces
       where partner_id = ${partnerId} and expires_at < ${now} limit ${noncesMax}) as expired
     where nonces.partner_id = ${partnerId} and nonces.service_account_id = expired.service_account_id
       and nonces.nonce = expired.nonce`)
+}
+
+// The SQL of the master keys that a database knows. The table belongs to no partner.
+
+export type MasterKeyRow = { readonly keyId: string; readonly checkValue: Buffer; readonly createdAt: Date }
+export type SealedSample = { readonly partnerId: string; readonly id: string; readonly sealed: Buffer }
+
+/** Names the tables that the migrations have created so far. */
+export async function existingTables(
+  tx: Tx,
+): Promise<{ readonly masterKeys: boolean; readonly serviceAccounts: boolean }> {
+  const row = await tx.row<{ masterKeys: boolean; serviceAccounts: boolean }>(sql`/* access.existingTables */
+    select to_regclass('access.master_keys') is not null as master_keys,
+      to_regclass('access.service_accounts') is not null as service_accounts`)
+  return row ?? { masterKeys: false, serviceAccounts: false }
+}
+
+export function masterKeys(tx: Tx): Promise<readonly MasterKeyRow[]> {
+  return tx.rows<MasterKeyRow>(
+    sql`/* access.masterKeys */ select key_id, check_value, created_at from access.master_keys order by created_at`,
+  )
+}
+
+/** Locks the key records: no other process records a key until the transaction ends. */
+export async function lockMasterKeys(tx: Tx): Promise<void> {
+  await tx.run(sql`/* access.lockMasterKeys */ lock table access.master_keys in share row exclusive mode`)
+}
+
+export async function insertMasterKey(tx: Tx, row: Omit<MasterKeyRow, 'createdAt'>, now: Date): Promise<void> {
+  await tx.run(sql`/* access.insertMasterKey */
+    insert into access.master_keys (key_id, check_value, created_at)
+    values (${row.keyId}, ${row.checkValue}, ${now}) on conflict (key_id) do nothing`)
+}
+
+/** Forgets the keys that no longer seal a value. Returns their ids. */
+export async function deleteOtherKeys(tx: Tx, keyId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly keyId: string }>(sql`/* access.deleteOtherKeys */
+    delete from access.master_keys where key_id <> ${keyId} returning key_id`)
+  return rows.map((row) => row.keyId)
+}
+
+/** One API secret of each key. Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
+export function sealedSamples(tx: Tx): Promise<readonly SealedSample[]> {
+  return tx.rows<SealedSample>(
+    acrossPartners(
+      'the keys of a database from before migration 0026 are found by one scan, once',
+      sql`/* access.sealedSamples */
+        select distinct on (substring(api_secret_sealed from 2 for 4)) partner_id, id, api_secret_sealed as sealed
+        from access.service_accounts order by substring(api_secret_sealed from 2 for 4), partner_id, id`,
+    ),
+  )
+}
+
+// The SQL of support sessions. The service account of the impersonation says whether one is open.
+
+export type SupportRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly staff: string
+  readonly reason: string
+  /** Separated by spaces. */
+  readonly permissions: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+type NewSupport = Pick<SupportRow, 'partnerId' | 'id' | 'reason' | 'createdAt'> & {
+  readonly codeHash: Buffer
+  readonly codeExpiresAt: Date
+}
+
+export async function insertSupport(tx: Tx, row: NewSupport): Promise<void> {
+  await tx.run(sql`/* access.insertSupport */
+    insert into access.support_sessions (partner_id, id, reason, code_hash, code_expires_at, created_at)
+    values (${row.partnerId}, ${row.id}, ${row.reason}, ${row.codeHash}, ${row.codeExpiresAt}, ${row.createdAt})`)
+}
+
+const open = (now: Date) => sql`account.revoked_at is null and account.expires_at > ${now}
+  and account.impersonated_by is not null`
+
+/** Uses the code. Of two requests at once, the second one waits for the row and then finds no code. */
+export async function useCode(
+  tx: Tx,
+  partnerId: string,
+  { codeHash, tokenHash, now }: { readonly codeHash: Buffer; readonly tokenHash: Buffer; readonly now: Date },
+): Promise<boolean> {
+  const used = await tx.run(sql`/* access.useCode */
+    update access.support_sessions support set code_hash = null, token_hash = ${tokenHash}
+    from access.service_accounts account
+    where support.partner_id = ${partnerId} and account.partner_id = ${partnerId} and account.id = support.id
+      and support.code_hash = ${codeHash} and support.code_expires_at > ${now} and ${open(now)}`)
+  return used === 1
+}
+
+export function supportByToken(
+  tx: Tx,
+  partnerId: string,
+  tokenHash: Buffer,
+  now: Date,
+): Promise<SupportRow | undefined> {
+  return tx.row<SupportRow>(sql`/* access.supportByToken */
+    select support.partner_id, support.id, account.impersonated_by as staff, support.reason,
+      array_to_string(account.permissions, ' ') as permissions, support.created_at, account.expires_at
+    from access.support_sessions support
+    join access.service_accounts account on account.partner_id = support.partner_id and account.id = support.id
+    where support.partner_id = ${partnerId} and support.token_hash = ${tokenHash} and account.partner_id = ${partnerId}
+      and ${open(now)}`)
 }

@@ -5,11 +5,11 @@ import type {
   OperationId,
   OperationOf,
   ParamsOf,
+  Permission,
   QueryOf,
   ResponseOf,
+  SignedApproval,
 } from '@partner-payments/wire'
-import type { Caller } from './caller.ts'
-import type { OpenNonce } from './nonce.ts'
 
 export type Call<K extends OperationId> = {
   readonly caller: Caller
@@ -89,3 +89,38 @@ export type Download = (
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer | AsyncIterable<Uint8Array>
 }>
+
+/** The nonce of a request: a service account may use it once. */
+export type Nonce = {
+  readonly partnerId: string
+  readonly serviceAccountId: string
+  /** 32 lower-case hexadecimal digits. */
+  readonly nonce: string
+  /** The nonce may be deleted after this time. */
+  readonly expiresAt: Date
+}
+
+/** `consumed` becomes true when the nonce is committed. */
+export type OpenNonce = Nonce & { consumed: boolean }
+
+// The authenticated caller. The gateway creates it once the signature is verified; modules see nothing else of authentication.
+
+/** Null: no end. An empty list: any address. */
+export type KeyBounds = { readonly expiresAt: Date | null; readonly allowedAddresses: readonly string[] }
+
+export type Caller = {
+  readonly partnerId: string
+  readonly serviceAccountId: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  /** The end and the addresses of a service account, which its holder passes to no other one. Absent: a person, or a key without either. */
+  readonly bounds?: KeyBounds
+  /** Time at which the person signed in in the console. Absent: a service account. */
+  readonly signedInAt?: Date
+  /** The staff member of an impersonation session. Its writes are refused. */
+  readonly impersonatedBy?: string
+  /** How the person has confirmed this request. Only for requests that a page has asked to confirm. */
+  readonly confirmation?: SignedApproval
+  /** Id of the request that it sends. */
+  readonly requestId?: string
+}

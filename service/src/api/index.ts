@@ -2,14 +2,14 @@
  * The vocabulary that the gateway and the modules share: caller, handlers, refusals, amounts, times, list cursors, nonces.
  * Contains no HTTP and no SQL.
  */
-export * from './admission.ts'
+export * from './public.ts'
 export * from './amounts.ts'
-export * from './caller.ts'
+export * from './handlers.ts'
 export * from './cursor.ts'
 export * from './handlers.ts'
 export * from './link.ts'
 export * from './members.ts'
-export * from './nonce.ts'
+export * from './handlers.ts'
 export * from './public.ts'
 export * from './readers.ts'
 export * from './refusal.ts'

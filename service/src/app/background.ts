@@ -1,33 +1,44 @@
 /** The background jobs of the service: one list of what each folder declares, and the ages of its queues. */
 import { createChainStep } from '../audit/index.ts'
 import type { Config } from './config.ts'
-import { publicUrlOf } from './derived-settings.ts'
-import { deliveryJobs, endpointStatistics, statisticsJob } from '../delivery/index.ts'
+import { publicUrlOf, siteNameOf } from './derived-settings.ts'
+import { deliveryJobs, endpointStatistics, renderEndpointAlert, statisticsJob } from '../delivery/index.ts'
 import { defineJob, type Job } from '../jobs/index.ts'
-import { type Clock, dayMs, hourMs, type Log, minuteMs, secondMs, type Tracing } from '../kernel/index.ts'
+import { type Clock, dayMs, hourMs, type Log, minuteMs, present, secondMs, type Tracing } from '../kernel/index.ts'
 import { createCheckpoints } from '../ledger/index.ts'
-import { mailJob } from '../mail/index.ts'
-import { mailParts, mailTemplates } from './mail.ts'
-import { accountJobs } from '../modules/accounts/index.ts'
+import { folderTransport, mailJob, readMailbox, smtpTransport } from '../mail/index.ts'
+import { accountJobs, renderMonitorMail } from '../modules/accounts/index.ts'
 import { beneficiaryJobs } from '../modules/beneficiaries/index.ts'
 import { customerJobs } from '../modules/customers/index.ts'
 import { identityJobs } from '../modules/identity-checks/index.ts'
 import { bulksJob } from '../modules/bulk-payouts/index.ts'
 import { approvalsJob } from '../modules/payouts/index.ts'
 import { recallsJob } from '../modules/recalls/index.ts'
-import { reportJobs } from '../modules/reports/index.ts'
+import { renderReportMail, reportJobs } from '../modules/reports/index.ts'
 import { monitoringJobs } from '../modules/monitoring/index.ts'
-import { assignmentsJob } from '../modules/staff/index.ts'
+import { assignmentsJob, renderStaffMail } from '../modules/staff/index.ts'
 import { safeguardingJob } from '../modules/safeguarding/index.ts'
-import { recoveriesJob } from '../modules/users/index.ts'
+import {
+  recoveriesJob,
+  renderGuestLink,
+  renderImpersonation,
+  renderInvitation,
+  renderKeyChange,
+  renderNewDevice,
+  renderRecoveryLink,
+  renderRecoveryReport,
+  renderRoleChange,
+  renderSignInChange,
+  renderSignInLink,
+} from '../modules/users/index.ts'
 import { ordersJob } from '../modules/standing-orders/index.ts'
-import { type Observability, type QueueProbe, queueAgesJob } from '../observability/index.ts'
+import { type Observability, queueAgesJob, type QueueProbe } from '../observability/index.ts'
 import type { Modules } from './modules.ts'
 import { analyseWhatHasGrown, type Database } from '../postgres/index.ts'
 import { isIsoConnectorId } from '../rails/index.ts'
 import { reconciliationEveryMs } from '../reconciliation/index.ts'
 import { screeningJobs } from '../screening/index.ts'
-import { type SettlementObserver, settlementJobs } from '../settlement/index.ts'
+import { settlementJobs, type SettlementObserver } from '../settlement/index.ts'
 
 export type BackgroundDeps = {
   readonly config: Config
@@ -246,3 +257,34 @@ const otherProbes = ({ cases, deposits, payoutAges, screening }: Modules): reado
   { name: 'screening_payouts', oldestDue: () => payoutAges.oldestInScreening() },
   { name: 'screening_deposits', oldestDue: () => deposits.oldestInScreening() },
 ]
+
+// The mails of the service: the template of each kind, and how they are sent.
+
+/** Renders a mail by its kind. */
+const mailTemplates = {
+  invitation: renderInvitation,
+  invitation_resent: renderInvitation,
+  endpoint_alert: renderEndpointAlert,
+  balance_crossed: renderMonitorMail,
+  report_ready: renderReportMail,
+  report_failed: renderReportMail,
+  sign_in_link: renderSignInLink,
+  sign_in_changed: renderSignInChange,
+  new_device: renderNewDevice,
+  staff_account: renderStaffMail,
+  recovery_link: renderRecoveryLink,
+  recovery_report: renderRecoveryReport,
+  role_changed: renderRoleChange,
+  impersonation: renderImpersonation,
+  guest_link: renderGuestLink,
+  service_account_changed: renderKeyChange,
+}
+
+function mailParts({ config, mailboxFolder }: { readonly config: Config; readonly mailboxFolder: string }) {
+  const sender = present(readMailbox(config.MAIL_FROM), 'checked with the configuration')
+  return {
+    transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
+    // The name of MAIL_FROM counts first.
+    from: { ...sender, name: sender.name === '' ? siteNameOf(config) : sender.name },
+  }
+}

@@ -5,8 +5,7 @@
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { type AuditHeadContent, chainStart, headHash, leafOf, linkOf, rootOf } from '@partner-payments/wire'
 import { after, assert, type Clock, firstIdOf, type Log, momentOfId, newId, type Sealer } from '../kernel/index.ts'
-import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
-import { keyContext } from './sealed.ts'
+import { type Database, oldestTransactionStart, type SealedColumn, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
 
 export type ChainDeps = {
@@ -210,4 +209,16 @@ function newKey(sealer: Sealer, partnerId: string): store.KeyRow {
     publicKey: publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
     privateKeySealed: sealer.seal(secret, keyContext(partnerId, id)),
   }
+}
+
+// The sealed keys that sign heads.
+
+/** Binds a sealed key to its row. */
+const keyContext = (partnerId: string, id: string): readonly string[] => ['audit.keys', partnerId, id]
+
+export const sealedAuditKeys: SealedColumn = {
+  table: 'audit.keys',
+  column: 'private_key_sealed',
+  key: { id: 'uuid' },
+  contextOf: (partnerId, cell) => keyContext(partnerId, cell('id')),
 }

@@ -5,8 +5,8 @@
  * in the transaction of its change, and never changed or deleted. A loop chains all records of a partner in one order. Each
  * day with records has one head, which is signed and names the head before it. A row of audit.subjects names the customer of a request.
  */
-export { createChainStep } from './chain.ts'
+export { createChainStep, sealedAuditKeys } from './chain.ts'
 export { auditedHandlers } from './handlers.ts'
 export { type Audit, type AuditRecord, createAudit, type NewRecord } from './service.ts'
-export { sealedAuditKeys } from './sealed.ts'
+
 export { verifyLog } from './verify.ts'

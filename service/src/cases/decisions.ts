@@ -18,7 +18,7 @@ import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { Overtaken } from './overtaken.ts'
 import { entryOfCase } from './entries.ts'
-import { appendDecision, type DecisionKind, type DecisionRow, decisionsOf } from './store-decisions.ts'
+import { appendDecision, type DecisionKind, type DecisionRow, decisionsOf } from './store.ts'
 import { type CaseReport, reportOf } from './report.ts'
 import {
   type Booked,

@@ -2,8 +2,7 @@
 import { ownJson } from '@partner-payments/wire'
 import { present } from '../kernel/index.ts'
 import { type Booked, returnRemittance } from './rules.ts'
-import type { CaseRow } from './store.ts'
-import type { ReturnRow } from './store-returns.ts'
+import type { CaseRow, ReturnRow } from './store.ts'
 
 /** Report of a bank about a payment. A credit also names its sender, account and purpose, if the bank gives them. */
 export type CaseReport = {

@@ -12,9 +12,8 @@ import { toReturn } from './report.ts'
 import { type Booked, resolutions, reversingTransfer } from './rules.ts'
 import type { NewCase } from './service.ts'
 import * as store from './store.ts'
-import * as returnStore from './store-returns.ts'
 
-export type ReturnClaim = returnStore.ReturnRow & { readonly leaseId: string }
+export type ReturnClaim = store.ReturnRow & { readonly leaseId: string }
 
 /** Bank notification about a return. */
 export type ReturnReport = {
@@ -45,7 +44,7 @@ export type Returns = {
    */
   readonly reported: (report: ReturnReport) => Promise<boolean | 'unknown' | 'contradiction'>
   /** Finds a return by its id. */
-  readonly byId: typeof returnStore.returnById
+  readonly byId: typeof store.returnById
 }
 
 export type ReturnsDeps = {
@@ -64,35 +63,35 @@ export function createReturns(deps: ReturnsDeps): Returns {
   const underLease = (claim: ReturnClaim, work: (tx: Tx, row: store.CaseRow) => Promise<void>) =>
     db.transaction(async (tx) => {
       const row = present(await store.lockCase(tx, claim.partnerId, claim.caseId), 'a return belongs to a case')
-      const held = await returnStore.lockReturn(tx, claim.partnerId, claim.id)
+      const held = await store.lockReturn(tx, claim.partnerId, claim.id)
       // Another worker has it, or the bank's report came first.
       if (held?.leaseId === claim.leaseId && held.status === 'Due') await work(tx, row)
     })
   return {
-    start: (tx, row, money, id) => returnStore.insertReturn(tx, toReturn(row, money, id, clock.now())),
+    start: (tx, row, money, id) => store.insertReturn(tx, toReturn(row, money, id, clock.now())),
     claim: async (connector, returnsMax) => {
       const now = clock.now()
-      const due = await returnStore.dueReturns(db, connector, now, returnsMax)
+      const due = await store.dueReturns(db, connector, now, returnsMax)
       const claims: ReturnClaim[] = []
       for (const { partnerId, id } of due) {
         const leaseId = newId()
         const lease = { now, leaseId, until: after(now, leaseMs) }
-        const row = await db.transaction((tx) => returnStore.claimReturn(tx, partnerId, id, lease))
+        const row = await db.transaction((tx) => store.claimReturn(tx, partnerId, id, lease))
         if (row !== undefined) claims.push({ ...row, leaseId })
       }
       return claims
     },
     accepted: (claim) =>
-      underLease(claim, (tx) => returnStore.updateReturn(tx, claim, { status: 'Sent', dueAt: null }, clock.now())),
+      underLease(claim, (tx) => store.updateReturn(tx, claim, { status: 'Sent', dueAt: null }, clock.now())),
     refused: (claim, details) =>
       underLease(claim, async (tx, row) => {
-        await returnStore.updateReturn(tx, claim, { status: 'Refused', dueAt: null }, clock.now())
+        await store.updateReturn(tx, claim, { status: 'Refused', dueAt: null }, clock.now())
         await reopen(deps, tx, row, 'return_refused', details)
       }),
     postponed: (claim, until) =>
       underLease(claim, (tx) => {
         const pauseMs = retryMs[claim.attempts - 1] ?? retryMs.at(-1) ?? leaseMs
-        return returnStore.updateReturn(
+        return store.updateReturn(
           tx,
           claim,
           { status: 'Due', dueAt: until ?? after(clock.now(), pauseMs) },
@@ -100,11 +99,11 @@ export function createReturns(deps: ReturnsDeps): Returns {
         )
       }),
     reported: async (report) => {
-      const found = await returnStore.returnById(db, report.partnerId, report.subjectId)
+      const found = await store.returnById(db, report.partnerId, report.subjectId)
       if (found === undefined || found.connector !== report.connector) return 'unknown'
       return db.transaction((tx) => apply(deps, tx, found, report))
     },
-    byId: returnStore.returnById,
+    byId: store.returnById,
   }
 }
 
@@ -125,7 +124,7 @@ async function reopen(
  * Money that comes back after its booking gets a case of its own: the case of the return has ended, and its suspense is
  * gone.
  */
-const repeats = (status: returnStore.ReturnStatus, kind: ReturnReport['kind']): boolean =>
+const repeats = (status: store.ReturnStatus, kind: ReturnReport['kind']): boolean =>
   status === 'Returned' || (status === 'Rejected' && kind === 'payout.rejected')
 
 /**
@@ -135,11 +134,11 @@ const repeats = (status: returnStore.ReturnStatus, kind: ReturnReport['kind']): 
 async function apply(
   deps: ReturnsDeps,
   tx: Tx,
-  { partnerId, id, caseId }: returnStore.ReturnRow,
+  { partnerId, id, caseId }: store.ReturnRow,
   report: ReturnReport,
 ): Promise<boolean | 'contradiction'> {
   const row = present(await store.lockCase(tx, partnerId, caseId), 'a return belongs to a case')
-  const locked = present(await returnStore.lockReturn(tx, partnerId, id), 'it was just read')
+  const locked = present(await store.lockReturn(tx, partnerId, id), 'it was just read')
   const { status, amount, currency } = locked
   const { kind, money = { currency, amount } } = report
   const reportedBy = kind === 'payout.settled' ? locked.settledBy : locked.endedBy
@@ -154,14 +153,14 @@ async function apply(
     const isLate = status === 'Returned'
     if (!isUnderWay && !isLate) return 'contradiction'
     const changed = { status: isLate ? status : 'Booked', dueAt: null, settledBy: report.id } as const
-    await returnStore.updateReturn(tx, locked, changed, now)
+    await store.updateReturn(tx, locked, changed, now)
     if (!isLate) await settle(deps, tx, row, locked)
     await recordDifference(deps, tx, locked, report, amount - money.amount)
     return true
   }
   if (!isUnderWay) return repeats(status, kind) ? false : 'contradiction'
   const ended = kind === 'payout.rejected' ? 'Rejected' : 'Returned'
-  await returnStore.updateReturn(tx, locked, { status: ended, dueAt: null, endedBy: report.id }, now)
+  await store.updateReturn(tx, locked, { status: ended, dueAt: null, endedBy: report.id }, now)
   await reopen(deps, tx, row, 'return_rejected', report.details ?? 'The bank did not carry out the return.')
   await recordDifference(deps, tx, locked, report, money.amount - amount)
   return true
@@ -172,7 +171,7 @@ async function settle(
   deps: ReturnsDeps,
   tx: Tx,
   row: store.CaseRow,
-  { connector, amount, currency }: returnStore.ReturnRow,
+  { connector, amount, currency }: store.ReturnRow,
 ): Promise<void> {
   await deps.ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(connector, amount)))
   const note = 'The bank has booked the return.'
@@ -192,7 +191,7 @@ async function settle(
 async function recordDifference(
   deps: ReturnsDeps,
   tx: Tx,
-  { partnerId, id, caseId, connector, amount, currency }: returnStore.ReturnRow,
+  { partnerId, id, caseId, connector, amount, currency }: store.ReturnRow,
   { id: notificationId, kind, money }: ReturnReport,
   more: bigint,
 ): Promise<void> {

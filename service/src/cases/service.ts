@@ -6,8 +6,7 @@ import { type CaseKey, decide, withoutProposal } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
 import { type Booked, type CaseKind, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
 import { reportOf, toReturn } from './report.ts'
-import { insertReturn } from './store-returns.ts'
-import { lastRemarks } from './store-decisions.ts'
+import { insertReturn, lastRemarks } from './store.ts'
 import * as store from './store.ts'
 
 export type NewCase = {

@@ -1,6 +1,6 @@
 /** All SQL of cases themselves. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { acrossPartners, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, dueWork, type KeptTable, sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { CaseKind, Resolution } from './rules.ts'
 
 export type CaseRow = {
@@ -257,4 +257,193 @@ export async function oldestOpen(tx: Tx): Promise<Date | null> {
     ),
   )
   return row?.openedAt ?? null
+}
+
+// All SQL of decisions. Rows are only added and read.
+
+export type DecisionKind =
+  | 'proposed'
+  | 'replaced'
+  | 'withdrawn'
+  | 'rejected'
+  | 'expired'
+  | 'approved'
+  | 'noted'
+  | 'gone'
+  | 'released'
+  | 'return_refused'
+  | 'return_rejected'
+  | 'return_booked'
+  | 'taken'
+  | 'given'
+  | 'handed_back'
+  | 'remarked'
+
+export type DecisionRow = {
+  readonly partnerId: string
+  readonly caseId: string
+  /** Position in the case, from 1. */
+  readonly sequence: number
+  readonly kind: DecisionKind
+  readonly actor: string
+  readonly proposalId: string | null
+  readonly action: string | null
+  readonly note: string
+  readonly before: string
+  readonly after: string
+  readonly decidedAt: Date
+}
+
+const decisionColumns = sql`partner_id, case_id, sequence, kind, actor, proposal_id, action, note, before, after, decided_at`
+
+/** The caller holds the lock of the case, so that no other decision takes the same number. */
+export async function appendDecision(tx: Tx, row: Omit<DecisionRow, 'sequence'>): Promise<void> {
+  const last = await lastSequence(tx, row.partnerId, row.caseId)
+  await insertDecision(tx, { ...row, sequence: last + 1 })
+}
+
+async function lastSequence(tx: Tx, partnerId: string, caseId: string): Promise<number> {
+  const row = await tx.row<{ sequence: number }>(sql`/* cases.lastSequence */
+    select sequence from cases.decisions where partner_id = ${partnerId} and case_id = ${caseId}
+    order by sequence desc limit 1`)
+  return row?.sequence ?? 0
+}
+
+async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
+  await tx.run(sql`/* cases.insertDecision */
+    insert into cases.decisions (${decisionColumns})
+    values (${row.partnerId}, ${row.caseId}, ${row.sequence}, ${row.kind}, ${row.actor}, ${row.proposalId}, ${row.action},
+      ${row.note}, ${row.before}, ${row.after}, ${row.decidedAt})`)
+}
+
+/** Reads the decisions of a case in their order. */
+export function decisionsOf(tx: Tx, partnerId: string, caseId: string): Promise<readonly DecisionRow[]> {
+  return tx.rows<DecisionRow>(sql`/* cases.decisionsOf */
+    select ${decisionColumns} from cases.decisions where partner_id = ${partnerId} and case_id = ${caseId} order by sequence`)
+}
+
+/** The last note of each of some cases. Cases without one are absent. */
+export function lastRemarks(
+  tx: Tx,
+  partnerId: string,
+  caseIds: readonly string[],
+): Promise<readonly { readonly caseId: string; readonly note: string }[]> {
+  return tx.rows(sql`/* cases.lastRemarks */
+    select distinct on (case_id) case_id, note from cases.decisions
+    where partner_id = ${partnerId} and case_id = any(${[...caseIds]}::uuid[]) and kind = 'remarked'
+    order by case_id, sequence desc`)
+}
+
+// Personal columns of cases: the bank's report, notes, and the party of a return. Bookings, decisions and their times stay.
+
+export const keptCases: KeptTable = {
+  table: 'cases.cases',
+  isOver: ({ endedBefore }) => sql`resolved_at < ${endedBefore}`,
+  personal: [
+    { table: 'cases.cases', by: 'id', erased: { report: '{}', note: null } },
+    { table: 'cases.decisions', by: 'case_id', erased: { note: '' } },
+    {
+      table: 'cases.returns',
+      by: 'case_id',
+      erased: { creditor_name: '', creditor_account: '', creditor_bic: null, remittance: '' },
+    },
+  ],
+}
+
+// All SQL of returns: the money of cases that is sent back.
+
+export type ReturnStatus = 'Due' | 'Sent' | 'Refused' | 'Rejected' | 'Returned' | 'Booked'
+export type ReturnRow = {
+  readonly partnerId: string
+  /** The id of the instruction, and of the proposal that was approved. */
+  readonly id: string
+  readonly caseId: string
+  readonly connector: string
+  readonly currency: Currency
+  readonly amount: Minor
+  readonly creditorName: string
+  readonly creditorAccount: string
+  readonly creditorBic: string | null
+  readonly remittance: string
+  readonly status: ReturnStatus
+  readonly attempts: number
+  readonly dueAt: Date | null
+  readonly leaseId: string | null
+  /** The notification that booked it, and the one that rejected or returned it. Null: none has. */
+  readonly settledBy: string | null
+  readonly endedBy: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const returnColumns = sql`partner_id, id, case_id, connector, currency, amount, creditor_name, creditor_account, creditor_bic,
+  remittance, status, attempts, due_at, lease_id, settled_by, ended_by, created_at, updated_at`
+
+export async function insertReturn(tx: Tx, row: ReturnRow): Promise<void> {
+  await tx.run(sql`/* cases.insertReturn */
+    insert into cases.returns (${returnColumns})
+    values (${row.partnerId}, ${row.id}, ${row.caseId}, ${row.connector}, ${row.currency}, ${row.amount}, ${row.creditorName},
+      ${row.creditorAccount}, ${row.creditorBic}, ${row.remittance}, ${row.status}, ${row.attempts}, ${row.dueAt},
+      ${row.leaseId}, ${row.settledBy}, ${row.endedBy}, ${row.createdAt}, ${row.updatedAt})`)
+}
+
+/** The due-work scan, without a lock. */
+export function dueReturns(
+  tx: Tx,
+  connector: string,
+  now: Date,
+  rowsMax: number,
+): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+  return tx.rows(
+    dueWork(
+      'finds money of cases that is due to be sent back, without a lock',
+      (whose) => sql`/* cases.dueReturns */
+      select partner_id, id from cases.returns where connector = ${connector} and due_at <= ${now} and ${whose()}
+      order by due_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
+export const returnsDue = (connector: string, after: Date): Sql =>
+  dueWork(
+    'reads when the next money of a case is due to be sent back',
+    (whose) => sql`/* cases.returnsDue */
+      select due_at from cases.returns where connector = ${connector} and due_at > ${after} and ${whose()}
+      order by due_at limit 1`,
+  )
+
+/** Claims a due return for an attempt. Undefined: another worker has it, or it is no longer due. */
+export function claimReturn(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  lease: { readonly now: Date; readonly leaseId: string; readonly until: Date },
+): Promise<ReturnRow | undefined> {
+  return tx.row<ReturnRow>(sql`/* cases.claimReturn */
+    update cases.returns set attempts = attempts + 1, lease_id = ${lease.leaseId}, due_at = ${lease.until},
+      updated_at = ${lease.now}
+    where partner_id = ${partnerId} and id = ${id} and due_at <= ${lease.now} returning ${returnColumns}`)
+}
+
+export function lockReturn(tx: Tx, partnerId: string, id: string): Promise<ReturnRow | undefined> {
+  return tx.row<ReturnRow>(sql`/* cases.lockReturn */
+    select ${returnColumns} from cases.returns where partner_id = ${partnerId} and id = ${id} for update`)
+}
+
+export function returnById(tx: Tx, partnerId: string, id: string): Promise<ReturnRow | undefined> {
+  return tx.row<ReturnRow>(sql`/* cases.returnById */
+    select ${returnColumns} from cases.returns where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** The caller holds the lock. Ends the lease. */
+export async function updateReturn(
+  tx: Tx,
+  { partnerId, id }: Pick<ReturnRow, 'partnerId' | 'id'>,
+  change: Pick<ReturnRow, 'status' | 'dueAt'> & Partial<Pick<ReturnRow, 'settledBy' | 'endedBy'>>,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`/* cases.updateReturn */
+    update cases.returns set status = ${change.status}, due_at = ${change.dueAt}, lease_id = null, updated_at = ${now},
+      settled_by = coalesce(${change.settledBy ?? null}, settled_by), ended_by = coalesce(${change.endedBy ?? null}, ended_by)
+    where partner_id = ${partnerId} and id = ${id}`)
 }

@@ -5,16 +5,28 @@
  * Tables: delivery.partners, delivery.subscriptions, delivery.secrets, delivery.endpoint_queues, delivery.feed,
  * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries.
  */
-export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } from './engine.ts'
-export { type DeliveryObserver, type DeliveryOptions, deliveryJobs } from './jobs.ts'
-export { statisticsJob, type StatisticsCollectorOptions } from './statistics-collector.ts'
+export {
+  createDeliveryEngine,
+  type DeliveryEngine,
+  type DeliveryEngineDeps,
+  type DeliveryObserver,
+  type DeliveryOptions,
+  deliveryJobs,
+} from './jobs.ts'
+
+export {
+  statisticsJob,
+  type StatisticsCollectorOptions,
+  type EndpointState,
+  type EndpointStatistics,
+  endpointStatistics,
+} from './statistics-collector.ts'
 export { type Limits, limitsDefault, limitsOfOperator, retryDelaysMsDefault } from './limits.ts'
 export { type ChosenHosts, type ChosenHostsOptions, createChosenHosts } from './exchange/chosen-hosts.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'
 export { type Resolve } from './exchange/resolver.ts'
-export { renderEndpointAlert } from './management/alert-mail.ts'
-export { createEndpointAlerts, type EndpointAlerts } from './management/alerts.ts'
-export { type EndpointState, type EndpointStatistics, endpointStatistics } from './management/endpoint-statistics.ts'
+export { renderEndpointAlert, createEndpointAlerts, type EndpointAlerts } from './management/alerts.ts'
+
 export type { FeedEvent } from './management/feed.ts'
 export type { Delivery } from './management/history.ts'
 export type { Recovery } from './management/recoveries.ts'

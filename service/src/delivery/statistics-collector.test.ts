@@ -5,7 +5,7 @@ import { until } from '../../../test/support/until.ts'
 import { type RunningJobs, startJobs } from '../jobs/index.ts'
 import { createLog, newId, systemClock } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
-import { endpointStatistics, type EndpointState } from './management/endpoint-statistics.ts'
+import { type EndpointState, endpointStatistics } from './statistics-collector.ts'
 import { statisticsJob } from './index.ts'
 
 const now = new Date('2026-11-21T08:00:00.000Z')

@@ -13,7 +13,7 @@ import type { SiteOptions } from './site-listener.ts'
 import type { RequestListener } from 'node:http'
 
 export type { Gateway, GatewayOptions, Router }
-export type { Cell } from './cell-lookup.ts'
+export type { Cell } from './router.ts'
 
 // The first call loads them: workers and commands of the operator answer no HTTP requests.
 export const createGateway = async (options: GatewayOptions): Promise<Gateway> =>

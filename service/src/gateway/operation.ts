@@ -3,15 +3,28 @@
  * filter. The contract defines this order.
  */
 import type { Readable } from 'node:stream'
-import { closed, isWrite, NoFields, type Operation, type OperationId, operations } from '@partner-payments/wire'
+import {
+  closed,
+  type FieldError,
+  identifierPatterns,
+  isWrite,
+  NoFields,
+  type Operation,
+  type OperationId,
+  operations,
+  timeInputPattern,
+  type TSchema,
+} from '@partner-payments/wire'
 import {
   type AllHandlers,
   type Answer,
   type Call,
   type Caller,
   type OpenNonce,
-  refuseField,
+  readTime,
   Refusal,
+  refuseField,
+  refuseFields,
   writerOf,
 } from '../api/index.ts'
 import { present } from '../kernel/index.ts'
@@ -20,8 +33,6 @@ import { contentReply } from './content.ts'
 import { atGivenPlace, compileIdempotencyKey, namingHeader } from './idempotency-key.ts'
 import { compileItemCount, createItemLimiter, type ItemLimiter, type ItemRate } from './items.ts'
 import { readJson } from './json.ts'
-import { compileNormalizer } from './normal-form.ts'
-import { compilePeriods } from './periods.ts'
 import { escapePointer } from './pointer.ts'
 import type { Headers } from './signature.ts'
 import { streamReply } from './stream.ts'
@@ -170,5 +181,80 @@ function decode(text: string): string {
     return decodeURIComponent(text)
   } catch {
     throw new Refusal('malformed_request', 'The query has invalid percent-encoding.')
+  }
+}
+
+// The periods of queries: a pair of times named `from` and `to`, or with names that end so, such as `createdFrom` and `createdTo`.
+
+type SchemaLike = { readonly properties?: Readonly<Record<string, { readonly pattern?: string }>> }
+
+/**
+ * Refuses (400, with a pointer) a period that ends before it begins, which would read as a list without rows. Equal times are an
+ * empty period. The query has passed its schema.
+ */
+function compilePeriods(schema: TSchema): (query: Readonly<Record<string, string>>) => void {
+  const { properties = {} } = schema as SchemaLike
+  const isTime = (name: string) => properties[name]?.pattern === timeInputPattern
+  const periods = Object.keys(properties).flatMap((from) => {
+    const to = from.replace(/from$/, 'to').replace(/From$/, 'To')
+    return to !== from && isTime(from) && isTime(to) ? [{ from, to }] : []
+  })
+  return (query) => {
+    refuseFields(
+      periods.flatMap(({ from, to }): readonly FieldError[] => {
+        const [begin, end] = [query[from], query[to]]
+        if (begin === undefined || end === undefined || readTime(end) >= readTime(begin)) return []
+        return [{ pointer: `/query/${to}`, code: 'out_of_range', message: `must not be before ${from}` }]
+      }),
+    )
+  }
+}
+
+// The normal form of identifiers: a UUID in lower case (RFC 9562 section 4). It is made once, before a handler runs, so
+// that no key, lock, limit or sealing context depends on how a caller spells an identifier.
+
+/** Returns the same value if nothing changes. The value has passed the schema. */
+type Normalize = (value: unknown) => unknown
+
+type NormalFormSchemaLike = {
+  readonly pattern?: string
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly items?: TSchema
+  readonly anyOf?: readonly TSchema[]
+}
+
+/** Undefined if the schema contains no identifier. */
+function compileNormalizer(schema: TSchema): Normalize | undefined {
+  const { pattern, properties, items, anyOf } = schema as NormalFormSchemaLike
+  if (pattern !== undefined && identifierPatterns.has(pattern)) return lowerCase
+  if (properties) return normalizeObject(properties)
+  if (items) return normalizeItems(compileNormalizer(items))
+  // The only unions of the contract are nullable fields.
+  return anyOf?.map(compileNormalizer).find((normalize) => normalize !== undefined)
+}
+
+const lowerCase: Normalize = (value) => (typeof value === 'string' ? value.toLowerCase() : value)
+
+function normalizeItems(item: Normalize | undefined): Normalize | undefined {
+  return item && ((value) => (Array.isArray(value) ? value.map(item) : value))
+}
+
+function normalizeObject(properties: Readonly<Record<string, TSchema>>): Normalize | undefined {
+  const fields = Object.entries(properties).flatMap(([name, schema]) => {
+    const normalize = compileNormalizer(schema)
+    return normalize ? [{ name, normalize }] : []
+  })
+  if (fields.length === 0) return undefined
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return value
+    const source = value as Record<string, unknown>
+    const changes: Record<string, unknown> = {}
+    for (const { name, normalize } of fields) {
+      const given = source[name]
+      if (given === undefined) continue
+      const normal = normalize(given)
+      if (normal !== given) changes[name] = normal
+    }
+    return Object.keys(changes).length === 0 ? value : { ...source, ...changes }
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller, type PublicRoute, Refusal } from '../api/index.ts'
-import { type Log, type Tracing } from '../kernel/index.ts'
+import type { Log, Tracing } from '../kernel/index.ts'
 import { type Audiences, servingOf } from './audiences.ts'
 import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { Headers } from './signature.ts'
@@ -20,10 +20,10 @@ import type { AdmissionControl } from './admission.ts'
 import { overloaded, type ProblemAnswer, toProblem } from './problems.ts'
 import type { Refusals } from './refusals.ts'
 import { requestIdOf } from './request-id.ts'
-import { logged } from './request-log.ts'
 import { methodsAt, nearestPath, type Served, servedBy } from './served.ts'
 import { refuseOnSocket } from './socket-refusal.ts'
 import { takeTurns } from './turns.ts'
+import type { RequestRecorder } from '../requests/index.ts'
 
 export type RawRequest = {
   readonly method: string
@@ -427,4 +427,35 @@ function send(reply: FastifyReply, requestId: string, { status, headers, cookies
     .headers({ 'x-request-id': requestId, 'cache-control': 'no-store', ...headers })
     .headers(cookies.length === 0 ? {} : { 'set-cookie': [...cookies] })
     .send(status === 204 ? null : body)
+}
+
+// Selects what the request log gets of an answer of this process. If a request was forwarded, the process to which it was
+// forwarded records it.
+
+type Answer = {
+  readonly code?: string
+  readonly pointer?: string
+  readonly headers: Readonly<Record<string, string>>
+}
+/** `ip`: the address of the client, also if a gateway has forwarded the request. */
+type Observed = {
+  readonly operation: string
+  readonly status: number
+  readonly durationMs: number
+  readonly ip: string
+}
+
+function logged(
+  { id: requestId, method, params, trace: { caller }, headers }: FastifyRequest,
+  observed: Observed,
+  { code, pointer, headers: { 'idempotent-replayed': replayed } }: Answer,
+): Parameters<RequestRecorder['record']> {
+  const apiKey = headers['apikey']
+  const isKnown = observed.operation !== 'unknown' && observed.operation !== 'page'
+  const request = {
+    ...{ ...observed, requestId, method, code, pointer, userAgent: headers['user-agent'] },
+    params: isKnown ? (params as Readonly<Record<string, string>>) : {},
+    replayed: replayed === 'true',
+  }
+  return [request, { caller, apiKey: typeof apiKey === 'string' ? apiKey : undefined }]
 }

@@ -7,25 +7,23 @@
  * payments in progress cause no finding.
  */
 import type { Tx } from '../postgres/index.ts'
-import type { Finding } from './finding.ts'
-import * as ledger from './store-ledger.ts'
+import type { Finding } from './store-payments.ts'
 import * as payments from './store-payments.ts'
 
-export type { Finding } from './finding.ts'
-export { findingsMax } from './finding.ts'
+export { type Finding, findingsMax } from './store-payments.ts'
 
 type Comparison = (tx: Tx, partnerId: string, rowsMax: number) => Promise<readonly Finding[]>
 
 /** Each comparison by its name, in the order in which a check runs them. Its last argument: `findingsMax`. */
 export const comparisons: Readonly<Record<string, Comparison>> = {
-  accounts: ledger.accounts,
-  transfers: ledger.transfers,
-  ends: ledger.ends,
-  entries: ledger.entries,
-  checkpoints: ledger.checkpoints,
-  checkpointsMissing: ledger.checkpointsMissing,
-  partyCheckpoints: ledger.partyCheckpoints,
-  partyAccounts: ledger.partyAccounts,
+  accounts: payments.accounts,
+  transfers: payments.transfers,
+  ends: payments.ends,
+  entries: payments.entries,
+  checkpoints: payments.checkpoints,
+  checkpointsMissing: payments.checkpointsMissing,
+  partyCheckpoints: payments.partyCheckpoints,
+  partyAccounts: payments.partyAccounts,
   booked: payments.booked,
   timelines: payments.timelines,
   records: payments.records,

@@ -3,8 +3,7 @@
  * by the time at which its next work is due. One statement every few seconds looks for the work of all jobs whose wake-up was lost.
  */
 import { type Clock, type Log, minuteMs, randomFraction, secondMs } from '../kernel/index.ts'
-import { type Database, tablesIn, toStatement } from '../postgres/index.ts'
-import { dueTimeOf, dueTimesOf, isDueJob } from './due-times.ts'
+import { type Database, noSql, type Sql, sql, tablesIn, toStatement } from '../postgres/index.ts'
 import { createFailureLog } from './failure-log.ts'
 import type { Job } from './job.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -139,4 +138,41 @@ function startPoll(options: JobsOptions, running: readonly Running[]): Worker {
     quietEveryMs,
   })
   return poll
+}
+
+// Reads when the work of jobs is due: that of all jobs in one statement.
+
+type DueJob = Job & Required<Pick<Job, 'due'>>
+
+const isDueJob = (job: Job): job is DueJob => job.due !== undefined
+
+/** A time before all due times. */
+const ever = new Date(-1)
+
+type DueRow = { readonly dueAt: Date | null }
+
+/** The earliest time later than `after` at which work of the job is due. Null: no work is known. */
+async function dueTimeOf(db: Database, { due }: DueJob, after: Date): Promise<Date | null> {
+  const row = await db.row<DueRow>(due(after))
+  return row?.dueAt ?? null
+}
+
+/**
+ * The earliest due time of each job, in their order. On a sharded database each job has a statement of its own, because a shard that
+ * does not answer must not hide the work of the others (postgres/scan.ts).
+ */
+async function dueTimesOf(db: Database, jobs: readonly DueJob[]): Promise<readonly (Date | null)[]> {
+  if (jobs.length === 0) return []
+  if (db.sharded) return Promise.all(jobs.map((job) => dueTimeOf(db, job, ever)))
+  const each = jobs.map(
+    ({ due }, position): Sql =>
+      sql`/* jobs.dueTimesOf */ select ${position}::integer as position, (${due(ever)}) as due_at`,
+  )
+  const all = each.reduce((before, one) => (before === noSql ? one : sql`${before} union all ${one}`), noSql)
+  // Without its values: a connection plans so many indexes once, in a hundred times what they take to read.
+  const rows = await db.transaction(
+    (tx) => tx.rows<DueRow & { readonly position: number }>(sql`${all} order by position`),
+    { byIndex: true, planOnce: true },
+  )
+  return rows.map(({ dueAt }) => dueAt)
 }

@@ -1,5 +1,5 @@
 /** The kernel: clock, identifiers, money, logs, encryption at rest, assertions. Contains no HTTP and no SQL. */
-export * from './assert.ts'
+export * from './seal.ts'
 export * from './breaker.ts'
 export * from './clock.ts'
 export * from './compress.ts'

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { AssertionFailure } from './assert.ts'
+import { AssertionFailure, createSealer, deriveKey } from './seal.ts'
 import { randomBytes } from './ids.ts'
-import { createSealer, deriveKey } from './seal.ts'
 
 const [older, newer] = [randomBytes(32), randomBytes(32)]
 const sealer = createSealer([older])

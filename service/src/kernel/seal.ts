@@ -3,7 +3,6 @@
  * authenticated as well, so that a value moved to another row does not decrypt.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync } from 'node:crypto'
-import { assert } from './assert.ts'
 import { randomBytes } from './ids.ts'
 
 export type Sealer = {
@@ -64,4 +63,19 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
 /** Derives a key for one purpose from the master key (RFC 5869), so that no key has two purposes. */
 export function deriveKey(masterKey: Uint8Array, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `partner-payments/${purpose}`, masterKeyBytes))
+}
+
+/** A broken invariant is a bug. The request or the worker step fails, and its transaction is rolled back. */
+export class AssertionFailure extends Error {
+  override readonly name = 'AssertionFailure'
+}
+
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new AssertionFailure(message)
+}
+
+/** Returns the value, which cannot be absent here. `message` says why. */
+export function present<T>(value: T | null | undefined, message: string): T {
+  if (value === null || value === undefined) throw new AssertionFailure(message)
+  return value
 }

@@ -5,7 +5,7 @@
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { effects } from './rules.ts'
-import * as store from './store-movements.ts'
+import * as store from './store-history.ts'
 
 export type AccountPosition = store.AccountPosition
 

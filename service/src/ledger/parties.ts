@@ -6,7 +6,7 @@ import { type Minor, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type AccountSnapshots, mapKey, type PartyKey, partyMapKey } from './account-keys.ts'
 import { type Change, effects } from './rules.ts'
-import * as store from './store-segregation.ts'
+import * as store from './store-parties.ts'
 import type { NewTransfer } from './store.ts'
 
 /** Writes what transfers change on the accounts of parties. Creates those that do not exist yet. */

@@ -6,7 +6,7 @@
 import { firstIdOf, idAfter, type Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IdRange } from './store-history.ts'
-import * as store from './store-period.ts'
+import * as store from './store-history.ts'
 
 export type PeriodLine = {
   /** Id of the transfer. Its first 48 bits are its time. */

@@ -7,8 +7,8 @@ import type { Tx } from '../postgres/index.ts'
 import { ensureAccount, type Opening } from './accounts.ts'
 import { lockProgress } from './store-history.ts'
 import { partyPosition } from './store-parties.ts'
-import * as store from './store-segregation.ts'
-import { lockBalance } from './store-states.ts'
+import * as store from './store-parties.ts'
+import { lockBalance } from './store.ts'
 
 /** A party with less money than its payouts have reserved, or with less than nothing. */
 export type ShortParty = store.PartyTotal & { readonly missing: Minor }

@@ -1,8 +1,7 @@
 /** The verbs of the ledger. Each joins the caller's transaction: money moves together with the state that it follows. */
-import type { Currency, Minor } from '../kernel/index.ts'
+import { type Currency, firstIdOf, type Minor, nilId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { ensureAccount, type Opening } from './accounts.ts'
-import { type ClosingBalances, closingBalances } from './closings.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
 import { type Clearing, createClearing } from './permits.ts'
@@ -10,8 +9,12 @@ import { type Movements, movements } from './movements.ts'
 import { type PeriodReader, periodReader } from './period.ts'
 import { type Positions, positions } from './positions.ts'
 import { createSegregation, type Segregation } from './segregation.ts'
-import { createStates, type States } from './states.ts'
 import * as store from './store.ts'
+import { Refusal } from '../api/index.ts'
+import type { AccountState } from './account-states.ts'
+import * as states from './store.ts'
+import * as stored from './store-history.ts'
+import type { IdRange } from './store-history.ts'
 
 export type Balance = {
   readonly id: string
@@ -69,4 +72,107 @@ export function createLedger(opening: Opening): Ledger {
         available: posted - reserved,
       })),
   }
+}
+
+// Changes the states of balances. A payment is judged by rows that were read without a lock. Each change counts in `blocks`, and a
+// payment that was judged by an earlier count violates a constraint: its batch runs again, by the new state.
+
+type States = {
+  /**
+   * Sets the state of a balance under its lock, creates it if it is missing, and returns the previous state. Setting
+   * the same state changes nothing. Refuses: account_blocked (it is closed; or it has money and would be closed).
+   */
+  readonly setState: (tx: Tx, partnerId: string, currency: Currency, state: AccountState) => Promise<AccountState>
+  /** Counts a change of a customer's state: payments that were judged before do not commit after this transaction. */
+  readonly countBlock: (tx: Tx, partnerId: string) => Promise<void>
+}
+
+function createStates(opening: Opening): States {
+  return {
+    setState: async (tx, partnerId, currency, state) => {
+      const key = { partnerId, name: 'balance', currency } as const
+      await ensureAccount(tx, key, opening)
+      const row = present(await states.lockBalance(tx, key), 'the balance exists')
+      const before = row.state ?? 'Active'
+      if (before === state) return before
+      if (before === 'Closed')
+        throw new Refusal('account_blocked', `The ${currency} balance is closed, which is final.`)
+      if (state === 'Closed' && (row.posted !== 0n || row.reserved !== 0n))
+        throw new Refusal('account_blocked', `The ${currency} balance is not empty. Empty it before you close it.`)
+      await states.setState(tx, key, state)
+      return before
+    },
+    countBlock: states.countBlock,
+  }
+}
+
+// The balances of a partner at several moments, read from checkpoints and the transfers between them (README.md).
+
+type Sums = { readonly posted: Minor; readonly reserved: Minor }
+
+type Closings = {
+  readonly currency: Currency
+  /** The sums before each moment, in the order of the moments. Zero before the balance existed. */
+  readonly sums: readonly Sums[]
+  /** The sums of the account row. */
+  readonly now: Sums
+}
+
+type ClosingBalances = {
+  /**
+   * The balances of a partner before each of some different moments, the first one first. To be read in one snapshot. Four statements, however many transfers the
+   * partner has: the ranges do not overlap, so a transfer is read once at most, and each range ends within a stretch of 1,000 transfers
+   * after its checkpoint or after the moment before.
+   */
+  readonly closingBalances: (tx: Tx, partnerId: string, moments: readonly Date[]) => Promise<readonly Closings[]>
+}
+
+type Step = {
+  /** The end of a stretch whose checkpoints the sums begin with. Undefined: with the sums of the moment before. */
+  readonly base: string | undefined
+  readonly range: IdRange
+}
+
+/** Plans what is read for each moment. `boundaries`: the last end of a stretch before each. */
+function stepsOf(ends: readonly string[], boundaries: ReadonlyMap<string, string>): readonly Step[] {
+  return ends.map((end, index) => {
+    const before = ends[index - 1]
+    const boundary = boundaries.get(end) ?? nilId
+    return before === undefined || boundary > before
+      ? { base: boundary, range: { after: boundary, end } }
+      : { base: undefined, range: { after: before, end } }
+  })
+}
+
+const none: Sums = { posted: 0n, reserved: 0n }
+const plus = (one: Sums, other: Sums): Sums => ({
+  posted: one.posted + other.posted,
+  reserved: one.reserved + other.reserved,
+})
+
+const closingBalances: ClosingBalances = {
+  closingBalances: async (tx, partnerId, moments) => {
+    const accounts = await store.balances(tx, partnerId)
+    const ids = accounts.map(({ id }) => id)
+    const ends = moments.map(firstIdOf)
+    const found = await stored.boundariesBefore(tx, partnerId, ends)
+    const steps = stepsOf(ends, new Map(found.map(({ endId, position }) => [endId, position])))
+    const positions = steps.flatMap(({ base }) => (base === undefined || base === nilId ? [] : [base]))
+    const bases = await stored.checkpointsAt(tx, partnerId, ids, positions)
+    const ranges = steps.map(({ range }) => range)
+    const changes = await stored.changesIn(tx, partnerId, ids, ranges)
+    const [baseOf, changeOf] = [
+      new Map(bases.map((sum) => [`${sum.position} ${sum.accountId}`, sum])),
+      new Map(changes.map((sum) => [`${sum.endId} ${sum.accountId}`, sum])),
+    ]
+    return accounts.map(({ id, currency, posted, reserved }) => {
+      let last = none
+      const sums = steps.map(({ base, range }) => {
+        const start = base === undefined ? last : (baseOf.get(`${base} ${id}`) ?? none)
+        last = plus(start, changeOf.get(`${range.end} ${id}`) ?? none)
+        return last
+      })
+      return { currency, sums, now: { posted, reserved } }
+    })
+  },
 }

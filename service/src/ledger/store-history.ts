@@ -1,7 +1,18 @@
 /** The SQL of checkpoints, past balances and statements. `end` and `after` are ids that a range does not contain. */
 import { type Minor, nilId } from '../kernel/index.ts'
-import { insertBy, noSql, type RowOf, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
+import {
+  columnOf,
+  insertBy,
+  noSql,
+  ofOnePartner,
+  type RowOf,
+  type Sql,
+  sql,
+  type Tx,
+  unprepared,
+} from '../postgres/index.ts'
 import type { AccountRow, TransferRow } from './store.ts'
+import type { AccountState } from './account-states.ts'
 
 /** Sorts after every id. */
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -233,5 +244,220 @@ export function linesIn(
             ${partyId === undefined ? noSql : sql`and party_id = ${partyId}`}
           order by id ${inOrder(direction)} limit ${linesMax}) as line
       order by line.id ${inOrder(direction)} limit ${linesMax}`),
+  )
+}
+
+// The SQL of closing balances: checkpoints and the transfers between them, at several moments.
+
+/** The last transfer before each end that ends a stretch. An end without one is absent. */
+export function boundariesBefore(
+  tx: Tx,
+  partnerId: string,
+  ends: readonly string[],
+): Promise<readonly { readonly endId: string; readonly position: string }[]> {
+  return tx.rows(
+    unprepared(sql`/* ledger.boundariesBefore */
+      select moment.end_id, boundary.position from unnest(${ends}::uuid[]) as moment (end_id) cross join lateral (
+        select position from ledger.checkpoints where partner_id = ${partnerId} and position < moment.end_id
+        order by position desc limit 1) as boundary`),
+  )
+}
+
+export type AccountSum = { readonly accountId: string; readonly posted: Minor; readonly reserved: Minor }
+
+/** The last checkpoint of each account at each position. An account that had not moved by then is absent. */
+export function checkpointsAt(
+  tx: Tx,
+  partnerId: string,
+  accountIds: readonly string[],
+  positions: readonly string[],
+): Promise<readonly (AccountSum & { readonly position: string })[]> {
+  return tx.rows(
+    unprepared(sql`/* ledger.checkpointsAt */
+      select boundary.position, account.id as account_id, last.posted, last.reserved
+      from unnest(${positions}::uuid[]) as boundary (position) cross join unnest(${accountIds}::uuid[]) as account (id)
+        cross join lateral (
+          select posted, reserved from ledger.checkpoints where partner_id = ${partnerId} and account_id = account.id
+            and position <= boundary.position order by position desc limit 1) as last`),
+  )
+}
+
+/** The changes of some accounts in some ranges. Each range is read by the primary key. */
+export function changesIn(
+  tx: Tx,
+  partnerId: string,
+  accountIds: readonly string[],
+  ranges: readonly IdRange[],
+): Promise<readonly (AccountSum & { readonly endId: string })[]> {
+  return tx.rows(
+    unprepared(sql`/* ledger.changesIn */
+      select stretch.end_id, moved.account_id, moved.posted, moved.reserved
+      from unnest(${ranges.map(({ after }) => after)}::uuid[], ${ranges.map(({ end }) => end)}::uuid[])
+        as stretch (after_id, end_id) cross join lateral (
+          select side.account_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
+          from ${sidesOfTransfers}
+          where transfer.partner_id = ${partnerId} and transfer.id > stretch.after_id and transfer.id < stretch.end_id
+            and side.account_id = any(${accountIds}::uuid[])
+          group by side.account_id) as moved`),
+  )
+}
+
+// The SQL that reads the transfers of a period in parts. A part is a range of ids: `after` and `end` are not in it.
+
+/** The transfers at which the next parts of `transfersPerPart` transfers end, themselves included; only whole parts. */
+export async function partEnds(
+  tx: Tx,
+  partnerId: string,
+  { after, end }: IdRange,
+  transfersPerPart: number,
+  partsMax: number,
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly id: string }>(
+    unprepared(sql`/* ledger.partEnds */
+      select id from (select id, row_number() over (order by id) as position from (
+          select id from ledger.transfers where partner_id = ${partnerId} and id > ${after} and id < ${end}
+          order by id limit ${transfersPerPart * partsMax}) as next) as numbered
+      where position % ${transfersPerPart} = 0 order by id`),
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** `partyId` undefined: of all parties. `counterAccountId` undefined: against all accounts. */
+export type LineFilter = {
+  readonly partnerId: string
+  readonly accountId: string
+  readonly counterAccountId?: string | undefined
+  readonly partyId?: string | undefined
+}
+
+const among = ({ accountId, counterAccountId, partyId }: LineFilter) => sql`
+          and ${accountId} in (debit_account_id, credit_account_id)
+          ${counterAccountId === undefined ? noSql : sql`and ${counterAccountId} in (debit_account_id, credit_account_id)`}
+          ${partyId === undefined ? noSql : sql`and party_id = ${partyId}`}`
+
+/**
+ * The transfers of a part that move posted money of an account, as one text: the driver needs longer for a row of columns
+ * than PostgreSQL needs to read it. Neither separator occurs in a reference, which is one line without control characters.
+ */
+export async function packedLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<string> {
+  const { partnerId, accountId } = filter
+  const row = await tx.row<{ readonly lines: string | null }>(
+    unprepared(sql`/* ledger.packedLines */
+      select string_agg(line, chr(30)) as lines from (
+        select id::text || case when debit_account_id = ${accountId} then '-' || credit_account_id::text
+            else '+' || debit_account_id::text end || kind || chr(31) || amount || chr(31) || party_id || chr(31)
+            || translate(reference, chr(30) || chr(31), '  ') as line
+        from ledger.transfers
+        where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${among(filter)}
+        order by id) as ordered`),
+  )
+  return row?.lines ?? ''
+}
+
+export type Sums = {
+  readonly lines: bigint
+  readonly creditLines: bigint
+  readonly credits: Minor
+  readonly debits: Minor
+}
+
+/** Sums the lines of a part. */
+export async function sumOfLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<Sums> {
+  const { partnerId, accountId } = filter
+  const row = await tx.row<Sums>(
+    unprepared(sql`/* ledger.sumOfLines */
+      select count(*) as lines, count(*) filter (where credit_account_id = ${accountId}) as credit_lines,
+        coalesce(sum(amount) filter (where credit_account_id = ${accountId}), 0)::bigint as credits,
+        coalesce(sum(amount) filter (where debit_account_id = ${accountId}), 0)::bigint as debits
+      from ledger.transfers
+      where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${among(filter)}`),
+  )
+  return row ?? { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
+}
+
+export type AccountSums = Sums & { readonly accountId: string }
+
+/** Sums what the transfers of a part add to and take from the posted sum of each account. */
+export function sumsByAccount(tx: Tx, partnerId: string, { after, end }: IdRange): Promise<readonly AccountSums[]> {
+  return tx.rows<AccountSums>(
+    unprepared(sql`/* ledger.sumsByAccount */
+      select side.account_id, count(*) as lines, count(*) filter (where side.credit > 0) as credit_lines,
+        sum(side.credit)::bigint as credits, sum(side.debit)::bigint as debits
+      from ledger.transfers as transfer cross join lateral (values (debit_account_id, 0::bigint, amount),
+        (credit_account_id, amount, 0::bigint)) as side (account_id, credit, debit)
+      where transfer.partner_id = ${partnerId} and transfer.id > ${after} and transfer.id < ${end}
+        and kind in ('direct', 'post')
+      group by side.account_id`),
+  )
+}
+
+// The SQL that reads account movements after a position, for many accounts at a time.
+
+/** An account, and the transfer up to which its transfers are known. */
+export type AccountPosition = { readonly partnerId: string; readonly accountId: string; readonly position: string }
+
+export type StandingRow = Pick<AccountRow, 'posted' | 'reserved'> & {
+  readonly accountId: string
+  /** Null: Active. */
+  readonly state: AccountState | null
+  readonly hasMoved: boolean
+  readonly isQuiet: boolean
+}
+
+/**
+ * All standings in one snapshot. Each position is one lookup in the primary key, whatever the number of transfers after
+ * it.
+ */
+export function standings(tx: Tx, positions: readonly AccountPosition[], end: string): Promise<readonly StandingRow[]> {
+  const column = columnOf(positions)
+  const partnerIds = column('partnerId')
+  return tx.rows<StandingRow>(
+    unprepared(sql`/* ledger.standings */
+      select account.id as account_id, account.posted, account.reserved, account.state,
+        exists (select from ledger.transfers as transfer where transfer.partner_id = known.owner_id
+          and ${ofOnePartner(partnerIds, sql`transfer.partner_id`)}
+          and transfer.id > known.position and transfer.id < ${end}) as has_moved,
+        not exists (select from ledger.transfers as transfer where transfer.partner_id = known.owner_id
+          and ${ofOnePartner(partnerIds, sql`transfer.partner_id`)} and transfer.id > known.position) as is_quiet
+      from unnest(${partnerIds}::uuid[], ${column('accountId')}::uuid[], ${column('position')}::uuid[])
+          as known (owner_id, account_id, position)
+        join ledger.accounts as account on account.partner_id = known.owner_id and account.id = known.account_id
+      where ${ofOnePartner(partnerIds, sql`account.partner_id`)}`),
+  )
+}
+
+export type MovementRow = Pick<TransferRow, 'id' | 'kind' | 'amount' | 'reference' | 'entryId'> & {
+  readonly accountId: string
+  readonly isDebit: boolean
+  readonly isCredit: boolean
+  /** Counts the transfers of the partner after the position, from 1. */
+  readonly place: bigint
+}
+
+/**
+ * Reads the account's transfers among the next `transfersMax` of the partner after each position, and the last transfer
+ * of all, which marks how far was read.
+ */
+export function movementsBehind(
+  tx: Tx,
+  positions: readonly AccountPosition[],
+  end: string,
+  transfersMax: number,
+): Promise<readonly MovementRow[]> {
+  const column = columnOf(positions)
+  const partnerIds = column('partnerId')
+  return tx.rows<MovementRow>(
+    unprepared(sql`/* ledger.movementsBehind */
+      select movement.* from unnest(${partnerIds}::uuid[], ${column('accountId')}::uuid[], ${column('position')}::uuid[])
+        as known (owner_id, account_id, position) cross join lateral (
+          select known.account_id, id, kind, amount, reference, entry_id, place,
+            debit_account_id = known.account_id as is_debit, credit_account_id = known.account_id as is_credit
+          from (select id, kind, amount, reference, entry_id, debit_account_id, credit_account_id,
+              row_number() over (order by id) as place
+            from ledger.transfers where partner_id = known.owner_id and ${ofOnePartner(partnerIds)}
+              and id > known.position and id < ${end}
+            order by id limit ${transfersMax}) as next
+          where known.account_id in (debit_account_id, credit_account_id) or place = ${transfersMax}) as movement
+      order by movement.account_id, movement.id`),
   )
 }

@@ -1,7 +1,8 @@
 /** The SQL of the checkpoints of parties: what moved on the balances of a partner for one customer, or for itself. */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
-import { sql, type Tx, unprepared } from '../postgres/index.ts'
+import { columnOf, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
 import { type Direction, type IdRange, inOrder, lastId, sidesOfTransfers, type Stretch } from './store-history.ts'
+import type { Change } from './rules.ts'
 
 /** The next stretches that the checkpoints of accounts cover, and those of parties do not. */
 export function stretchesBehind(
@@ -138,4 +139,177 @@ export function stretchesOfParty(
           ${lastId})
       order by position ${inOrder(direction)} limit ${stretchesMax}`),
   )
+}
+
+// The SQL of the accounts of parties, and of the change between pooled and segregated balances.
+
+/** `accountId`: the balance. */
+export type PartyAccountKey = { readonly partnerId: string; readonly accountId: string; readonly partyId: string }
+export type PartyChange = PartyAccountKey & Change
+
+const newParties = insertBy<PartyAccountKey & Change>(
+  { partnerId: 'uuid', accountId: 'uuid', partyId: 'uuid', posted: 'bigint', reserved: 'bigint' },
+  [
+    ['partnerId', 'accountId'],
+    ['posted', 'reserved'],
+  ],
+)
+
+/** Creates the accounts that are missing, empty. */
+export function ensureParties(tx: Tx, parties: readonly PartyAccountKey[]): void {
+  const rows = parties.map(({ partnerId, accountId, partyId }) => {
+    return { partnerId, accountId, partyId, posted: 0n, reserved: 0n }
+  })
+  tx.later(sql`/* ledger.ensureParties */
+    insert into ledger.party_accounts (partner_id, account_id, party_id, posted, reserved) ${newParties(tx, rows)}
+    on conflict (partner_id, account_id, party_id) do nothing`)
+}
+
+/** Each account of a party once. The transaction has the lock of the balance. */
+export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
+  const column = columnOf(changes)
+  tx.later(sql`/* ledger.changeParties */
+    update ledger.party_accounts as party set posted = party.posted + change.posted_by,
+      reserved = party.reserved + change.reserved_by
+    from unnest(${column('partnerId')}::uuid[], ${column('accountId')}::uuid[], ${column('partyId')}::uuid[],
+      ${column('posted')}::bigint[], ${column('reserved')}::bigint[])
+      as change (partner_id, balance_id, changed_id, posted_by, reserved_by)
+    where party.partner_id = change.partner_id and party.account_id = change.balance_id
+      and party.party_id = change.changed_id and ${ofOnePartner(column('partnerId'), sql`party.partner_id`)}`)
+}
+
+export async function partiesByKey(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
+  // Without a key no partner is named, and a sharded database would ask every shard.
+  if (keys.length === 0) return []
+  const column = columnOf(keys)
+  return tx.rows(sql`/* ledger.partiesByKey */
+    select party.partner_id, party.account_id, party.party_id, party.posted, party.reserved
+    from unnest(${column('partnerId')}::uuid[], ${column('accountId')}::uuid[], ${column('partyId')}::uuid[])
+        as asked (owner_id, balance_id, asked_id)
+      join ledger.party_accounts as party on party.partner_id = asked.owner_id and party.account_id = asked.balance_id
+        and party.party_id = asked.asked_id
+    where ${ofOnePartner(column('partnerId'), sql`party.partner_id`)}`)
+}
+
+/** A balance with its mode, and the partner's own part of it. Null: the balance is pooled, or the partner has no money of its own. */
+export type BalanceMode = {
+  readonly id: string
+  readonly currency: Currency
+  readonly posted: Minor
+  readonly reserved: Minor
+  readonly segregated: boolean
+  readonly ownPosted: Minor | null
+  readonly ownReserved: Minor | null
+}
+
+export function modes(tx: Tx, partnerId: string): Promise<readonly BalanceMode[]> {
+  return tx.rows(sql`/* ledger.modes */
+    select account.id, account.currency, account.posted, account.reserved, coalesce(account.segregated, false) as segregated,
+      own.posted as own_posted, own.reserved as own_reserved
+    from ledger.accounts as account left join ledger.party_accounts as own on own.partner_id = ${partnerId}
+      and own.account_id = account.id and own.party_id = ${partnerId} and account.segregated
+    where account.partner_id = ${partnerId} and account.name = 'balance' order by account.currency`)
+}
+
+/** Deletes the accounts of parties of a pooled balance. */
+export async function clearParties(tx: Tx, partnerId: string, accountId: string): Promise<void> {
+  await tx.run(sql`/* ledger.clearParties */
+    delete from ledger.party_accounts where partner_id = ${partnerId} and account_id = ${accountId}`)
+}
+
+/** The last checkpoint of each party of a balance up to a position, at which no transfer can still appear. */
+const sumsAt = (partnerId: string, accountId: string, position: string) => sql`
+  select distinct on (party_id) party_id, posted, reserved from ledger.party_checkpoints
+  where partner_id = ${partnerId} and account_id = ${accountId} and position <= ${position}
+  order by party_id, position desc`
+
+/** Copies the sums at a position. Leaves out the parties that had less than their reserved part then. */
+export async function copyParties(tx: Tx, partnerId: string, accountId: string, position: string): Promise<void> {
+  await tx.run(
+    unprepared(sql`/* ledger.copyParties */
+      insert into ledger.party_accounts (partner_id, account_id, party_id, posted, reserved)
+      select ${partnerId}::uuid, ${accountId}::uuid, party_id, posted, reserved
+      from (${sumsAt(partnerId, accountId, position)}) as sums
+      where posted >= reserved and reserved >= 0`),
+  )
+}
+
+export type PartyTotal = { readonly partyId: string; readonly posted: Minor; readonly reserved: Minor }
+
+/** The parties that `copyParties` leaves out. */
+export function shortAt(
+  tx: Tx,
+  partnerId: string,
+  accountId: string,
+  position: string,
+): Promise<readonly PartyTotal[]> {
+  return tx.rows(
+    unprepared(sql`/* ledger.shortAt */
+      select party_id, posted, reserved from (${sumsAt(partnerId, accountId, position)}) as sums
+      where posted < reserved or reserved < 0 order by party_id`),
+  )
+}
+
+/** The sums of some parties at a position. A party without one is absent. */
+export async function sumsOf(
+  tx: Tx,
+  partnerId: string,
+  accountId: string,
+  position: string,
+  partyIds: readonly string[],
+): Promise<readonly PartyTotal[]> {
+  return tx.rows(
+    unprepared(sql`/* ledger.sumsOf */
+      select distinct on (party_id) party_id, posted, reserved from ledger.party_checkpoints
+      where partner_id = ${partnerId} and account_id = ${accountId} and position <= ${position}
+        and party_id = any(${partyIds}::uuid[])
+      order by party_id, position desc`),
+  )
+}
+
+/** Sums what the transfers after a position changed for each party. */
+export function changedSince(
+  tx: Tx,
+  partnerId: string,
+  accountId: string,
+  position: string,
+): Promise<readonly PartyTotal[]> {
+  return tx.rows(
+    unprepared(sql`/* ledger.changedSince */
+      select transfer.party_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
+      from ${sidesOfTransfers}
+      where transfer.partner_id = ${partnerId} and transfer.id > ${position} and side.account_id = ${accountId}
+        and (side.posted <> 0 or side.reserved <> 0)
+      group by transfer.party_id order by transfer.party_id`),
+  )
+}
+
+/** Sets what parties have. */
+export async function setParties(
+  tx: Tx,
+  partnerId: string,
+  accountId: string,
+  totals: readonly PartyTotal[],
+): Promise<void> {
+  const rows = totals.map((total) => ({ partnerId, accountId, ...total }))
+  await tx.run(sql`/* ledger.setParties */
+    insert into ledger.party_accounts (partner_id, account_id, party_id, posted, reserved) ${newParties(tx, rows)}
+    on conflict (partner_id, account_id, party_id)
+      do update set posted = excluded.posted, reserved = excluded.reserved`)
+}
+
+/** Sums of all parties of a balance. */
+export async function sumOfParties(tx: Tx, partnerId: string, accountId: string): Promise<Change> {
+  const sum = await tx.row<Change>(
+    unprepared(sql`/* ledger.sumOfParties */
+      select coalesce(sum(posted), 0)::bigint as posted, coalesce(sum(reserved), 0)::bigint as reserved
+      from ledger.party_accounts where partner_id = ${partnerId} and account_id = ${accountId}`),
+  )
+  return sum ?? { posted: 0n, reserved: 0n }
+}
+
+/** `segregated`: true, or null for a pooled balance. */
+export async function setMode(tx: Tx, partnerId: string, accountId: string, segregated: true | null): Promise<void> {
+  await tx.run(sql`/* ledger.setMode */
+    update ledger.accounts set segregated = ${segregated}::boolean where partner_id = ${partnerId} and id = ${accountId}`)
 }

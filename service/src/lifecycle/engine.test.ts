@@ -4,8 +4,7 @@ import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { AssertionFailure, newId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { createEngine } from './engine.ts'
-import { createLifecycle } from './table.ts'
+import { createEngine, createLifecycle } from './engine.ts'
 
 const row = { cause: 'A test.', steps: [] } as const
 const lifecycle = createLifecycle({

@@ -7,5 +7,14 @@
  */
 export { oldestOf, type OldestUnfinished, type Unfinished } from './ages.ts'
 export { type Applied, applyInBatches } from './batches.ts'
-export { type Advanced, createEngine, type Move } from './engine.ts'
-export { type Actor, createLifecycle, type EventOf, type Lifecycle, type Transition, transitionOn } from './table.ts'
+export {
+  type Advanced,
+  createEngine,
+  type Move,
+  type Actor,
+  createLifecycle,
+  type EventOf,
+  type Lifecycle,
+  type Transition,
+  transitionOn,
+} from './engine.ts'

@@ -7,8 +7,8 @@
  * 4 ... minutes for 24 hours. It gives up at once if the server refuses the recipient permanently.
  */
 export { folderTransport } from './folder.ts'
-export { createMailQueue, type MailData, type MailQueue, type NewMail } from './queue.ts'
-export { sealedMailSecrets } from './sealed.ts'
+export { createMailQueue, type MailData, type MailQueue, type NewMail, sealedMailSecrets } from './queue.ts'
+
 export { smtpTransport } from './smtp.ts'
 export { escapeHtml, htmlPage, utc } from './text.ts'
 export { type Mailbox, type MailContent, oneLine, readMailbox } from './transport.ts'

@@ -1,8 +1,7 @@
 /** The queue of outgoing mails: callers enqueue in their own transaction, the worker claims under a lease. */
 import { after, type Clock, dayMs, newId, type Sealer } from '../kernel/index.ts'
-import type { Tx } from '../postgres/index.ts'
+import type { SealedColumn, Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
-import { secretContext } from './sealed.ts'
 import type { ClaimedMail } from './store.ts'
 import type { Mailbox } from './transport.ts'
 
@@ -90,4 +89,16 @@ export function createMailQueue({ clock, sealer }: { readonly clock: Clock; read
     },
     deleteOld: (tx, partnerId) => store.deleteMailsEndedBefore(tx, partnerId, after(clock.now(), -keptMs)),
   }
+}
+
+// The sealed secrets of mails.
+
+/** Names the table that held tokens before migration 0022, so that rows which were sealed then open. */
+const secretContext = (partnerId: string, mailId: string) => ['users.mails', partnerId, mailId, 'token']
+
+export const sealedMailSecrets: SealedColumn = {
+  table: 'mail.messages',
+  column: 'secret_sealed',
+  key: { id: 'uuid' },
+  contextOf: (partnerId, cell) => secretContext(partnerId, cell('id')),
 }

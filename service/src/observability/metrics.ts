@@ -2,9 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
-import { type BankMetrics, createBankMetrics } from './bank-metrics.ts'
 import { createEndpointMetrics, type EndpointMetrics } from './endpoint-metrics.ts'
-import { createIbanPoolMetrics, type IbanPoolMetrics } from './iban-metrics.ts'
 import { createReconciliationMetrics, type ReconciliationMetrics } from './reconciliation-metrics.ts'
 
 export type Metrics = {
@@ -217,5 +215,98 @@ function createConnectorMetrics(registers: Registry[]): Pick<Metrics, 'instructi
       inFlight.set({ connector }, state.inFlight)
       open.set({ connector }, state.isOpen ? 1 : 0)
     },
+  }
+}
+
+// The metrics of file-based banks.
+
+type BankMetrics = {
+  /** Counts a made file, with the number of its payments or recalls. */
+  readonly fileMade: (connector: string, kind: string, payments: number) => void
+  readonly fileDelivered: (connector: string, kind: string) => void
+  /** Payments that wait for a file, or for the opening of the bank. */
+  readonly queued: (connector: string, scheme: string, payments: number) => void
+}
+
+function createBankMetrics(registers: Registry[]): BankMetrics {
+  const made = new Counter({
+    name: 'payments_bank_files_made_total',
+    help: 'Files made for a bank, by connector and message',
+    labelNames: ['connector', 'message'],
+    registers,
+  })
+  const payments = new Counter({
+    name: 'payments_bank_file_payments_total',
+    help: 'Payments and recalls in files made for a bank, by connector and message',
+    labelNames: ['connector', 'message'],
+    registers,
+  })
+  const delivered = new Counter({
+    name: 'payments_bank_files_delivered_total',
+    help: 'Files delivered to a bank, by connector and message',
+    labelNames: ['connector', 'message'],
+    registers,
+  })
+  const queued = new Gauge({
+    name: 'payments_bank_payments_queued',
+    help: 'Payments that wait for a file or for the opening of the bank, by connector and scheme',
+    labelNames: ['connector', 'scheme'],
+    registers,
+  })
+  return {
+    fileMade: (connector, message, count) => {
+      made.inc({ connector, message })
+      payments.inc({ connector, message }, count)
+    },
+    fileDelivered: (connector, message) => delivered.inc({ connector, message }),
+    queued: (connector, scheme, count) => queued.set({ connector, scheme }, count),
+  }
+}
+
+// The metrics of pools of IBANs from banks' files.
+
+type Level = {
+  readonly pool: string
+  readonly currency: string
+  readonly free: number
+  readonly daysLeft: number | null
+  readonly isLow: boolean
+}
+/** Replaces the levels of all pools. */
+type IbanPoolMetrics = (levels: readonly Level[]) => void
+
+/** Pools with a series of their own: the low ones first. All others share the series `other`. */
+const namedMax = 100
+
+function createIbanPoolMetrics(registers: Registry[]): IbanPoolMetrics {
+  const labelNames = ['pool', 'currency']
+  const free = new Gauge({
+    name: 'payments_iban_pool_free',
+    help: 'Free IBANs of an imported pool',
+    labelNames,
+    registers,
+  })
+  const days = new Gauge({
+    name: 'payments_iban_pool_days_left',
+    help: 'Days until an imported pool of IBANs is empty, by its use of the last 30 days; no series without use',
+    labelNames,
+    registers,
+  })
+  const low = new Gauge({
+    name: 'payments_iban_pool_low',
+    help: '1 while an imported pool of IBANs is below IBAN_POOL_FREE_MIN or IBAN_POOL_DAYS_MIN',
+    labelNames,
+    registers,
+  })
+  return (levels) => {
+    const sorted = [...levels.filter(({ isLow }) => isLow), ...levels.filter(({ isLow }) => !isLow)]
+    for (const gauge of [free, days, low]) gauge.reset()
+    sorted.forEach((level, at) => {
+      const { currency } = level
+      const pool = at < namedMax ? level.pool : 'other'
+      free.inc({ pool, currency }, level.free)
+      low.inc({ pool, currency }, level.isLow ? 1 : 0)
+      if (level.daysLeft !== null && pool !== 'other') days.set({ pool, currency }, level.daysLeft)
+    })
   }
 }

@@ -5,14 +5,11 @@ import type { Log } from '../kernel/index.ts'
 import { Unreachable } from '../api/index.ts'
 import { createDurability, flushStatement, type Unflushed } from './durability.ts'
 import { classify, isReadOnly, isRetryable } from './errors.ts'
-import { createListen, type Listen } from './listen.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
 import { createScan } from './scan.ts'
 import type { Sql } from './sql.ts'
 import { attempt, type TransactionOptions, type Work } from './transaction.ts'
 import { type Connect, createTx, type Hint, outsideTransaction, type Send, type Tx } from './tx.ts'
-import { createWrites, type Writes } from './writes.ts'
-import { createWrittenTables, type OnWritten } from './written-tables.ts'
 
 export type { TransactionOptions } from './transaction.ts'
 
@@ -231,3 +228,180 @@ function closeIdle(pool: pg.Pool): void {
       () => undefined,
     )
 }
+
+// Tells which tables the commits of this process have written. It is a hint: the process may die between a commit and the
+// call, so a reader of the rows must also look by itself.
+
+type OnWritten = (tables: ReadonlySet<string>) => void
+
+/** Texts that are remembered. A sharded database gets a text for each number of rows. */
+const textsMax = 5_000
+const tablesByText = new Map<string, readonly string[]>()
+const written = /\b(?:insert\s+into|update)\s+([a-z_0-9]+\.[a-z_0-9]+)/g
+
+/** The tables that a statement inserts into or updates. A deleted row makes no work due. */
+function tablesOf(text: string): readonly string[] {
+  let tables = tablesByText.get(text)
+  if (tables === undefined) {
+    if (tablesByText.size >= textsMax) tablesByText.clear()
+    tables = [...text.matchAll(written)].map((match) => match[1] ?? '')
+    tablesByText.set(text, tables)
+  }
+  return tables
+}
+
+/** The tables that a statement reads or writes. */
+export const tablesIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(/\b(?:from|join|into|update)\s+([a-z_0-9]+\.[a-z_0-9]+)/g)].map((match) => match[1] ?? ''))
+
+function createWrittenTables(log: Log) {
+  const listeners = new Set<OnWritten>()
+  return {
+    /** Calls `listener` after each commit that has written tables. Returns the function that ends this. */
+    subscribe: (listener: OnWritten) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    /** Reports the statements of a commit. A listener that fails must not make a committed transaction look failed. */
+    report: (texts: Iterable<string>): void => {
+      if (listeners.size === 0) return
+      const tables = new Set<string>()
+      for (const text of texts) for (const table of tablesOf(text)) tables.add(table)
+      if (tables.size === 0) return
+      for (const listener of listeners)
+        try {
+          listener(tables)
+        } catch (error) {
+          log.error({ err: error }, 'after-commit hint failed')
+        }
+    },
+  }
+}
+
+// Tracks whether the database accepts writes. It refuses them when its disk is full, or when an operator has made it read only.
+// While it refuses, a probe writes as a request would, so that the recovery is detected without a request.
+
+const probeMs = 500
+/** Extends a file by more than a small rest of free space, and leaves nothing. */
+const probeStatement = `
+  begin;
+  set local temp_tablespaces = '';
+  create temporary table write_probe on commit drop as select generate_series(1, 20000) as number;
+  rollback`
+
+type Writes = {
+  /** Reason why the database refuses writes. Undefined: it accepts them. */
+  readonly problem: () => string | undefined
+  /** Reports a refused write. */
+  readonly refused: (reason: string) => void
+  /** Calls `listener` at every refused write. */
+  readonly onRefused: (listener: (reason: string) => void) => void
+  readonly close: () => void
+}
+
+function createWrites(pool: pg.Pool, log: Log): Writes {
+  const listeners: ((reason: string) => void)[] = []
+  let problem: string | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const probeLater = () => {
+    timer = setTimeout(() => void probe(), probeMs)
+    timer.unref()
+  }
+  const probe = async () => {
+    const client = await pool.connect().catch(() => undefined)
+    const accepted = client !== undefined && (await succeeds(client.query(probeStatement)))
+    // A connection that was opened while the setting was read only may stay read only.
+    client?.release(!accepted)
+    if (!accepted) return probeLater()
+    problem = undefined
+    log.warn('the database accepts writes again')
+  }
+  return {
+    problem: () => problem,
+    refused: (reason) => {
+      for (const listener of listeners) listener(reason)
+      if (problem !== undefined) return
+      problem = reason
+      log.error({ reason }, 'the database refuses writes')
+      probeLater()
+    },
+    onRefused: (listener) => void listeners.push(listener),
+    close: () => clearTimeout(timer),
+  }
+}
+
+const succeeds = (sending: Promise<unknown>): Promise<boolean> =>
+  sending.then(
+    () => true,
+    () => false,
+  )
+
+// Listens to notifications of other processes on a connection of its own, and opens it again when it is lost. Notifications are hints:
+// those sent meanwhile are lost, and a pooler in transaction mode passes none.
+
+/** The delays before the database is tried again: 0.5, 1, 2 ... 10 s. */
+const firstRetryMs = 500
+const retryMsMax = 10_000
+
+type Listener = {
+  readonly received: (payload: string) => void
+  /** The connection is open, again or for the first time: notifications before it may be lost. */
+  readonly connected: () => void
+}
+type Listen = (channel: string, listener: Listener) => { readonly stop: () => Promise<void> }
+
+const createListen =
+  ({
+    url,
+    log,
+    connectTimeoutMs,
+  }: {
+    readonly url: string
+    readonly log: Log
+    readonly connectTimeoutMs: number
+  }): Listen =>
+  (channel, listener) => {
+    let client: pg.Client | undefined
+    let timer: NodeJS.Timeout | undefined
+    let stopped = false
+    let retries = 0
+
+    const lost = (lostClient: pg.Client, error?: unknown) => {
+      if (stopped || client !== lostClient) return
+      client = undefined
+      lostClient.end().catch(() => undefined)
+      const err = error === undefined ? {} : { err: classify(error) }
+      if (retries === 0) log.warn({ ...err, channel }, 'notifications of other processes lost; reconnecting')
+      timer = setTimeout(() => void open(), Math.min(retryMsMax, firstRetryMs * 2 ** Math.min(retries, 10)))
+      retries += 1
+    }
+    const open = async () => {
+      const opened = new pg.Client({
+        connectionString: url,
+        connectionTimeoutMillis: connectTimeoutMs,
+        application_name: 'partner-payments-listen',
+        keepAlive: true,
+      })
+      client = opened
+      opened.on('error', (error) => lost(opened, error))
+      opened.on('end', () => lost(opened))
+      opened.on('notification', ({ payload = '' }) => listener.received(payload))
+      try {
+        await opened.connect()
+        await opened.query(`listen ${pg.escapeIdentifier(channel)}`)
+        retries = 0
+        if (!stopped) listener.connected()
+      } catch (error) {
+        lost(opened, error)
+      }
+    }
+    void open()
+    return {
+      stop: async () => {
+        stopped = true
+        clearTimeout(timer)
+        await client?.end().catch(() => undefined)
+      },
+    }
+  }

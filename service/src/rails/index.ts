@@ -22,16 +22,28 @@ export {
 } from './bank-files.ts'
 export type { BankSimulator, BankStep, PayerFacts } from './bank-simulator.ts'
 export { bankTextCharsMax, bankTextOf, withBankText } from './bank-text.ts'
-export type {
-  BankBooks,
-  BankEntry,
-  BankInstruction,
-  BankStatement,
-  BooksAccount,
-  EntryScope,
-  EntrySums,
-  PendingReport,
-  Sums,
+export {
+  type BankBooks,
+  type BankEntry,
+  type BankInstruction,
+  type BankStatement,
+  type BooksAccount,
+  type EntryScope,
+  type EntrySums,
+  type PendingReport,
+  type Sums,
+  balancesAlong,
+  inOrder,
+  isJoined,
+  isRepetition,
+  isSameStatement,
+  missingByNumber,
+  type Numbering,
+  numberings,
+  numberStep,
+  pageIdOf,
+  pageNumberOf,
+  type Versions,
 } from './books.ts'
 export {
   type Calendar,
@@ -113,19 +125,6 @@ export {
 } from './port.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
 export { railOf, territoriesWithIbansOf } from './sepa.ts'
-export {
-  balancesAlong,
-  inOrder,
-  isJoined,
-  isRepetition,
-  isSameStatement,
-  missingByNumber,
-  type Numbering,
-  numberings,
-  numberStep,
-  pageIdOf,
-  pageNumberOf,
-  type Versions,
-} from './statement-chain.ts'
+
 export { untilAborted } from './until-aborted.ts'
 export { type ConnectorHealth, type ConnectorState, createConnectorHealth } from './health.ts'

@@ -5,8 +5,16 @@
  * Rates are exact decimals. README.md says how sheets are read, and when they are too old.
  */
 export { type Rate, rateOf, rateText, readRate, roundedRate } from './rate.ts'
-export { currenciesOf, midRateOf, type ReferenceAmount } from './rules.ts'
-export type { Converter, Rates } from './service.ts'
+export {
+  currenciesOf,
+  midRateOf,
+  type ReferenceAmount,
+  type Converter,
+  type Rates,
+  type ByHand,
+  type Sheet,
+} from './service.ts'
+
 export type { FxTerms } from './settings.ts'
-export type { ByHand, Sheet } from './sheets.ts'
+
 export { createConfiguredRates } from './configured.ts'

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Currency } from '../kernel/index.ts'
 import type { Quotes } from './port.ts'
 import { rateOf, rateText, readRate, roundedRate } from './rate.ts'
-import { implausibleIn, midRateOf, quotesByHand, readQuotes, referenceAmount, writeQuotes } from './rules.ts'
+import { implausibleIn, midRateOf, quotesByHand, readQuotes, referenceAmount, writeQuotes } from './service.ts'
 
 test('a rate is read from plain decimal text, exactly', () => {
   assert.deepEqual(readRate('1.0823'), { digits: 10823n, scale: 4 })

@@ -1,14 +1,122 @@
 /** The verbs of rates: a background loop reads the source into sheets, and everyone else reads the newest sheet. */
 import { Refusal } from '../api/index.ts'
-import type { Clock, Currency, Log, Minor } from '../kernel/index.ts'
+import {
+  after,
+  type Clock,
+  currencies,
+  type Currency,
+  dayMs,
+  isCurrency,
+  type Log,
+  type Minor,
+  newId,
+  secondMs,
+} from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { ageMs } from './age.ts'
-import type { RateSource } from './port.ts'
-import { createReading } from './reading.ts'
-import { type ReferenceAmount, referenceAmount } from './rules.ts'
+import type { Quotes, RateSheet, RateSource } from './port.ts'
 import { sandboxSourceId } from './sandbox-walk.ts'
-import { type ByHand, createSheetReader, isNews, keepSheet, setByHand, type Sheet } from './sheets.ts'
 import * as store from './store.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Rate, rateOf, rateText, roundedRate } from './rate.ts'
+import { ownJson } from '@partner-payments/wire'
+
+// Writes sheets, each after the newest one. The caller holds the lock of all sheets.
+
+export type Sheet = RateSheet & {
+  readonly id: string
+  readonly source: string
+  /** Quotes that a simulation has set. */
+  readonly byHand: Quotes
+  readonly stopped: boolean
+}
+
+/** Change that a simulation makes to the rates of the sandbox. */
+export type ByHand = {
+  /** Null: the pair follows the source again. */
+  readonly pair?: { readonly base: Currency; readonly quote: Currency; readonly rate: Rate | null }
+  readonly stopped?: boolean
+}
+
+/** Sheets of the sandbox come every few seconds, and can be computed again. */
+const sandboxSheetsKeptMs = 7 * dayMs
+
+/** Reads the row of the newest sheet, which is the same one many times, once. */
+function createSheetReader(): (row: store.SheetRow) => Sheet {
+  let last: Sheet | undefined
+  return ({ id, source, asOf, quotes, byHand, stopped }) => {
+    if (last?.id !== id) last = { id, source, asOf, quotes: readQuotes(quotes), byHand: readQuotes(byHand), stopped }
+    return last
+  }
+}
+
+/** Reports whether a sheet of the source has newer rates than the newest one. A source that lags has none. */
+function isNews({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
+  if (newest.stopped || asOf < newest.asOf) return false
+  return (
+    asOf > newest.asOf ||
+    writeQuotes({ ...quotes, ...newest.byHand }) !== writeQuotes({ ...newest.quotes, ...newest.byHand })
+  )
+}
+
+type Keeping = { readonly source: string; readonly now: Date }
+
+/** Stores a sheet of the source, with the rates set by hand. Throws an Error if it is implausible. */
+async function keepSheet(
+  tx: Tx,
+  { source, now }: Keeping,
+  sheet: RateSheet,
+  newest: Sheet | undefined,
+  jumpMaxPercent: number,
+): Promise<void> {
+  if (newest !== undefined && !isNews(sheet, newest)) return
+  const byHand = newest?.byHand ?? {}
+  const quotes = { ...sheet.quotes, ...byHand }
+  const jumped = newest && implausibleIn(quotes, newest.quotes, jumpMaxPercent)
+  if (jumped !== undefined) throw new Error(`no sheet of rates: ${jumped} has moved by more than ${jumpMaxPercent} %`)
+  if (source === sandboxSourceId) await store.deleteSheets(tx, source, after(now, -sandboxSheetsKeptMs))
+  await insert(tx, { id: newId(), source, asOf: sheet.asOf, quotes, byHand, stopped: false }, now)
+}
+
+/** Refuses: currency_not_supported. `walk`: the present rates of the source. */
+async function setByHand(
+  tx: Tx,
+  { source, now }: Keeping,
+  walk: RateSheet,
+  newest: Sheet | undefined,
+  { pair, stopped }: ByHand,
+): Promise<Sheet> {
+  const before = newest?.byHand ?? {}
+  const byHand = pair ? { ...before, ...handOf(pair, { ...walk.quotes, ...before }) } : before
+  const set = Object.fromEntries(Object.entries(byHand).filter(([, rate]) => rate !== null)) as Quotes
+  const sheet: Sheet = {
+    id: newId(),
+    source,
+    // After the newest one, even if that was made in the same millisecond.
+    asOf: newest && newest.asOf >= now ? after(newest.asOf, 1) : now,
+    quotes: { ...walk.quotes, ...set },
+    byHand: set,
+    stopped: stopped ?? newest?.stopped ?? false,
+  }
+  await insert(tx, sheet, now)
+  return sheet
+}
+
+/** Null: no longer set by hand. */
+function handOf(
+  { base, quote, rate }: NonNullable<ByHand['pair']>,
+  quotes: Quotes,
+): Readonly<Partial<Record<Currency, Rate | null>>> {
+  if (rate === null) return { [base]: null, [quote]: null }
+  const made = quotesByHand(quotes, base, quote, rate)
+  if (made === undefined) throw new Refusal('currency_not_supported', `There is no rate between ${base} and ${quote}.`)
+  return made
+}
+
+function insert(tx: Tx, sheet: Sheet, readAt: Date): Promise<void> {
+  const { quotes, byHand, ...rest } = sheet
+  return store.insertSheet(tx, { ...rest, readAt, quotes: writeQuotes(quotes), byHand: writeQuotes(byHand) })
+}
 
 type RatesAge = { readonly ageMs: number; readonly limitMs: number }
 
@@ -134,3 +242,128 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
     },
   }
 }
+
+// Reads a source with a short time limit.
+
+/**
+ * Creates a reader with at most one concurrent read of the source, even if the source ignores its signal: a hanging
+ * file holds a thread. Throws an Error if the read fails or does not end in time.
+ */
+export function createReading(source: RateSource, clock: Clock, readMsMax = 10 * secondMs): () => Promise<RateSheet> {
+  let underWay = false
+  return async () => {
+    if (underWay) throw new Error('the previous read of the source has not ended')
+    underWay = true
+    const timer = new AbortController()
+    const limit = new AbortController()
+    const reading = source.read(limit.signal, clock.now()).finally(() => {
+      underWay = false
+    })
+    const late = pause(readMsMax, undefined, { signal: timer.signal }).then(() => {
+      limit.abort()
+      throw new Error(`the source does not answer within ${readMsMax / secondMs} s`)
+    })
+    try {
+      return await Promise.race([reading, late])
+    } finally {
+      reading.catch(() => undefined)
+      late.catch(() => undefined)
+      timer.abort()
+    }
+  }
+}
+
+// Pure: the rates of a sheet, and whether the next sheet is plausible.
+
+/** Digits of a mid rate between two currencies. */
+const midDigits = 8
+/** Digits of a rate derived from one set by hand, so that the mid rate is exactly that one again. */
+const derivedDigits = 20
+const one: Rate = { digits: 1n, scale: 0 }
+
+/** Undefined: the sheet lacks one of the currencies. */
+export function midRateOf(quotes: Quotes, sell: Currency, buy: Currency): Rate | undefined {
+  const [sold, bought] = [forOneEuro(quotes, sell), forOneEuro(quotes, buy)]
+  return sold && bought && quotient(bought, sold, midDigits)
+}
+
+const forOneEuro = (quotes: Quotes, currency: Currency): Rate | undefined =>
+  currency === 'EUR' ? one : quotes[currency]
+
+const quotient = (over: Rate, under: Rate, digits: number): Rate =>
+  roundedRate(over.digits * 10n ** BigInt(under.scale), under.digits * 10n ** BigInt(over.scale), digits, 'half-even')
+
+/** An amount in a reference currency, in minor units, by a rate of a day: units of the reference currency for one unit. */
+export type ReferenceAmount = {
+  readonly amount: Minor
+  readonly currency: Currency
+  /** Plain decimal text. */
+  readonly rate: string
+  /** YYYY-MM-DD, in UTC. */
+  readonly rateOn: string
+}
+
+/** The currency that a token stands for. A sheet that does not quote the token counts it as this one. */
+const pegs: Readonly<Partial<Record<Currency, Currency>>> = { USDC: 'USD', EURC: 'EUR' }
+
+const pegged = (quotes: Quotes, currency: Currency): Currency =>
+  forOneEuro(quotes, currency) === undefined ? (pegs[currency] ?? currency) : currency
+
+/**
+ * An amount by the newest sheet, rounded up, so that a sum of small payments does not stay below a limit. An amount in the reference
+ * currency needs no sheet. Undefined: there is no sheet of the last days, or it lacks one of the currencies.
+ */
+export function referenceAmount(
+  sheet: RateSheet | undefined,
+  { amount, currency }: { readonly amount: Minor; readonly currency: Currency },
+  reference: Currency,
+  { now, daysMax }: { readonly now: Date; readonly daysMax: number },
+): ReferenceAmount | undefined {
+  const dayOf = (time: Date) => time.toISOString().slice(0, 10)
+  if (currency === reference) return { amount, currency, rate: '1', rateOn: dayOf(now) }
+  if (sheet === undefined || now.getTime() - sheet.asOf.getTime() > daysMax * dayMs) return undefined
+  const { asOf, quotes } = sheet
+  const rate = midRateOf(quotes, pegged(quotes, currency), pegged(quotes, reference))
+  if (rate === undefined) return undefined
+  const over = amount * rate.digits * 10n ** BigInt(currencies[reference].digits)
+  const under = 10n ** BigInt(rate.scale + currencies[currency].digits)
+  return { amount: (over + under - 1n) / under, currency: reference, rate: rateText(rate), rateOn: dayOf(asOf) }
+}
+
+export const currenciesOf = (quotes: Quotes): readonly Currency[] =>
+  (Object.keys(currencies) as Currency[]).filter((currency) => forOneEuro(quotes, currency) !== undefined)
+
+/** The currency whose rate has moved by more than `percentMax`: the source has misplaced a point, or is wrong. */
+export function implausibleIn(next: Quotes, before: Quotes, percentMax: number): Currency | undefined {
+  return currenciesOf(next).find((currency) => {
+    const [now, then] = [forOneEuro(next, currency), forOneEuro(before, currency)]
+    if (now === undefined || then === undefined) return false
+    const [after, earlier] = [now.digits * 10n ** BigInt(then.scale), then.digits * 10n ** BigInt(now.scale)]
+    const moved = after > earlier ? after - earlier : earlier - after
+    return moved * 100n > earlier * BigInt(percentMax)
+  })
+}
+
+/** The rates for one euro that make `rate` the mid rate of a pair. The rate of the sold currency stays. */
+export function quotesByHand(quotes: Quotes, sell: Currency, buy: Currency, rate: Rate): Quotes | undefined {
+  const [sold, bought] = [forOneEuro(quotes, sell), forOneEuro(quotes, buy)]
+  if (sold === undefined || bought === undefined) return undefined
+  if (buy === 'EUR') return { [sell]: quotient(one, rate, derivedDigits) }
+  const made = roundedRate(
+    sold.digits * rate.digits,
+    10n ** BigInt(sold.scale + rate.scale),
+    derivedDigits,
+    'half-even',
+  )
+  return sell === 'EUR' ? { [buy]: made } : { [sell]: sold, [buy]: made }
+}
+
+export const writeQuotes = (quotes: Quotes): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(quotes).map(([currency, rate]) => [currency, rateText(rate)])))
+
+export const readQuotes = (json: string): Quotes =>
+  Object.fromEntries(
+    Object.entries(ownJson<Record<string, string>>(json)).flatMap(([currency, text]) =>
+      isCurrency(currency) ? [[currency, rateOf(text)]] : [],
+    ),
+  )

@@ -7,13 +7,14 @@
  * time at which it was first seen; an unexplained difference has a case until it is gone.
  */
 export type { CandidateSources } from './candidates.ts'
-export type { DayLook, DayReader } from './day.ts'
-export type { InLedger } from './look.ts'
-export type { Line } from './read.ts'
-export type { Candidate } from './score.ts'
 export {
+  type DayLook,
+  type DayReader,
   createReconciliation,
   type Reconciliation,
   reconciliationEveryMs,
   type ReconciliationObserver,
 } from './service.ts'
+export type { InLedger } from './look.ts'
+export type { Line } from './read.ts'
+export type { Candidate } from './score.ts'

@@ -3,16 +3,33 @@
  * resolve themselves when their reason is gone.
  */
 import { type Cases, type Decisions, operatorPartnerId } from '../cases/index.ts'
-import { amountText, type Clock, type Currency, dayMs, type Log, minuteMs, newId, present } from '../kernel/index.ts'
+import {
+  amountText,
+  type Clock,
+  type Currency,
+  dayMs,
+  isUuid,
+  type Log,
+  type Minor,
+  minuteMs,
+  newId,
+  present,
+} from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import { type Database, readAtOneMoment, type Tx } from '../postgres/index.ts'
-import type { BooksAccount, BankBooks } from '../rails/index.ts'
+import {
+  type BankBooks,
+  type BankEntry,
+  type BankStatement,
+  type BooksAccount,
+  type EntryScope,
+  isRepetition,
+  type Sums,
+} from '../rails/index.ts'
 import type { CandidateSources } from './candidates.ts'
-import { createDayReader, type DayReader } from './day.ts'
-import { createGone } from './gone.ts'
 import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
-import { type Reader, createReader } from './read.ts'
-import type { Looked } from './rules.ts'
+import { createReader, type Reader } from './read.ts'
+import type { Item, Looked } from './rules.ts'
 import * as store from './store.ts'
 
 /** Observes the results of a check, for metrics. */
@@ -256,4 +273,157 @@ async function tell({ db, cases }: ReconciliationDeps, observe: ReconciliationOb
     byKind,
     open.reduce((total, { proposals }) => total + Number(proposals), 0),
   )
+}
+
+// Cases about missing reports, which resolve themselves when the report arrives: a statement between two others, a
+// report about a payment.
+
+type GoneDeps = {
+  readonly db: Database
+  readonly books: Pick<BankBooks, 'instructions' | 'listed'>
+  readonly cases: Pick<Cases, 'openOfKind'>
+  readonly decisions: Pick<Decisions, 'resolveGone'>
+}
+
+const goneCasesPerLookMax = 1000
+
+const createGone =
+  ({ db, books, cases, decisions }: GoneDeps) =>
+  async ({ looked: { connector, account }, chain, incomplete }: Look): Promise<void> => {
+    const { statements, versions, gaps } = chain
+    const resolve = async (found: readonly { readonly partnerId: string; readonly id: string }[], note: string) => {
+      for (const key of found) await db.transaction((tx) => decisions.resolveGone(tx, key, 'reconciliation', note))
+    }
+    const missing = await cases.openOfKind(db, connector, 'statement_gap', goneCasesPerLookMax)
+    const known = new Set(statements.map(({ id }) => id))
+    const behindGap = new Set(gaps.map(({ after }) => after.id))
+    // A case names the statement after the gap; or the account, in its text.
+    const filled = missing.filter(({ subject, report }) =>
+      known.has(subject) ? !behindGap.has(subject) : gaps.length === 0 && report.includes(account),
+    )
+    await resolve(filled, 'The statements of the account join.')
+    const corrected = new Set(
+      [...versions].flatMap(([statement, all]) =>
+        incomplete.has(statement.id) || all.every((one) => isRepetition(one, statement)) ? [] : [statement.id],
+      ),
+    )
+    const overlapping = await cases.openOfKind(db, connector, 'statement_overlap', goneCasesPerLookMax)
+    await resolve(
+      overlapping.filter(({ subject }) => corrected.has(subject)),
+      'The bank has corrected the statement, and each of its entries is stored once.',
+    )
+    const silent = await cases.openOfKind(db, connector, 'payment_missing', goneCasesPerLookMax)
+    const ids = silent.map(({ subject }) => subject).filter(isUuid)
+    const told = new Set(
+      (await books.instructions(db, ids)).filter(({ missingSince }) => missingSince === null).map(({ id }) => id),
+    )
+    await resolve(
+      silent.filter(({ subject }) => told.has(subject)),
+      'The bank has reported the outcome of the payment.',
+    )
+    const absent = await cases.openOfKind(db, connector, 'announced_missing', goneCasesPerLookMax)
+    const listed = await books.listed(
+      db,
+      absent.map(({ subject }) => subject),
+    )
+    await resolve(
+      absent.filter(({ subject }) => listed.has(subject)),
+      'A later statement has the entry.',
+    )
+  }
+
+// A look at accounts up to the statements of a day: the equation of look.ts, with the later statements left out. Entries that only
+// they have count as not on a statement.
+
+export type DayLook = BooksAccount & {
+  /** The last statement up to the day; undefined: there is none. */
+  readonly statement: Pick<BankStatement, 'id' | 'statementId' | 'sequence' | 'closing' | 'closingOn'> | undefined
+  /** Balance before the first statement: money that this service never booked. */
+  readonly opening: Minor
+  /** Money that the ledger has on the settlement account of the connector, of all partners. */
+  readonly ledger: Minor
+  /** Parts of `ledger - bank`, with the sign of that difference. */
+  readonly items: readonly Item[]
+  readonly unexplained: Minor
+  /** Complete statements up to the day. */
+  readonly statements: readonly Pick<BankStatement, 'id' | 'createdAt'>[]
+  readonly laterIds: readonly string[]
+}
+
+export type DayReader = {
+  /** Looks at the accounts in the caller's snapshot. */
+  readonly lookUpTo: (tx: Tx, accounts: readonly BooksAccount[], day: string) => Promise<readonly DayLook[]>
+  /** The last complete statement up to a day, among those that name their day. */
+  readonly lastStatement: (tx: Tx, account: BooksAccount, day: string) => Promise<BankStatement | undefined>
+  readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
+  /** Oldest first. */
+  readonly entriesInScope: (
+    tx: Tx,
+    account: BooksAccount,
+    scope: EntryScope,
+    rowsMax: number,
+  ) => Promise<readonly BankEntry[]>
+  /** Entries on statements, or on none, that the ledger does not have yet. Oldest first. */
+  readonly entriesNew: (tx: Tx, account: BooksAccount, rowsMax: number) => Promise<readonly BankEntry[]>
+}
+
+function createDayReader(deps: LookDeps): DayReader {
+  const { books } = deps
+  return {
+    lookUpTo: async (tx, accounts, day) => {
+      const shared = await readShared(deps, tx)
+      const looks: DayLook[] = []
+      for (const account of accounts) looks.push(await lookAtDay(deps, tx, account, day, shared))
+      return looks
+    },
+    lastStatement: async (tx, account, day) =>
+      (await books.statements(tx, account)).findLast(
+        ({ taken, closingOn }) => taken && closingOn !== null && closingOn <= day,
+      ),
+    sumInScope: books.sumInScope,
+    entriesInScope: books.entriesInScope,
+    entriesNew: (tx, account, rowsMax) => books.entriesNew(tx, account, undefined, rowsMax),
+  }
+}
+
+const isLater = ({ closingOn }: BankStatement, day: string): boolean => closingOn !== null && closingOn > day
+
+async function lookAtDay(
+  deps: LookDeps,
+  tx: Tx,
+  account: BooksAccount,
+  day: string,
+  shared: Awaited<ReturnType<typeof readShared>>,
+): Promise<DayLook> {
+  const { books } = deps
+  const all = await books.statements(tx, account)
+  const laterIds = all.filter((one) => isLater(one, day)).map(({ id }) => id)
+  const known = all.filter((one) => !isLater(one, day))
+  const { looked, chain } = await lookAt(
+    {
+      ...deps,
+      books: {
+        ...books,
+        statements: () => Promise.resolve(known),
+        notOnStatement: async () => [
+          ...(await books.notOnStatement(tx, account)),
+          ...(await books.ofStatements(tx, laterIds)),
+        ],
+      },
+    },
+    tx,
+    account,
+    shared,
+  )
+  const { last, closing, moved } = chain
+  return {
+    ...account,
+    statement: last,
+    opening: (closing ?? moved) - moved,
+    ledger: looked.ledger,
+    items: looked.items.filter(({ side }) => side === 'difference'),
+    unexplained: looked.unexplained,
+    statements: known.filter(({ taken }) => taken),
+    laterIds,
+  }
 }

@@ -3,7 +3,7 @@ import { ownJson } from '@partner-payments/wire'
 import type { Sealer } from '../kernel/index.ts'
 import type { ListedFacts, ListEntry } from './lists/entry.ts'
 import type { WordMatch } from './names/compare.ts'
-import type { HitRow } from './store-hits.ts'
+import type { HitRow } from './store.ts'
 import { hitContext } from './sealed.ts'
 
 export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> &

@@ -3,7 +3,7 @@ import { type Clock, newId, type Sealer } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { distinctNames, type SubjectKey, type SubjectName } from './rules.ts'
 import { earlierNameContext } from './sealed.ts'
-import { earlierNamesOf, insertEarlierNames } from './store-names.ts'
+import { earlierNamesOf, insertEarlierNames } from './store-lists.ts'
 
 export async function readEarlierNames(tx: Tx, sealer: Sealer, key: SubjectKey): Promise<readonly SubjectName[]> {
   const rows = await earlierNamesOf(tx, key)

@@ -7,7 +7,7 @@ import { decideAll, screenAll } from '../../../test/support/screening/held.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { ListEntry } from './lists/entry.ts'
 import { comparedNames } from './lists.ts'
-import { exclusionsOf } from './store-exclusions.ts'
+import { exclusionsOf } from './store.ts'
 
 let service: Service
 let days = 0

@@ -2,13 +2,13 @@
  * Pure: a hit for the person who decides, the same for the command, the desk and JSON: the listed entry beside the party, field by field,
  * why it scored, the payments that it holds, and earlier decisions about the same pair.
  */
-import { type Currency, type Minor } from '../kernel/index.ts'
+import type { Currency, Minor } from '../kernel/index.ts'
 import type { ListedDocument } from './lists/entry.ts'
 import type { WordMatch } from './names/compare.ts'
 import { plainName } from './names/words.ts'
-import { type Subject, type SubjectName } from './rules.ts'
+import type { Subject, SubjectName } from './rules.ts'
 import type { Hit } from './service.ts'
-import type { DecisionRow } from './store-hits.ts'
+import type { DecisionRow } from './store.ts'
 
 /** A payment that waits for a decision about a hit. */
 export type HeldPayment = {

@@ -20,8 +20,17 @@ export {
   type CountrySide,
   countrySides,
 } from './countries.ts'
-export { type Hold, type ScreenedCredit, worst } from './holds.ts'
-export type { ScreenedPayment } from './payments.ts'
+export {
+  type Hold,
+  type ScreenedCredit,
+  worst,
+  type ScreenedPayment,
+  createScreening,
+  type Frozen,
+  type Hit,
+  type Screening,
+} from './service.ts'
+
 export { pepSource, type SanctionsList } from './lists/entry.ts'
 export {
   accountKey,
@@ -41,12 +50,11 @@ export {
 export { screeningJobs } from './jobs.ts'
 export type { HeldPayment, HitView } from './hit-view.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
-export { createScreening, type Frozen, type Hit, type Screening } from './service.ts'
+
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 
 export type { Report, ReportWanted } from './corpus/report.ts'
-export type { ExclusionRow } from './store-exclusions.ts'
-export { exclusionsOf } from './store-exclusions.ts'
+export { type ExclusionRow, exclusionsOf } from './store.ts'
 
 // The report is made by one command, which loads it.
 export const screeningReport = async (wanted: ReportWanted): Promise<Report | undefined> =>

@@ -30,8 +30,6 @@ import {
 } from './rules.ts'
 import { type Exclusion, exclusionOf, type SecondDatumRule } from './second-datum.ts'
 import type { Hit } from './service.ts'
-import * as exclusionStore from './store-exclusions.ts'
-import * as hitStore from './store-hits.ts'
 import { currentLists, detailsOf } from './store-lists.ts'
 import * as store from './store.ts'
 
@@ -93,11 +91,11 @@ export function createScreener(deps: ScreenerDeps): Screener {
       const { partnerId, subjectKind: kind, subjectId: id } = hit
       const subject = await readSubject(deps, tx, { partnerId, kind, id })
       const payments = await deps.heldPayments(tx, hit, paymentsShown + 1)
-      const others = await hitStore.decidedAbout(tx, partnerId, hit, earlierHitsMax)
+      const others = await store.decidedAbout(tx, partnerId, hit, earlierHitsMax)
       const earlier = await Promise.all(
         others.map(async (row) => ({
           hit: { ...row, ...openDetail(sealer, row) },
-          decisions: await hitStore.decisionsOf(tx, partnerId, row.id),
+          decisions: await store.decisionsOf(tx, partnerId, row.id),
         })),
       )
       return viewOfHit(hit, subject, { payments, earlier })
@@ -143,7 +141,7 @@ export function createScreener(deps: ScreenerDeps): Screener {
 }
 
 type Found = SubjectName & { readonly match: Match<SearchedEntry> }
-type Standing = StandingHit & { readonly row: hitStore.HitRow }
+type Standing = StandingHit & { readonly row: store.HitRow }
 
 /**
  * Reads the present and the earlier names in two statements. A rename in between makes the subject due again, so that
@@ -185,7 +183,7 @@ async function screen(
   await db.transaction(async (tx) => {
     const now = clock.now()
     if ((await store.recordScreened(tx, claim, snapshot.generation, now)) === 0) return
-    const standing = (await hitStore.lockStandingHits(tx, claim)).map((row): Standing => {
+    const standing = (await store.lockStandingHits(tx, claim)).map((row): Standing => {
       const { entryDigest: digest } = row
       return { ...row, digest, name: openDetail(sealer, row).name, row }
     })
@@ -196,13 +194,13 @@ async function screen(
       changes.opened.map(({ found: one }) => one.match.entry),
     )
     if (data !== undefined)
-      await exclusionStore.replaceExclusions(tx, claim, exclusionsOf(claim, reasons, standing, snapshot, now))
+      await store.replaceExclusions(tx, claim, exclusionsOf(claim, reasons, standing, snapshot, now))
     for (const { hit, reason } of changes.ended) {
       const status = hit.row.status === 'open' ? 'gone' : hit.row.status
       const ended = { endedGeneration: snapshot.generation, endedAt: now, endReason: reason }
-      await hitStore.updateHit(tx, { ...hit.row, ...withoutProposal, ...ended, status })
+      await store.updateHit(tx, { ...hit.row, ...withoutProposal, ...ended, status })
     }
-    const rows: hitStore.HitRow[] = standing.map(({ row }) => row)
+    const rows: store.HitRow[] = standing.map(({ row }) => row)
     for (const { found: one, replaces } of changes.opened) {
       const row = newHit(sealer, claim, one as Found, said(one.match.entry), replaces?.id ?? null, snapshot, now)
       const same = rows.filter(
@@ -211,7 +209,7 @@ async function screen(
       const nameNumber = 1 + Math.max(-1, ...same.map((other) => other.nameNumber))
       const numbered = { ...row, nameNumber, account: account === null ? null : accountKey(account) }
       rows.push(numbered)
-      await hitStore.insertHit(tx, numbered)
+      await store.insertHit(tx, numbered)
     }
     const { length } = changes.opened
     if (length > 0)
@@ -233,7 +231,7 @@ async function withoutCleared(
   const kept: Found[] = []
   for (const one of found) {
     const { source, entryId, digest: entryDigest } = one.match.entry
-    const decided = await hitStore.decidedAbout(tx, partnerId, { source, entryId }, earlierHitsMax)
+    const decided = await store.decidedAbout(tx, partnerId, { source, entryId }, earlierHitsMax)
     const cleared = decided
       .filter((row) => row.status === 'cleared' && row.endedAt === null && row.entryDigest === entryDigest)
       .map((row): Hit => ({ ...row, ...openDetail(sealer, row) }))
@@ -291,7 +289,7 @@ function exclusionsOf(
   standing: readonly Standing[],
   { generation }: Snapshot,
   excludedAt: Date,
-): readonly exclusionStore.ExclusionRow[] {
+): readonly store.ExclusionRow[] {
   const rows = [...reasons].map(([{ role, match }, reason]) => {
     const { entry, score } = match
     const { source, entryId } = entry
@@ -315,7 +313,7 @@ function newHit(
   replaces: string | null,
   { generation }: Snapshot,
   now: Date,
-): Omit<hitStore.HitRow, 'nameNumber' | 'account'> {
+): Omit<store.HitRow, 'nameNumber' | 'account'> {
   const { partnerId, kind: subjectKind, id: subjectId } = claim
   const { entry, listedName, isReordered, words, score } = match
   const { source, entryId, digest: entryDigest, ...listed } = entry

@@ -1,24 +1,45 @@
 /** The verbs of screening. The worker: screener.ts. */
-import type { Sealer } from '../kernel/index.ts'
-import type { Tx } from '../postgres/index.ts'
-import { createDecide, type Deciding, type HitDecisionsDeps } from './decisions.ts'
+import { type Clock, type Decider, isNoName, type NotTwo, partnerKey, type Sealer } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
 import { type HitDetail, openDetail } from './details.ts'
-import { type Countries, createCountries } from './countries.ts'
+import { type Countries, countryEntryId, type CountryRules, createCountries, sideOf } from './countries.ts'
 import { isPepSource } from './lists/entry.ts'
 import { createLists, type Lists, type ListsDeps } from './lists.ts'
 import { keepEarlierNames } from './earlier-names.ts'
-import type { HeldParty, SubjectKey, SubjectName } from './rules.ts'
-import { createHoldsOf, createHoldsOfCredits, type HoldsOf, type HoldsOfCredits } from './holds.ts'
-import { createPartiesOfPayments, type PartiesOfPayments } from './payments.ts'
-import { oldestDueSubject, oldestOpenHit } from './store-ages.ts'
-import { freezeAccountsOf, frozenByOthers, isConfirmed, setFrozen } from './store-holds.ts'
-import * as hitStore from './store-hits.ts'
+import {
+  accountKey,
+  hasExpired,
+  type HeldParty,
+  type HoldKey,
+  needsTwoPersons,
+  type Outcome,
+  partnerOf,
+  scoreMin,
+  statusAfter,
+  type SubjectKey,
+  type SubjectName,
+  twoPersonsScoreMin,
+} from './rules.ts'
+import { currentGeneration, oldestDueSubject, oldestOpenHit } from './store-lists.ts'
+import {
+  comparedWith,
+  freezeAccountsOf,
+  frozenByOthers,
+  isConfirmed,
+  ofEveryPartner,
+  requestOutdated,
+  setFrozen,
+  statesOf,
+  type SubjectState,
+} from './store.ts'
 import * as store from './store.ts'
 import { craftText } from './vessels.ts'
+import { Refusal } from '../api/index.ts'
+import { createMatches } from './names/matches.ts'
 
 const isAccount = ({ kind }: HeldParty) => kind === 'account'
 
-export type Hit = Omit<hitStore.HitRow, 'detailSealed'> & HitDetail
+export type Hit = Omit<store.HitRow, 'detailSealed'> & HitDetail
 
 export type PepEffects = {
   /** PEP_HITS. */
@@ -61,16 +82,16 @@ export type Screening = {
   /** Reports whether the names of incoming money let it be credited. Joins the transaction. */
   readonly holdsOfCredits: HoldsOfCredits
   /** The open hits of all partners, oldest first, in pages after `after`. */
-  readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
+  readonly openHits: (after: store.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
   /** The oldest open hits of all partners, without what was compared. */
-  readonly oldestOpenHits: (hitsMax: number) => Promise<readonly hitStore.OpenHit[]>
+  readonly oldestOpenHits: (hitsMax: number) => Promise<readonly store.OpenHit[]>
   /** Returns those of these hits of a partner that are open. */
-  readonly openOf: (partnerId: string, ids: readonly string[]) => Promise<readonly hitStore.OpenHit[]>
+  readonly openOf: (partnerId: string, ids: readonly string[]) => Promise<readonly store.OpenHit[]>
   /** Undefined: the partner has no such hit. */
   readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
   /** The hits that hold a payment with these parties, oldest first. */
   readonly hitsOn: (partnerId: string, parties: readonly HeldParty[]) => Promise<readonly Hit[]>
-  readonly decisionsOf: typeof hitStore.decisionsOf
+  readonly decisionsOf: typeof store.decisionsOf
   /**
    * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, validation_failed (no person, no
    * note, ended, same decision, proposed by the same person).
@@ -103,14 +124,14 @@ export function createScreening(
   const { db, clock, sealer } = deps
   const lists = createLists(deps)
   const countries = createCountries(deps)
-  const toHit = ({ detailSealed, ...row }: hitStore.HitRow): Hit => ({
+  const toHit = ({ detailSealed, ...row }: store.HitRow): Hit => ({
     ...row,
     ...openDetail(sealer, { ...row, detailSealed }),
   })
   const decide = createDecide(deps)
   const pepsHold = deps.peps?.hits === 'hold'
   /** Holds what a confirmed hit holds beyond its subject, and ends that when it is cleared. */
-  const freeze = async (tx: Tx, row: hitStore.HitRow): Promise<void> => {
+  const freeze = async (tx: Tx, row: store.HitRow): Promise<void> => {
     const { partnerId, subjectKind: kind, subjectId: id, account, source, status, decidedBy } = row
     const isOfAccount = source !== 'countries' && (kind === 'beneficiary' || row.role === 'account')
     if (account !== null && isOfAccount) await setFrozen(tx, account, row, status === 'confirmed')
@@ -139,25 +160,25 @@ export function createScreening(
           (lists.latest()?.namesIn(text).length ?? 1) > 0,
       ),
     holdsOfCredits: createHoldsOfCredits(lists, pepsHold),
-    openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
-    oldestOpenHits: (hitsMax) => hitStore.oldestOpenHits(db, hitsMax),
-    openOf: (partnerId, ids) => hitStore.openOf(db, partnerId, ids),
+    openHits: async (after, hitsMax) => (await store.openHits(db, after, hitsMax)).map(toHit),
+    oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
+    openOf: (partnerId, ids) => store.openOf(db, partnerId, ids),
     hit: async (partnerId, id) => {
-      const row = await hitStore.hitById(db, partnerId, id)
+      const row = await store.hitById(db, partnerId, id)
       return row && toHit(row)
     },
     hitsOn: async (partnerId, parties) => {
       const [accounts, subjects] = [parties.filter(isAccount), parties.filter((party) => !isAccount(party))]
       const named = { subjectIds: subjects.map(({ id }) => id), accounts: accounts.map(({ id }) => id) }
-      const own = await hitStore.hitsThatHold(db, partnerId, named, pepsHold)
+      const own = await store.hitsThatHold(db, partnerId, named, pepsHold)
       const isOfCustomer = parties.some(({ kind, ofCustomer }) => kind === 'partner' && ofCustomer === true)
       const holding = own.filter((row) => row.subjectKind !== 'partner' || row.status === 'confirmed' || !isOfCustomer)
-      const others: hitStore.HitRow[] = []
+      const others: store.HitRow[] = []
       for (const by of await frozenByOthers(db, partnerId, named.accounts))
-        others.push(...[await hitStore.hitById(db, by.partnerId, by.id)].filter((row) => row !== undefined))
+        others.push(...[await store.hitById(db, by.partnerId, by.id)].filter((row) => row !== undefined))
       return [...holding, ...others].map(toHit)
     },
-    decisionsOf: hitStore.decisionsOf,
+    decisionsOf: store.decisionsOf,
     decide: async (tx, deciding) => {
       // A worker locks a subject before its hits, too. Decisions about two hits of a subject take turns.
       await store.lockSubjectOf(tx, deciding.partnerId, deciding.id)
@@ -169,7 +190,7 @@ export function createScreening(
       return toHit(row)
     },
     differences: async (generation, afterId, hitsMax) =>
-      (await hitStore.hitsOfList(db, generation, afterId, hitsMax)).map(toHit),
+      (await store.hitsOfList(db, generation, afterId, hitsMax)).map(toHit),
     progressOf: store.progressOf,
     oldestOpenHit: () => oldestOpenHit(db),
     oldestDueSubject: () => oldestDueSubject(db),
@@ -179,4 +200,247 @@ export function createScreening(
     },
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId),
   }
+}
+
+// Payouts that are compared themselves: their texts name a listed vessel, aircraft, person or organisation, or they have no beneficiary
+// whose country the rules could be compared with. Such a payout is a subject of its own, and waits until the worker has compared it with the newest lists.
+
+export type ScreenedPayment = {
+  readonly partnerId: string
+  readonly id: string
+  /** Texts that may name anybody. */
+  readonly texts: readonly (string | null)[]
+  /** The name of a payee who is compared by itself: it may be that of a vessel. */
+  readonly payee: string | null
+  /** The countries of its payee, unless a beneficiary has them. */
+  readonly countries: readonly string[]
+}
+
+/** The parties that payments are, in their order; undefined: nothing in it is compared. Most payments cost no statement. */
+type PartiesOfPayments = (payments: readonly ScreenedPayment[]) => Promise<readonly (HeldParty | undefined)[]>
+
+const createPartiesOfPayments = (deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly lists: Pick<Lists, 'recent'>
+}): PartiesOfPayments => {
+  const { db, clock, lists } = deps
+  return async (payments) => {
+    const asked = payments.map((payment) => ({
+      ...payment,
+      texts: payment.texts.filter((text) => text !== null && text.trim() !== ''),
+      crafts: craftText([...payment.texts, payment.payee]),
+    }))
+    const isSilent = ({ texts, crafts, countries }: (typeof asked)[number]): boolean =>
+      texts.length === 0 && crafts === null && countries.length === 0
+    if (asked.every(isSilent)) return asked.map(() => undefined)
+    const snapshot = await lists.recent()
+    if (snapshot === undefined) return asked.map(() => undefined)
+    const isFound = ({ texts, crafts, countries }: (typeof asked)[number]): boolean =>
+      (crafts !== null && snapshot.craftsIn(crafts).length > 0) ||
+      texts.some((text) => text !== null && snapshot.namesIn(text).length > 0) ||
+      countries.some((country) => snapshot.countryEntry(countryEntryId(sideOf('payout'), country)) !== undefined)
+    const parties = asked.map((payment): HeldParty | undefined => {
+      const { partnerId, id } = payment
+      if (isSilent(payment)) return undefined
+      // Without a match an earlier hit holds still: only persons end it.
+      return { partnerId, kind: 'payout', id, ...(isFound(payment) ? { comparedWith: snapshot.generation } : {}) }
+    })
+    const found = parties
+      .filter((party) => party !== undefined)
+      .filter(({ comparedWith }) => comparedWith !== undefined)
+    for (const [partnerId, group] of Map.groupBy(found, (party) => party.partnerId)) {
+      const ids = group.map(({ id }) => id)
+      await requestOutdated(db, { partnerId, kind: 'payout', ids }, snapshot.generation, clock.now())
+    }
+    return parties
+  }
+}
+
+// Decisions about hits: `clear` says that it is another person, `confirm` that it is the listed one. Every step locks
+// the hit, so that of two concurrent decisions one counts and the other is refused; and each leaves a row.
+
+type Deciding = {
+  readonly partnerId: string
+  readonly id: string
+  readonly outcome: Outcome
+  readonly staff: string
+  readonly note: string
+}
+
+type HitDecisionsDeps = {
+  readonly clock: Clock
+  /** Judges who proposed and who decides, as they stand now. */
+  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+}
+
+const refuse = (detail: string) => new Refusal('validation_failed', detail)
+
+const createDecide =
+  ({ clock, judgeTwo }: HitDecisionsDeps) =>
+  async (tx: Tx, { partnerId, id, outcome, staff, note }: Deciding): Promise<store.HitRow> => {
+    if (isNoName(staff)) throw refuse('State who decides it.')
+    if (note.trim() === '') throw refuse('A note is required.')
+    const row = await store.lockHit(tx, partnerId, id)
+    if (row === undefined) throw new Refusal('not_found', 'No such hit.')
+    refuseEnded(row, outcome)
+    const now = clock.now()
+    // The list as the person saw it: the worker compares a newer list, and ends the hit if the entry has changed.
+    const generation = Math.max(row.generation, (await comparedWith(tx, row)) ?? 0)
+    const decision = { partnerId, hitId: id, outcome, actor: staff, note, generation, decidedAt: now }
+    const { proposedBy } = row
+    const not =
+      needsTwoPersons(row) && isProposed(row, outcome, now) && proposedBy !== null
+        ? await judgeTwo(tx, { name: proposedBy }, { name: staff })
+        : undefined
+    // Who proposed it and may no longer decide has proposed nothing: this person proposes it again.
+    if (needsTwoPersons(row) && (!isProposed(row, outcome, now) || not?.who === 'author')) {
+      const proposed = { ...row, proposal: outcome, proposedBy: staff, proposedAt: now }
+      await store.updateHit(tx, proposed)
+      await store.appendDecision(tx, { ...decision, kind: 'proposed' })
+      return proposed
+    }
+    if (not !== undefined) throw refuse(`${not.why} Hits of ${twoPersonsScoreMin} or more need two persons.`)
+    const decidedBy = needsTwoPersons(row) && proposedBy !== null ? `${proposedBy}, approved by ${staff}` : staff
+    const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null }
+    const decided = { ...row, ...withoutProposal, status: statusAfter[outcome], decidedAt: now, decidedBy }
+    await store.updateHit(tx, decided)
+    await store.appendDecision(tx, { ...decision, kind: 'decided' })
+    return decided
+  }
+
+function refuseEnded({ endedAt, endReason, status, decidedBy }: store.HitRow, outcome: Outcome): void {
+  if (endedAt !== null) throw refuse(`The hit has ended (${endReason}): look for the one that replaced it.`)
+  if (status === statusAfter[outcome]) throw refuse(`The hit was ${status} by ${decidedBy}.`)
+}
+
+const isProposed = ({ proposal, proposedAt }: store.HitRow, outcome: Outcome, now: Date): boolean =>
+  proposal === outcome && proposedAt !== null && !hasExpired(proposedAt, now)
+
+// Decides whether payments to, of and for partners, customers, beneficiaries and payers may continue.
+
+/**
+ * `unscreened`: a name was not compared with a list yet. `open`: a person decides about a hit. `confirmed`: it is the listed one.
+ */
+export type Hold = 'unscreened' | 'open' | 'confirmed'
+
+/**
+ * The holds by key; payments of a subject without one continue. Nothing is held while no list is loaded. With `tx` it reads in that
+ * transaction.
+ */
+type HoldsOf = (keys: readonly HeldParty[], tx?: Tx) => Promise<(key: HeldParty) => Hold | undefined>
+
+/** Money that has come in for a customer, or for the partner itself. */
+export type ScreenedCredit = {
+  readonly partnerId: string
+  readonly customer: SubjectKey | undefined
+  /** Empty: the bank does not say who paid. */
+  readonly payerName: string
+  /**
+   * Account that paid. A confirmed hit about the account holds the money under any payer's name. Empty: the bank does
+   * not give it.
+   */
+  readonly payerAccount: string
+  /** The countries of the payer and of its bank, ISO 3166-1 alpha-2. */
+  readonly payerCountries: readonly string[]
+  /** The texts of the payment that may name a listed party (`Screening.textOf`). Null: none does. */
+  readonly craftText: string | null
+  /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
+  readonly payer: SubjectKey | undefined
+}
+
+/** The hold of each credit, in their order. One statement. */
+type HoldsOfCredits = (tx: Tx, credits: readonly ScreenedCredit[]) => Promise<readonly (Hold | undefined)[]>
+
+const keyOf = ({ partnerId, kind, id }: HoldKey): string => partnerKey(partnerId, `${kind} ${id}`)
+
+const createHoldsOf =
+  (db: Database, countries: Pick<Countries, 'at'>, pepsHold: boolean): HoldsOf =>
+  async (keys, tx = db) => {
+    const generation = keys.length === 0 ? 0 : await currentGeneration(tx)
+    if (generation === 0) return () => undefined
+    const rules = await countries.at(tx, generation)
+    const groups = tx.sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [keys]
+    return holdsIn((await Promise.all(groups.map((group) => statesOf(tx, group, pepsHold)))).flat(), rules)
+  }
+
+/** Creates the check of payers' names in memory: a list of 20,000 names takes less than a millisecond for each. */
+function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boolean): HoldsOfCredits {
+  const matches = createMatches(scoreMin)
+  return async (tx, credits) => {
+    const accountOf = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
+      payerAccount === '' ? undefined : { partnerId, kind: 'account', id: accountKey(payerAccount) }
+    const ownerOf = ({ partnerId, customer }: ScreenedCredit) => partnerOf(partnerId, customer?.id ?? null)
+    const keys = credits.flatMap((credit) =>
+      [ownerOf(credit), credit.customer, credit.payer, accountOf(credit)].filter((key) => key !== undefined),
+    )
+    const states = keys.length === 0 ? [] : await statesOf(tx, keys, pepsHold)
+    const [first] = states
+    const newest = first === undefined ? await currentGeneration(tx) : (first.newest ?? 0)
+    const known = latest()
+    const holdOfPayer = (credit: ScreenedCredit): Hold | undefined => {
+      const { payerName, payerAccount, payerCountries } = credit
+      const isSilent = payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0
+      if (isSilent && credit.craftText === null) return undefined
+      if (known?.generation !== newest) return 'unscreened'
+      const texts = credit.craftText?.split('\n') ?? []
+      const isListed =
+        known.craftsIn([payerName, ...texts].join('\n')).length > 0 ||
+        texts.some((text) => known.namesIn(text).length > 0) ||
+        known.entriesWithWallet(payerAccount).length > 0 ||
+        payerCountries.some((country) => known.countryEntry(countryEntryId(sideOf('payer'), country)) !== undefined)
+      return isListed || (payerName.trim() !== '' && matches(known, payerName)) ? 'open' : undefined
+    }
+    const holdOf = holdsIn(states)
+    return credits.map((credit) => {
+      const { customer, payer } = credit
+      // Waiting money continues only by a decision, also in a database without lists: its partner came from another
+      // one.
+      if (payer === undefined && newest === 0) return undefined
+      const ofPayer = payer === undefined ? holdOfPayer(credit) : holdOf(payer)
+      const account = accountOf(credit)
+      if (account !== undefined && holdOf(account) === 'confirmed') return 'confirmed'
+      return worst([holdOf(ownerOf(credit)), customer && holdOf(customer), ofPayer])
+    })
+  }
+}
+
+/** Strictest hold of several names of one payment. */
+export const worst = (holds: readonly (Hold | undefined)[]): Hold | undefined =>
+  (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
+
+/** `rules`: undefined if no key has countries. */
+function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: HeldParty) => Hold | undefined {
+  const states = new Map(found.map((state) => [keyOf(state), state]))
+  return (key) => {
+    const state = states.get(keyOf(key))
+    if (key.kind === 'account') {
+      const ofAll = states.get(keyOf({ ...key, partnerId: ofEveryPartner }))
+      return worst([state && holdOfState(state, 0), ofAll && holdOfState(ofAll, 0)])
+    }
+    if (key.kind === 'partner') return state && holdOfPartner(state, key.ofCustomer === true)
+    const { comparedWith = 0 } = key
+    // A payout is a subject only if something was found in it.
+    if (key.kind === 'payout' && state === undefined && comparedWith === 0) return undefined
+    // A subject without a state was written before there were lists, and is not swept yet.
+    return state === undefined
+      ? 'unscreened'
+      : holdOfState(state, Math.max(comparedWith, rules?.since(sideOf(key.kind), key.countries ?? []) ?? 0))
+  }
+}
+
+/**
+ * A partner is compared within seconds of its creation, before it has keys. While persons decide about it, its own money waits, as a
+ * customer's does; a confirmed one also holds the money of its customers.
+ */
+function holdOfPartner({ isConfirmed, isOpen }: SubjectState, ofCustomer: boolean): Hold | undefined {
+  if (isConfirmed) return 'confirmed'
+  return isOpen && !ofCustomer ? 'open' : undefined
+}
+
+/** `since`: the generation of lists that the subject must have been compared with. */
+function holdOfState({ isConfirmed, isOpen, generation }: SubjectState, since: number): Hold | undefined {
+  if (isConfirmed) return 'confirmed'
+  if (isOpen) return 'open'
+  return generation >= Math.max(1, since) ? undefined : 'unscreened'
 }

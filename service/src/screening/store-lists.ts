@@ -1,6 +1,7 @@
 /** All SQL of lists. The tables belong to no partner: a list applies to all. */
-import { insertBy, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, insertBy, type RowOf, sql, type Tx } from '../postgres/index.ts'
 import type { ListSource } from './lists/entry.ts'
+import type { SubjectKey } from './rules.ts'
 
 export type ListRow = {
   readonly generation: number
@@ -125,4 +126,91 @@ export function entriesAt(
     where from_generation <= ${generation} and (until_generation is null or until_generation > ${generation})
       and (source, entry_id) > (${after?.source ?? ''}, ${after?.entryId ?? ''})
     order by source, entry_id limit ${rowsMax}`)
+}
+
+// The times since which hits and names wait, of all partners, for metrics.
+
+/** When the oldest open hit was opened; null: none is open. */
+export async function oldestOpenHit(tx: Tx): Promise<Date | null> {
+  const row = await tx.row<{ openedAt: Date }>(
+    acrossPartners(
+      'reads the age of the oldest open hit, for a metric',
+      sql`/* screening.oldestOpenHit */
+        select opened_at from screening.hits where status = 'open' order by opened_at, id limit 1`,
+    ),
+  )
+  return row?.openedAt ?? null
+}
+
+/** The name that was written first among those not yet compared with a list; null: there is none. */
+async function oldestWritten(tx: Tx): Promise<Date | null> {
+  const row = await tx.row<{ changedAt: Date }>(
+    acrossPartners(
+      'reads since when a new name waits to be screened, for a metric',
+      sql`/* screening.oldestWritten */
+        select changed_at from screening.subjects where generation = 0 order by changed_at limit 1`,
+    ),
+  )
+  return row?.changedAt ?? null
+}
+
+/** The oldest list generation of any screened subject; null: none was screened before. */
+async function oldestGeneration(tx: Tx): Promise<number | null> {
+  const row = await tx.row<{ generation: number }>(
+    acrossPartners(
+      'reads how far the names are behind the newest list, for a metric',
+      sql`/* screening.oldestGeneration */
+        select generation from screening.subjects where generation > 0 order by generation limit 1`,
+    ),
+  )
+  return row?.generation ?? null
+}
+
+/** When the first list after a generation was loaded; null: none was. */
+async function loadedBehind(tx: Tx, generation: number): Promise<Date | null> {
+  const row = await tx.row<{ loadedAt: Date }>(sql`/* screening.loadedBehind */
+    select loaded_at from screening.lists where generation > ${generation} order by generation limit 1`)
+  return row?.loadedAt ?? null
+}
+
+/**
+ * The time since which the oldest name waits to be screened: since it was written, but not before the first list; or
+ * since a list was loaded that it was not compared with. Null: none waits.
+ */
+export async function oldestDueSubject(tx: Tx): Promise<Date | null> {
+  const first = await loadedBehind(tx, 0)
+  if (first === null) return null
+  const written = await oldestWritten(tx)
+  const generation = await oldestGeneration(tx)
+  const behind = generation === null ? null : await loadedBehind(tx, generation)
+  const since = [written === null || written > first ? written : first, behind].filter((time) => time !== null)
+  return since.toSorted((one, other) => one.getTime() - other.getTime())[0] ?? null
+}
+
+// All SQL of the earlier names of subjects.
+
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  subjectKind: 'text',
+  subjectId: 'uuid',
+  role: 'text',
+  nameSealed: 'bytea',
+  replacedAt: 'timestamptz',
+} as const
+type EarlierName = RowOf<typeof types>
+
+const newNames = insertBy<EarlierName>(types, [])
+
+export async function insertEarlierNames(tx: Tx, rows: readonly EarlierName[]): Promise<void> {
+  await tx.run(sql`/* screening.insertEarlierNames */
+    insert into screening.earlier_names (partner_id, id, subject_kind, subject_id, role, name_sealed, replaced_at)
+    ${newNames(tx, rows)}`)
+}
+
+/** Oldest first. */
+export function earlierNamesOf(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly EarlierName[]> {
+  return tx.rows<EarlierName>(sql`/* screening.earlierNamesOf */
+    select partner_id, id, subject_kind, subject_id, role, name_sealed, replaced_at from screening.earlier_names
+    where partner_id = ${partnerId} and subject_kind = ${kind} and subject_id = ${id} order by id`)
 }

@@ -1,6 +1,18 @@
 /** All SQL of subjects and sweeps: the screening queue. */
-import { dueWork, insertBy, sql, type Tx } from '../postgres/index.ts'
-import type { SubjectKey, SweptKind } from './rules.ts'
+import {
+  acrossPartners,
+  dueWork,
+  insertBy,
+  noSql,
+  ofPartners,
+  type RowOf,
+  sql,
+  type Sql,
+  type Tx,
+} from '../postgres/index.ts'
+import type { EndReason, HitStatus, HoldKey, Outcome, SubjectKey, SubjectKind, SweptKind } from './rules.ts'
+import { nilId } from '../kernel/index.ts'
+import type { ListSource } from './lists/entry.ts'
 
 /** Adds a subject or makes it due again. A worker that is screening it loses its lease and records nothing. */
 export async function requestScreening(tx: Tx, { partnerId, kind, id }: SubjectKey, now: Date): Promise<void> {
@@ -193,4 +205,368 @@ export async function moveSweep(tx: Tx, partnerId: string, generation: number, t
   await tx.run(sql`/* screening.moveSweep */
     update screening.sweeps set kind = ${to.kind}, after_id = ${to.afterId}, ended_at = ${to.endedAt}
     where partner_id = ${partnerId} and generation = ${generation}`)
+}
+
+// The SQL that checks whether the names of a payment let it continue.
+
+export type SubjectState = HoldKey & {
+  /** The generation of lists that the names were compared with since one was written; 0: none. */
+  readonly generation: number
+  readonly isOpen: boolean
+  readonly isConfirmed: boolean
+  /** The generation of the newest list; null: none was loaded. */
+  readonly newest: number | null
+}
+
+/** The partner in the state of an account that a confirmed hit of any partner holds. */
+export const ofEveryPartner = nilId
+
+/** Limits hits to those that hold payments. */
+const thatHold = (pepsHold: boolean): Sql => (pepsHold ? noSql : sql`and hit.source not like 'pep:%'`)
+
+/**
+ * The states of the subjects that exist, and of accounts with a hit. An open hit about a payer holds no account,
+ * because payment institutions pay for many from one.
+ */
+export function statesOf(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): Promise<readonly SubjectState[]> {
+  const partnerIds = keys.map(({ partnerId }) => partnerId)
+  const accounts = keys.filter(({ kind }) => kind === 'account').map(({ id }) => id)
+  const subjects = keys.filter(({ kind }) => kind !== 'account')
+  const newest = sql`left join (select generation from screening.lists order by generation desc limit 1) as newest on true`
+  return tx.rows<SubjectState>(sql`/* screening.statesOf */
+    select subject.partner_id, subject.kind, subject.id::text, subject.generation,
+      max(newest.generation) as newest,
+      coalesce(bool_or(hit.status = 'open'), false) as is_open,
+      coalesce(bool_or(hit.status = 'confirmed'), false) as is_confirmed
+    from screening.subjects subject left join screening.hits hit
+      on hit.partner_id = subject.partner_id and hit.subject_kind = subject.kind and hit.subject_id = subject.id
+      and hit.ended_at is null ${thatHold(pepsHold)}
+      ${newest}
+    where ${ofPartners(partnerIds, sql`subject.partner_id`)}
+      and subject.kind = any(${[...new Set(subjects.map(({ kind }) => kind))]}::text[])
+      and subject.id = any(${subjects.map(({ id }) => id)}::uuid[])
+    group by subject.partner_id, subject.kind, subject.id
+    union all
+    select hit.partner_id, 'account', hit.account, max(hit.generation), max(newest.generation),
+      bool_or(hit.status = 'open' and hit.subject_kind = 'beneficiary'), bool_or(hit.status = 'confirmed')
+    from screening.hits hit ${newest}
+    where ${ofPartners(partnerIds, sql`hit.partner_id`)} and hit.account = any(${accounts}::text[]) and hit.ended_at is null
+    group by hit.partner_id, hit.account
+    union all
+    select ${ofEveryPartner}::uuid, 'account', frozen.account, 1, max(newest.generation), false, true
+    from screening.frozen_accounts frozen ${newest} where frozen.account = any(${accounts}::text[])
+    group by frozen.account`)
+}
+
+/** A hit about an account. */
+type FrozenBy = { readonly partnerId: string; readonly id: string }
+
+/** Holds the account for every partner, or ends what this hit holds. */
+export async function setFrozen(
+  tx: Tx,
+  account: string,
+  { partnerId, id }: FrozenBy,
+  isFrozen: boolean,
+): Promise<void> {
+  await tx.run(
+    isFrozen
+      ? sql`/* screening.setFrozen */ insert into screening.frozen_accounts (account, by_partner_id, by_hit_id)
+          values (${account}, ${partnerId}, ${id}) on conflict do nothing`
+      : sql`/* screening.setFrozen */ delete from screening.frozen_accounts
+          where account = ${account} and by_partner_id = ${partnerId} and by_hit_id = ${id}`,
+  )
+}
+
+/** Holds the accounts of a partner's confirmed hits, which came from another database. */
+export async function freezeAccountsOf(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* screening.freezeAccountsOf */
+    insert into screening.frozen_accounts (account, by_partner_id, by_hit_id)
+    select account, partner_id, id from screening.hits
+    where partner_id = ${partnerId} and status = 'confirmed' and account is not null and source <> 'countries'
+      and (subject_kind = 'beneficiary' or role = 'account') on conflict do nothing`)
+}
+
+/** The confirmed hits of other partners that hold these accounts. */
+export function frozenByOthers(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly FrozenBy[]> {
+  return tx.rows<FrozenBy>(sql`/* screening.frozenByOthers */
+    select by_partner_id as partner_id, by_hit_id as id from screening.frozen_accounts
+    where account = any(${[...accounts]}::text[]) and by_partner_id <> ${partnerId} order by by_hit_id`)
+}
+
+/** Reports whether persons have confirmed a hit about a subject, on a list that holds payments. */
+export async function isConfirmed(tx: Tx, { partnerId, kind, id }: SubjectKey, pepsHold: boolean): Promise<boolean> {
+  const row = await tx.row(sql`/* screening.isConfirmed */
+    select id from screening.hits hit
+    where partner_id = ${partnerId} and subject_kind = ${kind} and subject_id = ${id} and ended_at is null
+      and status = 'confirmed' ${thatHold(pepsHold)} limit 1`)
+  return row !== undefined
+}
+
+// All SQL of hits and of the decisions about them.
+
+export type HitRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly subjectKind: SubjectKind
+  readonly subjectId: string
+  readonly role: string
+  /** Number of the matched name among the matching names of its role. */
+  readonly nameNumber: number
+  /** Account in the form of `accountKey`. Null: a customer, or the bank does not give it. */
+  readonly account: string | null
+  readonly source: ListSource
+  readonly entryId: string
+  readonly entryDigest: string
+  readonly score: number
+  readonly detailSealed: Uint8Array
+  readonly status: HitStatus
+  readonly cause: 'name' | 'list'
+  readonly generation: number
+  readonly replaces: string | null
+  readonly openedAt: Date
+  readonly decidedAt: Date | null
+  readonly decidedBy: string | null
+  readonly endedGeneration: number | null
+  readonly endedAt: Date | null
+  readonly endReason: EndReason | null
+  readonly proposal: Outcome | null
+  readonly proposedBy: string | null
+  readonly proposedAt: Date | null
+}
+
+const columns = sql`partner_id, id, subject_kind, subject_id, role, name_number, account, source, entry_id, entry_digest, score, detail_sealed,
+  status, cause, generation, replaces, opened_at, decided_at, decided_by, ended_generation, ended_at, end_reason,
+  proposal, proposed_by, proposed_at`
+
+export async function insertHit(tx: Tx, row: HitRow): Promise<void> {
+  await tx.run(sql`/* screening.insertHit */
+    insert into screening.hits (partner_id, id, subject_kind, subject_id, role, name_number, account, source, entry_id,
+      entry_digest, score, detail_sealed, status, cause, generation, replaces, opened_at)
+    values (${row.partnerId}, ${row.id}, ${row.subjectKind}, ${row.subjectId}, ${row.role}, ${row.nameNumber},
+      ${row.account}, ${row.source}, ${row.entryId}, ${row.entryDigest}, ${row.score}, ${row.detailSealed}, ${row.status}, ${row.cause}, ${row.generation},
+      ${row.replaces}, ${row.openedAt})`)
+}
+
+/** Locks the current hits about a subject: waits for a decision, and sees its outcome. */
+export function lockStandingHits(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(sql`/* screening.lockStandingHits */
+    select ${columns} from screening.hits
+    where partner_id = ${partnerId} and subject_kind = ${kind} and subject_id = ${id} and ended_at is null
+    order by id for update`)
+}
+
+export function lockHit(tx: Tx, partnerId: string, id: string): Promise<HitRow | undefined> {
+  return tx.row<HitRow>(sql`/* screening.lockHit */
+    select ${columns} from screening.hits where partner_id = ${partnerId} and id = ${id} for update`)
+}
+
+export function hitById(tx: Tx, partnerId: string, id: string): Promise<HitRow | undefined> {
+  return tx.row<HitRow>(sql`/* screening.hitById */
+    select ${columns} from screening.hits where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/**
+ * The hits that hold a payment of these subjects and accounts: open or confirmed, oldest first. Agrees with `statesOf`.
+ */
+export function hitsThatHold(
+  tx: Tx,
+  partnerId: string,
+  { subjectIds, accounts }: { readonly subjectIds: readonly string[]; readonly accounts: readonly string[] },
+  pepsHold: boolean,
+): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(sql`/* screening.hitsThatHold */
+    select ${columns} from screening.hits hit
+    where partner_id = ${partnerId} and ended_at is null and status in ('open', 'confirmed') ${thatHold(pepsHold)}
+      and (subject_id = any(${subjectIds}::uuid[])
+        or account = any(${accounts}::text[]) and (status = 'confirmed' or subject_kind = 'beneficiary'))
+    order by opened_at, id`)
+}
+
+/** The hits about an entry that persons have decided about, the newest first. */
+export function decidedAbout(
+  tx: Tx,
+  partnerId: string,
+  { source, entryId }: Pick<HitRow, 'source' | 'entryId'>,
+  rowsMax: number,
+): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(sql`/* screening.decidedAbout */
+    select ${columns} from screening.hits
+    where partner_id = ${partnerId} and source = ${source} and entry_id = ${entryId} and decided_at is not null
+    order by id desc limit ${rowsMax}`)
+}
+
+/** Writes what a decision or a screening changes. The caller holds the lock. */
+export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
+  await tx.run(sql`/* screening.updateHit */
+    update screening.hits set status = ${row.status}, decided_at = ${row.decidedAt}, decided_by = ${row.decidedBy},
+      ended_generation = ${row.endedGeneration}, ended_at = ${row.endedAt}, end_reason = ${row.endReason},
+      proposal = ${row.proposal}, proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}
+    where partner_id = ${row.partnerId} and id = ${row.id}`)
+}
+
+export type HitPage = Pick<HitRow, 'openedAt' | 'id'>
+
+/** Open hits of all partners, oldest first, after one of them. */
+export function openHits(tx: Tx, after: HitPage | undefined, rowsMax: number): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(
+    acrossPartners(
+      'lists open hits for the operator, oldest first, by an index',
+      sql`/* screening.openHits */ select ${columns} from screening.hits
+        where status = 'open' ${after === undefined ? noSql : sql`and (opened_at, id) > (${after.openedAt}, ${after.id}::uuid)`}
+        order by opened_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
+export type OpenHit = Pick<HitRow, 'partnerId' | 'id' | 'source' | 'score' | 'openedAt'>
+
+/** Reads those of these hits of a partner that are open. */
+export function openOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly OpenHit[]> {
+  return tx.rows<OpenHit>(sql`/* screening.openOf */
+    select partner_id, id, source, score, opened_at from screening.hits
+    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and status = 'open'`)
+}
+
+/** The oldest open hits of all partners, without what was compared. */
+export function oldestOpenHits(tx: Tx, rowsMax: number): Promise<readonly OpenHit[]> {
+  return tx.rows<OpenHit>(
+    acrossPartners(
+      'lists the oldest open hits for the operator, by an index',
+      sql`/* screening.oldestOpenHits */ select partner_id, id, source, score, opened_at from screening.hits
+        where status = 'open' order by opened_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Pages through the hits of all partners that a list has opened or ended, in the order of ids. */
+export function hitsOfList(
+  tx: Tx,
+  generation: number,
+  afterId: string | null,
+  rowsMax: number,
+): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(
+    acrossPartners(
+      'lists what a list has changed of the hits of all partners, by indexes',
+      sql`/* screening.hitsOfList */ select ${columns} from screening.hits
+        where ((generation = ${generation} and cause = 'list')
+            or (ended_generation = ${generation} and end_reason in ('entry_removed', 'entry_changed')))
+          ${afterId === null ? noSql : sql`and id > ${afterId}`}
+        order by id limit ${rowsMax}`,
+    ),
+  )
+}
+
+export type DecisionRow = {
+  readonly partnerId: string
+  readonly hitId: string
+  /** Position in the hit, from 1. */
+  readonly sequence: number
+  readonly kind: 'proposed' | 'decided'
+  readonly outcome: Outcome
+  readonly actor: string
+  readonly note: string
+  readonly generation: number
+  readonly decidedAt: Date
+}
+
+const decisionColumns = sql`partner_id, hit_id, sequence, kind, outcome, actor, note, generation, decided_at`
+
+/** Reads the decisions of a hit in their order. */
+export function decisionsOf(tx: Tx, partnerId: string, hitId: string): Promise<readonly DecisionRow[]> {
+  return tx.rows<DecisionRow>(sql`/* screening.decisionsOf */
+    select ${decisionColumns} from screening.decisions where partner_id = ${partnerId} and hit_id = ${hitId}
+    order by sequence`)
+}
+
+/** The caller holds the lock of the hit, so that no other decision takes the same number. */
+export async function appendDecision(tx: Tx, row: Omit<DecisionRow, 'sequence'>): Promise<void> {
+  const before = await decisionsOf(tx, row.partnerId, row.hitId)
+  await insertDecision(tx, { ...row, sequence: before.length + 1 })
+}
+
+async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
+  await tx.run(sql`/* screening.insertDecision */
+    insert into screening.decisions (${decisionColumns})
+    values (${row.partnerId}, ${row.hitId}, ${row.sequence}, ${row.kind}, ${row.outcome}, ${row.actor}, ${row.note},
+      ${row.generation}, ${row.decidedAt})`)
+}
+
+// All SQL of the matches of common names that a second datum has excluded.
+
+const types = {
+  partnerId: 'uuid',
+  subjectKind: 'text',
+  subjectId: 'uuid',
+  role: 'text',
+  source: 'text',
+  entryId: 'text',
+  score: 'integer',
+  reason: 'text',
+  generation: 'integer',
+  excludedAt: 'timestamptz',
+} as const
+export type ExclusionRow = RowOf<typeof types>
+
+const newExclusions = insertBy<ExclusionRow>(types, [])
+const exclusionColumns = sql`partner_id, subject_kind, subject_id, role, source, entry_id, score, reason, generation, excluded_at`
+
+/** Replaces the exclusions of a subject. The caller has locked the subject. One row for each role and entry. */
+export async function replaceExclusions(
+  tx: Tx,
+  { partnerId, kind, id }: SubjectKey,
+  rows: readonly ExclusionRow[],
+): Promise<void> {
+  await tx.run(sql`/* screening.replaceExclusions */
+    delete from screening.exclusions where partner_id = ${partnerId} and subject_kind = ${kind} and subject_id = ${id}`)
+  if (rows.length > 0)
+    await tx.run(sql`/* screening.replaceExclusions */
+      insert into screening.exclusions (${exclusionColumns}) ${newExclusions(tx, rows)}`)
+}
+
+/** A page of the exclusions of a partner, by subject, after one of them. */
+export function exclusionsOf(
+  tx: Tx,
+  partnerId: string,
+  after: Pick<ExclusionRow, 'subjectKind' | 'subjectId' | 'role' | 'source' | 'entryId'> | undefined,
+  rowsMax: number,
+): Promise<readonly ExclusionRow[]> {
+  const { subjectKind = '', subjectId = nilId, role = '', source = '', entryId = '' } = after ?? {}
+  return tx.rows<ExclusionRow>(sql`/* screening.exclusionsOf */
+    select ${exclusionColumns} from screening.exclusions
+    where partner_id = ${partnerId}
+      and (subject_kind, subject_id, role, source, entry_id) > (${subjectKind}, ${subjectId}::uuid, ${role}, ${source}, ${entryId})
+    order by subject_kind, subject_id, role, source, entry_id limit ${rowsMax}`)
+}
+
+export type ExclusionCount = { readonly source: string; readonly reason: string; readonly count: number }
+
+/** Counts the exclusions of all partners. Only common names have some: a small part of all customers. */
+export function countExclusions(tx: Tx): Promise<readonly ExclusionCount[]> {
+  return tx.rows<ExclusionCount>(
+    acrossPartners(
+      'counts exclusions for the report of screening',
+      sql`/* screening.countExclusions */
+        select source, reason, count(*)::integer as count from screening.exclusions group by source, reason order by source, reason`,
+    ),
+  )
+}
+
+export type HitCount = {
+  /** `YYYY-MM`, UTC. */
+  readonly month: string
+  readonly status: string
+  readonly count: number
+}
+
+/** Counts the hits of all partners by the month in which they were opened. */
+export function countHits(tx: Tx): Promise<readonly HitCount[]> {
+  return tx.rows<HitCount>(
+    acrossPartners(
+      'counts hits for the report of screening',
+      sql`/* screening.countHits */
+        select to_char(opened_at at time zone 'UTC', 'YYYY-MM') as month, status, count(*)::integer as count
+        from screening.hits group by 1, 2 order by 1, 2`,
+    ),
+  )
 }

@@ -16,7 +16,6 @@ import { hashPassword, isPassword, type Person, refuseWeakPassword } from './pas
 import * as rules from './rules.ts'
 import { totpContext } from './sealed.ts'
 import * as store from './store.ts'
-import * as devices from './store-devices.ts'
 
 /** The person who accepts an invitation, and the hash of its token. */
 export type Invited = Person & { readonly partnerName: string; readonly memberId: string; readonly seed: Uint8Array }
@@ -147,7 +146,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       if (device === undefined) return { token, isNewDevice: true }
       const used = { memberId, hash: rules.deviceHash(memberId, device) }
       const kept = { now, usedAfter: after(now, -rules.deviceMs), devicesMax: rules.devicesMax }
-      return { token, isNewDevice: await devices.recordDevice(tx, partnerId, used, kept) }
+      return { token, isNewDevice: await store.recordDevice(tx, partnerId, used, kept) }
     },
     session: async (token) => {
       const partnerId = readLink(token)
@@ -169,7 +168,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
     forget: async (tx, partnerId, memberId) => {
       await store.endSessions(tx, partnerId, memberId, null)
       await store.forgetFactors(tx, partnerId, memberId)
-      await devices.forgetDevices(tx, partnerId, memberId)
+      await store.forgetDevices(tx, partnerId, memberId)
     },
     factorsOf: store.factorsOf,
     factorList: store.factorList,

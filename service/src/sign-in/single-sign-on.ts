@@ -6,7 +6,7 @@ import { after, type Clock, hourMs, randomBytes, type Sealer, secondMs } from '.
 import type { Tx } from '../postgres/index.ts'
 import * as rules from './rules.ts'
 import { answerChallenge } from './store.ts'
-import * as identities from './store-identities.ts'
+import * as identities from './store.ts'
 
 export type Provider = {
   /** URL of the provider, as its metadata and its claim `iss` have it. */

@@ -302,3 +302,89 @@ export function factorsOf(
     select member_id, 'sso' from sign_in.identities
     where partner_id = ${partnerId} and member_id = any(${memberIds}::uuid[])`)
 }
+
+// The SQL of devices: the browsers from which a member has signed in.
+
+type Device = { readonly memberId: string; readonly hash: Buffer }
+
+/** Records the use of a device. True: the member did not use it before. Of two records at once, one is true. */
+export async function recordDevice(
+  tx: Tx,
+  partnerId: string,
+  { memberId, hash }: Device,
+  { now, usedAfter, devicesMax }: { readonly now: Date; readonly usedAfter: Date; readonly devicesMax: number },
+): Promise<boolean> {
+  await tx.run(sql`/* sign_in.recordDevice */
+    delete from sign_in.known_devices
+    where partner_id = ${partnerId} and member_id = ${memberId} and last_used_at <= ${usedAfter}`)
+  const known = await tx.run(sql`/* sign_in.recordDevice */
+    update sign_in.known_devices set last_used_at = greatest(last_used_at, ${now})
+    where partner_id = ${partnerId} and member_id = ${memberId} and device_hash = ${hash}`)
+  if (known === 1) return false
+  const added = await tx.run(sql`/* sign_in.recordDevice */
+    insert into sign_in.known_devices (partner_id, member_id, device_hash, first_used_at, last_used_at)
+    values (${partnerId}, ${memberId}, ${hash}, ${now}, ${now}) on conflict do nothing`)
+  await tx.run(sql`/* sign_in.recordDevice */
+    delete from sign_in.known_devices where partner_id = ${partnerId} and member_id = ${memberId} and device_hash in (
+      select device_hash from sign_in.known_devices where partner_id = ${partnerId} and member_id = ${memberId}
+      order by device_hash = ${hash} desc, last_used_at desc, device_hash offset ${devicesMax})`)
+  return added === 1
+}
+
+export async function forgetDevices(tx: Tx, partnerId: string, memberId: string): Promise<void> {
+  await tx.run(sql`/* sign_in.forgetDevices */
+    delete from sign_in.known_devices where partner_id = ${partnerId} and member_id = ${memberId}`)
+}
+
+// The SQL of identities: who a member is at a provider of single sign-on.
+
+export type Identity = { readonly issuer: string; readonly subject: string }
+
+/** The member of an identity, also one who was removed. */
+export async function memberOf(tx: Tx, partnerId: string, { issuer, subject }: Identity): Promise<string | undefined> {
+  const row = await tx.row<{ readonly memberId: string }>(sql`/* sign_in.memberOf */
+    select member_id from sign_in.identities
+    where partner_id = ${partnerId} and issuer = ${issuer} and subject = ${subject}`)
+  return row?.memberId
+}
+
+/**
+ * Connects an identity with a member, in place of the one that the member had at the provider. `replaced`: the member whose identity
+ * it was before. False: it is another member's meanwhile.
+ */
+export async function connect(
+  tx: Tx,
+  partnerId: string,
+  { issuer, subject }: Identity,
+  { memberId, replaced, now }: { readonly memberId: string; readonly replaced: string | null; readonly now: Date },
+): Promise<boolean> {
+  await tx.run(sql`/* sign_in.connect */
+    delete from sign_in.identities
+    where partner_id = ${partnerId} and issuer = ${issuer} and member_id = ${memberId} and subject <> ${subject}`)
+  const connected = await tx.run(sql`/* sign_in.connect */
+    insert into sign_in.identities (partner_id, issuer, subject, member_id, connected_at)
+    values (${partnerId}, ${issuer}, ${subject}, ${memberId}, ${now})
+    on conflict (partner_id, issuer, subject) do update
+      set member_id = excluded.member_id, connected_at = excluded.connected_at
+      where identities.member_id = excluded.member_id or identities.member_id = ${replaced}::uuid`)
+  return connected === 1
+}
+
+/** The time at which a member was connected at a provider. */
+export async function connectedSince(
+  tx: Tx,
+  partnerId: string,
+  issuer: string,
+  memberId: string,
+): Promise<Date | undefined> {
+  const row = await tx.row<{ readonly connectedAt: Date }>(sql`/* sign_in.connectedSince */
+    select connected_at from sign_in.identities
+    where partner_id = ${partnerId} and issuer = ${issuer} and member_id = ${memberId}`)
+  return row?.connectedAt
+}
+
+export async function recordUse(tx: Tx, partnerId: string, { issuer, subject }: Identity, now: Date): Promise<void> {
+  await tx.run(sql`/* sign_in.recordUse */
+    update sign_in.identities set last_used_at = ${now}
+    where partner_id = ${partnerId} and issuer = ${issuer} and subject = ${subject}`)
+}

@@ -12,12 +12,10 @@ import { type Instruction, zeroAddress } from '../../rails/index.ts'
 import { type BankRecord, checks, type Fault, type Harness, runChecks } from '../conformance/index.ts'
 import { createChainConnector } from './connector.ts'
 import type { ChainDeps, ChainRules } from './deps.ts'
-import type { Chain } from './quorum.ts'
-import { createChain } from './quorum.ts'
+import { type Chain, createChain } from './quorum.ts'
 import { createRpcNode } from './rpc.ts'
 import { hashOf } from './rules.ts'
-import { createSimulatedChain } from './simulated/chain.ts'
-import { simulatedChainId, simulatedTokens } from './simulated/reading.ts'
+import { createSimulatedChain, simulatedChainId, simulatedTokens } from './chains.ts'
 
 const confirmations = 2
 const plenty = 10n ** 17n

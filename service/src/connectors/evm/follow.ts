@@ -8,14 +8,14 @@ import type { ChainDeps } from './deps.ts'
 import { loadEvm } from './load.ts'
 import {
   displacedTransfer,
-  firstFees,
   feesOfNext,
+  firstFees,
   type RefusedTransfer,
   revertedTransfer,
   vanishedTransfer,
 } from './rules.ts'
 import { insertNotification } from './store-chain.ts'
-import * as store from './store-transfers.ts'
+import * as store from './store-chain.ts'
 
 const transfersPerStepMax = 200
 /** A node may have forgotten a transaction, or never received it. */

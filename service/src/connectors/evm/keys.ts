@@ -5,7 +5,7 @@
 import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { loadEvm } from './load.ts'
-import * as store from './store-keys.ts'
+import * as store from './store-chain.ts'
 import { keyContext } from './sealed.ts'
 import type { Secp256k1Signature } from './viem.ts'
 

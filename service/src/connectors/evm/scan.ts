@@ -11,7 +11,7 @@ import type { ChainDeps } from './deps.ts'
 import type { Block } from './node.ts'
 import { bookingIdOf, departureIdOf, numbered, type NumberedLog } from './rules.ts'
 import * as store from './store-chain.ts'
-import { endedAbove, ownHashes, reopen } from './store-transfers.ts'
+import { endedAbove, ownHashes, reopen } from './store-chain.ts'
 
 const blocksPerStepMax = 100
 /** Blocks whose hashes are kept beyond the confirmations. A deeper reorganisation is read from the oldest one. */

@@ -1,6 +1,6 @@
 /** Accepts instructions: each gets a nonce and a durable row before anything is signed or sent. */
 import { Unreachable } from '../../api/index.ts'
-import { type Currency, type Minor, partnerKey, present } from '../../kernel/index.ts'
+import { type Currency, type Minor, partnerKey, present, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type {
   Acknowledgement,
@@ -12,8 +12,10 @@ import type {
 import type { ChainDeps } from './deps.ts'
 import type { Signer } from './keys.ts'
 import { gasWithReserve, refusalOf, refusalOfRevert, type RefusedTransfer } from './rules.ts'
-import * as store from './store-transfers.ts'
-import { sealedTravelRulesOf } from './travel-rule.ts'
+import * as store from './store-chain.ts'
+import { ownJson } from '@partner-payments/wire'
+import { transferByHash } from './store-chain.ts'
+import { travelRuleContext } from './sealed.ts'
 
 /** The decision about an instruction. `later`: the sending account is short, or the token is paused. */
 type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
@@ -197,4 +199,32 @@ function requireKnownNonces({ log, rules }: ChainDeps, sender: string, onChain: 
     'sending account has unknown transactions: payouts wait',
   )
   throw new Unreachable('downstream_unreachable', `the sending account ${sender} has unknown transactions`)
+}
+
+// The data of the travel rule: payer and payee. It is stored with each transfer, sealed, because it contains KYC data.
+
+/** The sealed parties by `partnerKey(partnerId, id)` of the instruction. */
+async function sealedTravelRulesOf(
+  { db, sealer, partiesOf }: ChainDeps,
+  instructions: readonly Instruction[],
+): Promise<ReadonlyMap<string, Buffer>> {
+  const rows = instructions.map(async (instruction) => {
+    const { partnerId, id, creditorName, creditorAccount } = instruction
+    const { originator, beneficiary } = await partiesOf(db, instruction)
+    const data = {
+      originator: { ...originator, partnerId },
+      beneficiary: { ...beneficiary, name: creditorName, walletAddress: creditorAccount },
+    }
+    const sealed = sealer.seal(JSON.stringify(data), travelRuleContext(partnerId, id))
+    return [partnerKey(partnerId, id), sealed] as const
+  })
+  return new Map(await Promise.all(rows))
+}
+
+/** The parties of a transaction of ours. Undefined: it is not ours. */
+export async function travelRuleOf(tx: Tx, sealer: Sealer, hash: string): Promise<object | undefined> {
+  const row = await transferByHash(tx, hash.toLowerCase())
+  if (row === undefined) return undefined
+  const { partnerId, id, travelRuleSealed } = row
+  return ownJson<object>(sealer.open(travelRuleSealed, travelRuleContext(partnerId, id)))
 }

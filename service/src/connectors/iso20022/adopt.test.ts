@@ -9,11 +9,10 @@ import { createLog, newId, secondMs } from '../../kernel/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Instruction } from '../../rails/index.ts'
-import { createIsoBank } from './connector.ts'
+import { createFolderTransport, createIsoBank } from './banks.ts'
 import { usualProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { bankInstructionId } from './ids.ts'
-import { createFolderTransport } from './transport/folder.ts'
 
 let service: Service
 let folder: string

@@ -8,11 +8,11 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { readPain001, recognise } from '../../iso20022/index.ts'
 import { amountText } from '../../kernel/index.ts'
-import { publishedFiles, type PublishedFile } from './archive.ts'
+import { type PublishedFile, publishedFiles } from './archive.ts'
 import type { BankDeps } from './deps.ts'
 import { readFileName, readInstructionId } from './ids.ts'
-import * as adopted from './store-adopted.ts'
-import { filesByIds, type OutgoingFile } from './store-files.ts'
+import * as adopted from './store-statements.ts'
+import { filesByIds, type OutgoingFile } from './store-instructions.ts'
 
 /** Older files were made before every backup that may still be restored. */
 const daysMax = 90

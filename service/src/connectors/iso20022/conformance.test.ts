@@ -8,7 +8,7 @@ import { Unreachable } from '../../api/index.ts'
 import { type Database, sql } from '../../postgres/index.ts'
 import { type BankRecord, checks, type Disorder, type Fault, type Harness, runChecks } from '../conformance/index.ts'
 import type { Connector, Instruction } from '../../rails/index.ts'
-import { createIsoBank } from './connector.ts'
+import { createIsoBank } from './banks.ts'
 
 /** A call ends with the commit of its rows: it takes all of its instructions, and answers each of them. */
 const cannot = ['lose half', 'answer later'] as const

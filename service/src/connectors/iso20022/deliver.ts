@@ -2,13 +2,20 @@
  * Delivers files: each step is committed before the next one begins, so that the process that continues after a kill
  * knows what the bank has (docs/decisions/0044-a-bank-by-files.md).
  */
-import { after, newId, secondMs } from '../../kernel/index.ts'
+import { after, newId, present, secondMs } from '../../kernel/index.ts'
 import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
 import { dayOf } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
-import { createContents } from './contents.ts'
 import type { RecentBytes } from './recent-bytes.ts'
-import * as store from './store-files.ts'
+import * as store from './store-instructions.ts'
+import { createHash } from 'node:crypto'
+import { batchIdsOf } from './ids.ts'
+import { executionDateOf, type Message, paymentsMessage } from './message.ts'
+import { openPayers } from './payer.ts'
+import { recallMessage } from './recall-message.ts'
+import * as files from './store-instructions.ts'
+import { paymentsOfBatches } from './store-instructions.ts'
+import { recallsOfFile } from './store-recalls.ts'
 
 /** Each delivery mostly waits for the disk of the bank and of this process. */
 const filesAtOnceMax = 4
@@ -104,4 +111,54 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
     }
     return store.markDelivered(db, file.id, temporary, clock.now())
   }
+}
+
+// The bytes of a file to be staged: they are built from rows, and checked against the hash of its row.
+
+type ContentHeld = files.OutgoingFile & { readonly leaseId: string }
+type Made = { readonly bytes: Buffer; readonly madeAt: Date }
+
+/** Undefined: the lease was lost. */
+function createContents(deps: BankDeps, recent: RecentBytes) {
+  const { db, log, rules } = deps
+  return async (file: ContentHeld): Promise<Made | undefined> => {
+    const kept = recent.take(file.id)
+    const isKept = kept !== undefined && createHash('sha256').update(kept).digest('hex') === file.sha256
+    const payments =
+      isKept || file.kind !== 'pain.001' ? [] : await paymentsOfBatches(db, rules.id, batchIdsOf(file.id))
+    const madeAt = dateIsOver(deps, file, payments[0]) ? deps.clock.now() : file.madeAt
+    if (isKept && madeAt === file.madeAt) return { bytes: kept, madeAt }
+    const message = await messageOf(deps, { ...file, madeAt }, payments)
+    const { sha256 } = message.contents
+    if (sha256 !== file.sha256) {
+      const facts = { connector: rules.id, file: file.name, sha256, earlier: file.sha256 }
+      log.warn(facts, 'file remade before its delivery: its day is over, or the configuration has changed')
+      const messageName = file.kind === 'pain.001' ? rules.profile.message : file.messageName
+      if ((await files.remake(db, { ...file, messageName }, madeAt, message.contents)) === 0) return undefined
+    }
+    return { bytes: message.bytes, madeAt }
+  }
+}
+
+type Payments = Awaited<ReturnType<typeof paymentsOfBatches>>
+
+/** A file that could not be delivered for days requests an execution date that has passed. */
+function dateIsOver(
+  { clock, rules }: BankDeps,
+  { madeAt }: ContentHeld,
+  payment: Payments[number] | undefined,
+): boolean {
+  if (payment === undefined) return false
+  return executionDateOf(payment, madeAt, rules) < executionDateOf(payment, clock.now(), rules)
+}
+
+async function messageOf(deps: BankDeps, file: ContentHeld, payments: Payments): Promise<Message> {
+  const { db, rules } = deps
+  const { kind } = file
+  if (kind === 'pain.001') return paymentsMessage(file, openPayers(deps, payments), rules)
+  const recalls = await recallsOfFile(db, file.id)
+  const [first] = recalls
+  const fileId = present(first?.fileId, 'a recall names the file of its payment')
+  const original = (await files.filesByIds(db, [fileId])).get(fileId)
+  return recallMessage({ ...file, kind }, present(original, 'the file of a payment is kept'), recalls, rules)
 }

@@ -16,7 +16,7 @@ import {
 } from '../../../../test/support/iso-outgoing.ts'
 import { dayMs, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { newestFiles, oldestUndelivered, releaseFileLeases } from './store-files.ts'
+import { newestFiles, oldestUndelivered, releaseFileLeases } from './store-instructions.ts'
 
 /** A Monday on which TARGET is open. */
 const monday = new Date('2026-11-23T09:00:00Z')

@@ -7,9 +7,9 @@ import type { Clock } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
 import { applyWord } from './statuses.ts'
-import { filesByIds } from './store-files.ts'
+import { filesByIds } from './store-instructions.ts'
 import { paymentById } from './store-recalls.ts'
-import { lockSent } from './store-words.ts'
+import { lockSent } from './store-incoming.ts'
 
 /** `paid`: the bank has executed it. `not-paid`: it has not, and will not. */
 export const paymentEnds = ['paid', 'not-paid'] as const

@@ -4,7 +4,7 @@ import type { BankDeps } from './deps.ts'
 import { fileNameOf, messageIdOf, type RecallKind } from './ids.ts'
 import { recallMessage } from './recall-message.ts'
 import { byShard } from './shards.ts'
-import { filesByIds, insertFile } from './store-files.ts'
+import { filesByIds, insertFile } from './store-instructions.ts'
 import * as store from './store-recalls.ts'
 
 const recallsPerFileMax = 500

@@ -9,9 +9,9 @@ import { openPayers } from './payer.ts'
 import type { RecentBytes } from './recent-bytes.ts'
 import { kindOf } from './schemes.ts'
 import { byShard } from './shards.ts'
-import { adoptedOf } from './store-adopted.ts'
-import { insertFile } from './store-files.ts'
-import * as store from './store-queue.ts'
+import { adoptedOf } from './store-statements.ts'
+import { insertFile } from './store-instructions.ts'
+import * as store from './store-instructions.ts'
 
 /** Returns how many payments are in files that it made. */
 export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {

@@ -17,8 +17,7 @@ import type { BankRules } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
 import { ultimateDebtorOf } from './payer.ts'
 import { kindOf } from './schemes.ts'
-import type { Contents, OutgoingFile } from './store-files.ts'
-import type { Payment } from './store-queue.ts'
+import type { Contents, OutgoingFile, Payment } from './store-instructions.ts'
 
 type File = Pick<OutgoingFile, 'id' | 'messageId' | 'madeAt'>
 export type Message = { readonly contents: Contents; readonly bytes: Buffer }

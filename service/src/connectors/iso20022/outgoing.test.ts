@@ -18,11 +18,10 @@ import { schemaErrors } from '../../../../test/support/iso-schemas.ts'
 import { profileOf, usualProfile } from '../../iso20022/index.ts'
 import { dayMs, hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { batchIdsOf, bankInstructionId, readInstructionId } from './ids.ts'
+import { bankInstructionId, batchIdsOf, readInstructionId } from './ids.ts'
 import { createRequestRecall } from './recalls.ts'
 import { createRequeue } from './requeue.ts'
-import { countQueued } from './store-queue.ts'
-import { newestFiles, oldestUndelivered } from './store-files.ts'
+import { countQueued, newestFiles, oldestUndelivered } from './store-instructions.ts'
 
 /** A Monday on which TARGET is open. */
 const monday = new Date('2026-11-23T09:00:00Z')

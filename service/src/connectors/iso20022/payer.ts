@@ -5,7 +5,7 @@ import type { SealedColumn } from '../../postgres/index.ts'
 import type { Instruction, InstructionKey, PayerData } from '../../rails/index.ts'
 import type { BankDeps, BankRules, PayerKey } from './deps.ts'
 import { kindOf } from './schemes.ts'
-import type { Payment } from './store-queue.ts'
+import type { Payment } from './store-instructions.ts'
 
 const payerContext = (partnerId: string, id: string) => ['rails.payer', partnerId, id]
 

@@ -22,7 +22,7 @@ import { isQrIban, type PayerData, qrReferenceOf, requirements } from '../../rai
 import type { BankRules } from './deps.ts'
 import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
 import { chooseScheme, isRefused, kindOf } from './schemes.ts'
-import type { Payment } from './store-queue.ts'
+import type { Payment } from './store-instructions.ts'
 
 const profiles = profileIds.map((id) => profileOf(id) ?? usualProfile)
 const monday = new Date('2026-11-23T09:00:00.000Z')

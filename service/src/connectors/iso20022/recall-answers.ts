@@ -8,7 +8,7 @@ import { readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, recallAnswer, type Report, writeReports } from './reports.ts'
 import { byShard } from './shards.ts'
-import * as store from './store-words.ts'
+import * as store from './store-incoming.ts'
 
 /** The meaning of a status, of one payment or of all. */
 const meanings: Readonly<Record<string, store.RecallAnswered['status']>> = {

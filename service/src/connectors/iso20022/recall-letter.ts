@@ -12,9 +12,9 @@ import { bankInstructionId } from './ids.ts'
 import { writeAnswers } from './recall-answers.ts'
 import { oddity, writeReports } from './reports.ts'
 import { byShard } from './shards.ts'
-import { filesByIds } from './store-files.ts'
+import { filesByIds } from './store-instructions.ts'
 import * as store from './store-recalls.ts'
-import { sentByReferences } from './store-words.ts'
+import { sentByReferences } from './store-incoming.ts'
 
 const recallsPerStepMax = 100
 

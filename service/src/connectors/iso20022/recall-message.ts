@@ -4,7 +4,7 @@ import { present } from '../../kernel/index.ts'
 import type { BankRules } from './deps.ts'
 import { bankInstructionId, type RecallKind } from './ids.ts'
 import { executionDateOf, initiatorOf, type Message, messageOf } from './message.ts'
-import type { OutgoingFile } from './store-files.ts'
+import type { OutgoingFile } from './store-instructions.ts'
 import type { RecalledPayment } from './store-recalls.ts'
 
 type File = Pick<OutgoingFile, 'messageId' | 'madeAt'>

@@ -4,7 +4,7 @@ import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { InstructionKey, RecallOutcome, RecallRequest as PortRecall } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
-import { filesByIds } from './store-files.ts'
+import { filesByIds } from './store-instructions.ts'
 import * as store from './store-recalls.ts'
 
 /**

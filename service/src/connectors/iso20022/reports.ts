@@ -5,7 +5,7 @@ import { derivedTimeId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/index.ts'
 import { byShard } from './shards.ts'
-import { insertNotifications, type NewNotification } from './store-notifications.ts'
+import { insertNotifications, type NewNotification } from './store-statements.ts'
 
 type Failure = {
   readonly errorKey: ErrorKey

@@ -2,7 +2,7 @@
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import { absolute } from './accounts.ts'
 import { readInstructionId } from './ids.ts'
-import type { Sent } from './store-words.ts'
+import type { Sent } from './store-incoming.ts'
 import type { Unit } from './units.ts'
 
 /** The score from which a booking is matched automatically. Mere similarity stays below it. */

@@ -1,7 +1,7 @@
 /** Shows the files of banks to staff: what came, what went, and what was read from each. */
 import { hourMs } from '../../kernel/index.ts'
 import type { BankFiles } from '../../rails/index.ts'
-import { oldestUndelivered } from './store-files.ts'
+import { oldestUndelivered } from './store-instructions.ts'
 import * as store from './store-shown.ts'
 
 /** The clocks of two processes that take one file differ by less. */

@@ -6,13 +6,14 @@ import {
   type PayeeResult,
   type Reason,
   reasonOf,
+  type StatusMeaning,
   statusOf,
   type StatusReport,
   type TransferStatus,
 } from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { withBankText } from '../../rails/index.ts'
+import { bankTextOf, withBankText } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { isRecallFile, paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
@@ -20,9 +21,7 @@ import { oddity, payeeCheckedId, rejectedId, type Report, settledId, writeReport
 import { writeAnswers } from './recall-answers.ts'
 import { createRequeue } from './requeue.ts'
 import { byShard } from './shards.ts'
-import { type Meaning, meaningOf, reasonText, wordsOf } from './status-meanings.ts'
-import { type Mismatch, oddities } from './status-oddities.ts'
-import * as store from './store-words.ts'
+import * as store from './store-incoming.ts'
 
 const wordsPerPageMax = 1000
 
@@ -361,3 +360,98 @@ async function noteFile(
   const answered = refused.map(({ partnerId, id }) => ({ partnerId, id, ...answer }))
   await writeAnswers(tx, rules.id, answered, clock.now())
 }
+
+// Pure: cases that an answer of the bank opens, besides what it says of each payment.
+
+const toldMax = 5
+const codeCharsMax = 35
+
+type Told = {
+  readonly file: store.OurFile | undefined
+  readonly unknown: readonly string[]
+  /** The bank has refused a repetition, without saying what becomes of the payments that it has. */
+  readonly isUnclear: boolean
+  readonly mismatches: readonly Mismatch[]
+}
+
+/** The cases of an answer as a whole. */
+function oddities(
+  of: { readonly operatorId: string; readonly connector: string },
+  messageId: string,
+  report: StatusReport,
+  { file, unknown, isUnclear, mismatches }: Told,
+): readonly Report[] {
+  const { originalMessageId, groupStatus, reasons, batches } = report
+  const found: Report[] = []
+  const meaning = meaningOf(groupStatus, reasons)
+  const isRecallUnclear =
+    isRecallFile(file) && meaning === 'duplicate' && meaningOf(file?.bankStatus ?? undefined, []) === undefined
+  if (file === undefined) {
+    const text = `The bank answers the message ${originalMessageId}, which is none of ours that is known.`
+    found.push(oddity(of, 'entry_unclear', text, ['answer', originalMessageId]))
+  } else if (meaning === 'rejected') {
+    const text = `The bank has refused the file ${originalMessageId}: ${reasonText(reasons)}.`
+    found.push(oddity(of, 'file_refused', text, [originalMessageId], file.id))
+  } else if (isUnclear || isRecallUnclear) {
+    const why = reasonText([...reasons, ...batches.flatMap((batch) => batch.reasons)])
+    const text = `The bank refuses ${originalMessageId} because it has it already: ${why}. It has not said whether it executes it. Nothing has failed: the payments wait for its booking.`
+    found.push(oddity(of, 'file_refused', text, [originalMessageId, 'duplicate'], file.id))
+  }
+  if (unknown.length > 0 && file !== undefined) {
+    const text = `The bank names ${unknown.length} payments that are not known: ${unknown.slice(0, toldMax).join(', ')}.`
+    found.push(oddity(of, 'entry_unclear', text, ['payments', messageId]))
+  }
+  const codes = unknownStatuses(report)
+  if (codes.length > 0) {
+    const text = `The bank answers ${originalMessageId} by a status that is not known: ${codes.join(', ')}. It has changed nothing.`
+    found.push(oddity(of, 'entry_unclear', text, ['status', originalMessageId, ...codes]))
+  }
+  if (file !== undefined && mismatches.length > 0) {
+    const text = `The bank has checked the payees of ${originalMessageId}: ${mismatchText(mismatches)}. If your agreement asks for a release, release the file at the bank or withdraw it there.`
+    found.push(oddity(of, 'payee_mismatch', text, [messageId], file.id))
+  }
+  return found
+}
+
+/** Payments whose payee does not match, or only closely. */
+type Mismatch = { readonly name: string; readonly payee: PayeeResult }
+
+function mismatchText(mismatches: readonly Mismatch[]): string {
+  const count = (payee: PayeeResult) => mismatches.filter((one) => one.payee === payee).length
+  const names = mismatches.slice(0, toldMax).map(({ name }) => name)
+  return `${count('no_match')} names do not match and ${count('close_match')} match closely (${names.join(', ')})`
+}
+
+const unknownStatuses = ({ groupStatus, batches }: StatusReport): readonly string[] => {
+  const given = [
+    groupStatus,
+    ...batches.flatMap(({ status, transfers }) => [status, ...transfers.map((one) => one.status)]),
+  ]
+  return [
+    ...new Set(given.flatMap((code) => (code === undefined || statusOf(code) ? [] : [code.slice(0, codeCharsMax)]))),
+  ]
+    .toSorted()
+    .slice(0, toldMax)
+}
+
+// Pure: what the statuses and reasons of a bank mean for a payment.
+
+/** `duplicate`: the bank refuses a payment that it has already, and does not say what becomes of the first one. */
+type Meaning = Exclude<StatusMeaning, 'part'> | 'duplicate'
+
+/** Undefined: the status says nothing about a payment that it does not name, or is not known. */
+function meaningOf(status: string | undefined, reasons: readonly Reason[]): Meaning | undefined {
+  const meaning = statusOf(status ?? '')?.meaning
+  if (meaning === 'part') return undefined
+  const isRepetition = reasons.some(({ code, proprietary }) => reasonOf(code ?? proprietary ?? '').isDuplicate)
+  return meaning === 'rejected' && isRepetition ? 'duplicate' : meaning
+}
+
+const reasonText = (reasons: readonly Reason[]): string =>
+  reasons
+    .map(({ code, proprietary, texts }) => bankTextOf([code ?? proprietary ?? '', ...texts]) ?? '')
+    .filter((text) => text !== '')
+    .join('; ') || 'without a reason'
+
+/** The bank's own words about a payment. The code is told apart. */
+const wordsOf = (reasons: readonly Reason[]): string | null => bankTextOf(reasons.flatMap(({ texts }) => texts))

@@ -1,5 +1,20 @@
 /** All SQL of incoming messages: the lease of a bank's folder, and the messages. They belong to no partner. */
-import { sql, type Tx } from '../../postgres/index.ts'
+import {
+  acrossPartners,
+  columnOf,
+  dueWork,
+  erasePersonal,
+  type KeptTable,
+  ofPartners,
+  type PersonalColumns,
+  sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
+import type { PayeeResult } from '../../iso20022/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import type { InstructionKey } from '../../rails/index.ts'
+import type { FileKind } from './ids.ts'
 
 export async function addIncoming(tx: Tx, connector: string): Promise<void> {
   await tx.run(sql`/* rails.addIncoming */
@@ -144,4 +159,320 @@ export async function endReleased(tx: Tx, id: string, now: Date): Promise<void> 
 export async function finishMessage(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* rails.finishMessage */
     update rails.iso_messages set finished_at = ${now} where id = ${id}`)
+}
+
+// All SQL of a bank's reports about our instructions, files and recalls.
+
+export type InstructionStatus = 'Refused' | 'Queued' | 'Filed' | 'Accepted' | 'Settled' | 'Rejected' | 'Returned'
+export type Sent = InstructionKey & {
+  readonly endToEndId: string
+  readonly currency: Currency
+  readonly amount: Minor
+  readonly creditorName: string
+  readonly creditorAccount: string
+  readonly schemeApplied: string
+  readonly status: InstructionStatus
+  readonly attempt: number
+  readonly batchId: string | null
+  readonly fileId: string | null
+  readonly entryId: string | null
+  readonly createdAt: Date
+  readonly settledAt: Date | null
+  readonly missingSince: Date | null
+  /** The bank's result for the payee. Null: it has told none. */
+  readonly payeeCheck: PayeeResult | null
+}
+
+const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, scheme_applied, status,
+  attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since, payee_check`
+
+/** The names that a message gives a payment. `id`: of the instruction, if the InstrId has the form of ours. */
+export type Named = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
+
+/** The payments that a message names by their InstrIds; for those without a known one, all with the end-to-end id. */
+export async function sentByReferences(tx: Tx, connector: string, names: readonly Named[]): Promise<readonly Sent[]> {
+  const byId = await sentWith(tx, connector, 'id', new Set(names.flatMap(({ id }) => id ?? [])))
+  const known = new Set(byId.map(({ id }) => id))
+  const others = names.filter(({ id = '' }) => !known.has(id)).flatMap(({ endToEndId }) => endToEndId ?? [])
+  const byEndToEnd = await sentWith(tx, connector, 'endToEndId', new Set(others))
+  return [...byId, ...byEndToEnd.filter(({ id }) => !known.has(id))]
+}
+
+async function sentWith(
+  tx: Tx,
+  connector: string,
+  name: 'id' | 'endToEndId',
+  texts: ReadonlySet<string>,
+): Promise<readonly Sent[]> {
+  if (texts.size === 0) return []
+  const list = [...texts]
+  return tx.rows(
+    acrossPartners(
+      'a bank names payments of ours by their references, and not by partner',
+      unprepared(sql`/* rails.sentWith */
+      select ${columns} from rails.iso_instructions
+      where ${name === 'id' ? sql`id = any(${list}::uuid[])` : sql`end_to_end_id = any(${list}::text[])`}
+        and connector = ${connector}`),
+    ),
+  )
+}
+
+export function sentByBatches(tx: Tx, connector: string, batchIds: readonly string[]): Promise<readonly Sent[]> {
+  return tx.rows(
+    acrossPartners(
+      'a bank books the payments of a batch as one sum, and a batch has payments of many partners',
+      unprepared(sql`/* rails.sentByBatches */
+      select ${columns} from rails.iso_instructions where connector = ${connector} and batch_id = any(${[...batchIds]}::text[])`),
+    ),
+  )
+}
+
+export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[]): Promise<readonly Sent[]> {
+  return tx.rows(
+    acrossPartners(
+      'a bank books the payments of a message as one sum, and a message has payments of many partners',
+      unprepared(sql`/* rails.sentByFiles */
+      select ${columns} from rails.iso_instructions where connector = ${connector} and file_id = any(${[...fileIds]}::uuid[])`),
+    ),
+  )
+}
+
+/** A page of the payments of a file, after one of them. */
+export function sentOfFile(
+  tx: Tx,
+  connector: string,
+  fileId: string,
+  batchId: string | null,
+  after: string,
+  rowsMax: number,
+): Promise<readonly Sent[]> {
+  return tx.rows(
+    acrossPartners(
+      'a bank answers a whole file, which has payments of many partners',
+      unprepared(sql`/* rails.sentOfFile */
+      select ${columns} from rails.iso_instructions
+      where connector = ${connector} and file_id = ${fileId} and (${batchId}::text is null or batch_id = ${batchId})
+        and id > ${after} order by id limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** Locks the payments in the order of their ids and reads their present state. */
+export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly Sent[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.lockSent */
+    select ${columns} from rails.iso_instructions
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+      and connector = ${connector} order by partner_id, id for update`),
+  )
+}
+
+export type SentChange = InstructionKey & {
+  readonly status: InstructionStatus
+  readonly entryId: string | null
+  readonly settledAt: Date | null
+  readonly errorKey: string | null
+  readonly errorDetails: string | null
+  readonly reasonCode: string | null
+}
+
+/** Records a report of the bank: the payment is no longer missing. */
+export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void {
+  const column = columnOf(rows)
+  tx.later(
+    unprepared(sql`/* rails.updateSent */
+    update rails.iso_instructions instruction set status = given.status, entry_id = given.entry_id,
+      settled_at = given.settled_at, error_key = coalesce(given.error_key, instruction.error_key),
+      error_details = coalesce(given.error_details, instruction.error_details),
+      reason_code = coalesce(given.reason_code, instruction.reason_code), missing_since = null, updated_at = ${now}
+    from unnest(${column('id')}::uuid[], ${column('status')}::text[], ${column('entryId')}::uuid[],
+        ${column('settledAt')}::timestamptz[], ${column('errorKey')}::text[], ${column('errorDetails')}::text[],
+        ${column('reasonCode')}::text[])
+      as given (id, status, entry_id, settled_at, error_key, error_details, reason_code)
+    where ${ofPartners(column('partnerId'), sql`instruction.partner_id`)} and instruction.id = given.id`),
+    rows.length,
+  )
+}
+
+export type PayeeChecked = InstructionKey & { readonly payee: PayeeResult }
+
+/** Records the results for payees. They are reports of the bank: the payments are not missing. */
+export function notePayees(tx: Tx, rows: readonly PayeeChecked[], now: Date): void {
+  const column = columnOf(rows)
+  tx.later(
+    unprepared(sql`/* rails.notePayees */
+    update rails.iso_instructions instruction set payee_check = given.payee, missing_since = null, updated_at = ${now}
+    from unnest(${column('id')}::uuid[], ${column('payee')}::text[]) as given (id, payee)
+    where ${ofPartners(column('partnerId'), sql`instruction.partner_id`)} and instruction.id = given.id`),
+    rows.length,
+  )
+}
+
+export type OurFile = {
+  readonly id: string
+  readonly kind: FileKind
+  readonly messageId: string
+  readonly bankStatus: string | null
+}
+export function filesByMessageIds(tx: Tx, connector: string, ids: readonly string[]): Promise<readonly OurFile[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.filesByMessageIds */
+    select id, kind, message_id, bank_status from rails.iso_files
+    where connector = ${connector} and message_id = any(${[...ids]}::text[])`),
+  )
+}
+
+export function setBankStatus(tx: Tx, fileId: string, status: string): void {
+  tx.later(sql`/* rails.setBankStatus */ update rails.iso_files set bank_status = ${status} where id = ${fileId}`)
+}
+
+/** Open instructions of these amounts: candidates for an entry without references. */
+export function openByAmounts(
+  tx: Tx,
+  connector: string,
+  amounts: readonly Minor[],
+  rowsMax: number,
+): Promise<readonly Sent[]> {
+  return tx.rows(
+    acrossPartners(
+      'a debit without references may be a payment of any partner that has no end',
+      unprepared(sql`/* rails.openByAmounts */
+      select ${columns} from rails.iso_instructions
+      where connector = ${connector} and status in ('Filed', 'Accepted') and amount = any(${[...amounts]}::bigint[])
+      order by updated_at limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** Payments without a report of the bank since `before`. */
+export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly Sent[]> {
+  return tx.rows(
+    dueWork(
+      'finds payments about which a bank keeps silent, by the index of those without an end',
+      (whose) => sql`/* rails.silentSince */
+        select ${columns} from rails.iso_instructions
+        where connector = ${connector} and status in ('Filed', 'Accepted') and updated_at <= ${before}
+          and missing_since is null and ${whose()} order by updated_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Returns those that still have no report. */
+export function markMissing(
+  tx: Tx,
+  connector: string,
+  keys: readonly InstructionKey[],
+  before: Date,
+  now: Date,
+): Promise<readonly InstructionKey[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.markMissing */
+    update rails.iso_instructions set missing_since = ${now}
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+      and connector = ${connector} and status in ('Filed', 'Accepted') and updated_at <= ${before} and missing_since is null
+    returning partner_id, id`),
+  )
+}
+
+export type RecallRow = InstructionKey & { readonly instructionId: string; readonly fileId: string | null }
+
+/** Finds recalls by their own ids, those of their instructions, or the file of the request. Newest first. */
+export function recallsByIds(
+  tx: Tx,
+  connector: string,
+  named: {
+    readonly ids: readonly string[]
+    readonly instructionIds: readonly string[]
+    readonly fileIds: readonly string[]
+  },
+): Promise<readonly RecallRow[]> {
+  const { ids, instructionIds, fileIds } = named
+  return tx.rows(
+    acrossPartners(
+      'a bank answers recalls, and does not know whose they are',
+      unprepared(sql`/* rails.recallsByIds */
+      select partner_id, id, instruction_id, file_id from rails.iso_recalls
+      where connector = ${connector} and (id = any(${[...ids]}::uuid[]) or instruction_id = any(${[...instructionIds]}::uuid[])
+        or file_id = any(${[...fileIds]}::uuid[]))
+      order by created_at desc, id desc`),
+    ),
+  )
+}
+
+export type RecallAnswered = InstructionKey & {
+  readonly status: 'Pending' | 'Accepted' | 'Refused'
+  readonly answerCode: string | null
+  readonly answerDetails: string | null
+}
+
+/** A late answer changes nothing about a payment that has come back. Returns those that it changes. */
+export function answerRecalls(
+  tx: Tx,
+  rows: readonly RecallAnswered[],
+  now: Date,
+): Promise<readonly (InstructionKey & Pick<RecallRow, 'instructionId'>)[]> {
+  const column = columnOf(rows)
+  return tx.rows(
+    unprepared(sql`/* rails.answerRecalls */
+    update rails.iso_recalls recall set status = given.status, answer_code = given.answer_code,
+      answer_details = given.answer_details, updated_at = ${now}
+    from unnest(${column('id')}::uuid[], ${column('status')}::text[], ${column('answerCode')}::text[],
+        ${column('answerDetails')}::text[]) as given (id, status, answer_code, answer_details)
+    where ${ofPartners(column('partnerId'), sql`recall.partner_id`)} and recall.id = given.id
+      and (recall.status in ('Queued', 'Sent', 'Pending') or recall.status <> 'Returned' and given.status <> 'Pending')
+    returning recall.partner_id, recall.id, recall.instruction_id`),
+  )
+}
+
+/** Ends the recalls of payments whose money has come back. */
+export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
+  tx.later(
+    unprepared(sql`/* rails.endRecalls */
+    update rails.iso_recalls set status = 'Returned', updated_at = ${now}
+    where ${ofPartners(keys.map((key) => key.partnerId))} and instruction_id = any(${keys.map((key) => key.id)}::uuid[])`),
+  )
+}
+
+/** Adds the confirming entry to unacknowledged reports of a settlement. Returns their ids. */
+export function tieNotifications(
+  tx: Tx,
+  rows: readonly { readonly partnerId: string; readonly id: string; readonly entryId: string }[],
+): Promise<readonly { readonly id: string }[]> {
+  const column = columnOf(rows)
+  return tx.rows(
+    unprepared(sql`/* rails.tieNotifications */
+    update rails.iso_notifications notification set entry_id = given.entry_id
+    from unnest(${column('id')}::uuid[], ${column('entryId')}::uuid[]) as given (id, entry_id)
+    where ${ofPartners(column('partnerId'), sql`notification.partner_id`)} and notification.id = given.id
+    returning notification.id`),
+  )
+}
+
+// Personal columns of instructions to a bank, of recalls and of the bank's entries.
+
+const personalInstructions: readonly PersonalColumns[] = [
+  {
+    table: 'rails.iso_instructions',
+    by: 'id',
+    erased: {
+      ...{ creditor_name: '', creditor_account: '', creditor_bic: null, creditor_address: null },
+      ...{ remittance: null, error_details: null, payer_sealed: null },
+    },
+  },
+  // A file of recalls that is rebuilt after this lacks the text. The bank has had it for years.
+  { table: 'rails.iso_recalls', by: 'instruction_id', erased: { details: null, answer_details: null } },
+]
+
+/** Erases the parties and texts of ended payments, and of their recalls. `ids`: those of the instructions. */
+export async function eraseInstructions(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
+  for (const columns of personalInstructions) await erasePersonal(tx, columns, partnerId, ids)
+}
+
+const noParty = JSON.stringify({ name: null, account: null, bic: null, country: null, address: null })
+
+/** Bookings that banks have reported. The payment's known facts and its amounts stay. */
+export const keptIsoEntries: KeptTable = {
+  table: 'rails.iso_entries',
+  isOver: ({ endedBefore }) => sql`status = 'Applied' and kind <> 'waiting' and created_at < ${endedBefore}`,
+  personal: [{ table: 'rails.iso_entries', by: 'id', erased: { counterparty: noParty, remittance: null } }],
 }

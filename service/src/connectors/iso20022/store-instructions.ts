@@ -1,9 +1,20 @@
 /** All SQL of the instructions for a file-based bank, until they are in a file. */
 import type { AccountType, ErrorKey } from '@partner-payments/wire'
-import type { Currency } from '../../kernel/index.ts'
-import { columnOf, insertBy, ofPartners, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { InstructionKey } from '../../rails/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import {
+  columnOf,
+  dueWork,
+  insertBy,
+  ofPartners,
+  type RowOf,
+  sql,
+  type Sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
+import type { InstructionKey, PayerData } from '../../rails/index.ts'
 import type { Scheme } from './deps.ts'
+import type { FileKind } from './ids.ts'
 
 export type StoredAnswer = InstructionKey & {
   readonly status: string
@@ -145,4 +156,267 @@ export async function requeueAsCreditTransfer(
     from unnest(${column('id')}::uuid[], ${column('schemeReason')}::text[]) as given (id, scheme_reason)
     where ${ofPartners(column('partnerId'), sql`instruction.partner_id`)} and instruction.id = given.id`),
   )
+}
+
+// All SQL of instructions that wait for a file.
+
+export type Payment = InstructionKey & {
+  readonly endToEndId: string
+  readonly currency: Currency
+  readonly amount: Minor
+  readonly creditorName: string
+  readonly creditorAccount: string
+  readonly creditorBic: string | null
+  /** Absent or null: it is not known. */
+  readonly creditorAccountType?: AccountType | null
+  /** JSON: `PayeeAddress`. Absent or null: the payee has none. */
+  readonly creditorAddressJson?: string | null
+  readonly remittance: string | null
+  /** Absent: the file names none. */
+  readonly payer?: PayerData
+  readonly schemeApplied: Scheme
+  readonly attempt: number
+}
+/** A row, with the payer sealed. */
+export type Stored = Omit<Payment, 'payer'> & { readonly payerSealed: Uint8Array | null }
+const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type,
+  creditor_address as creditor_address_json, remittance, payer_sealed, scheme_applied, attempt`
+
+export type Queued = InstructionKey & { readonly dueAt: Date }
+
+/** Payments that wait for a file of a scheme, oldest first: a due-work scan, which names no partner by design. */
+export function queuedPayments(
+  tx: Tx,
+  {
+    connector,
+    scheme,
+    currencies,
+  }: { readonly connector: string; readonly scheme: Scheme; readonly currencies: readonly Currency[] },
+  now: Date,
+  paymentsMax: number,
+): Promise<readonly Queued[]> {
+  return tx.rows<Queued>(
+    dueWork('finds payments that wait for a file of a bank, without a lock', (whose) =>
+      unprepared(sql`/* rails.queuedPayments */
+        select partner_id, id, due_at from rails.iso_instructions
+        where connector = ${connector} and scheme_applied = ${scheme} and status = 'Queued' and due_at <= ${now}
+          and currency = any(${[...currencies]}::text[]) and ${whose()}
+        order by due_at, id limit ${paymentsMax}`),
+    ),
+  )
+}
+
+/** When the next payment is due for a file. */
+export const filesDue = (connector: string, after: Date): Sql =>
+  dueWork(
+    'reads when the next payment is due for a file of a bank',
+    (whose) => sql`/* rails.filesDue */
+      select min(due_at) as due_at from rails.iso_instructions
+      where connector = ${connector} and status = 'Queued' and due_at > ${after} and ${whose()}`,
+  )
+
+/** Locks those that still wait. If two processes make files of the same payments, each gets some. */
+export function lockQueued(
+  tx: Tx,
+  connector: string,
+  scheme: Scheme,
+  keys: readonly InstructionKey[],
+): Promise<readonly Stored[]> {
+  const column = columnOf(keys)
+  return tx.rows<Stored>(
+    unprepared(sql`/* rails.lockQueued */
+    select ${facts} from rails.iso_instructions
+    where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and connector = ${connector}
+      and scheme_applied = ${scheme} and status = 'Queued'
+    order by id for update skip locked`),
+  )
+}
+
+export type Filing = InstructionKey & { readonly batchId: string }
+
+export function fileInstructions(tx: Tx, rows: readonly Filing[], fileId: string, now: Date): void {
+  const column = columnOf(rows)
+  tx.later(
+    unprepared(sql`/* rails.fileInstructions */
+    update rails.iso_instructions instruction set status = 'Filed', file_id = ${fileId}, batch_id = given.batch_id,
+      updated_at = ${now}
+    from unnest(${column('id')}::uuid[], ${column('batchId')}::text[]) as given (id, batch_id)
+    where ${ofPartners(column('partnerId'), sql`instruction.partner_id`)} and instruction.id = given.id
+      and instruction.status = 'Queued'`),
+    rows.length,
+  )
+}
+
+/** The payments of a file, by its batches. */
+export function paymentsOfBatches(
+  tx: Tx,
+  connector: string,
+  batchIds: readonly string[],
+): Promise<readonly (Stored & { readonly batchId: string })[]> {
+  return tx.rows(
+    dueWork('reads the payments of a file of a bank, by the index of its batches', (whose) =>
+      unprepared(sql`/* rails.paymentsOfBatches */
+        select ${facts}, batch_id from rails.iso_instructions
+        where connector = ${connector} and batch_id = any(${[...batchIds]}::text[]) and ${whose()}`),
+    ),
+  )
+}
+
+export type QueuedCount = { readonly scheme: Scheme; readonly payments: bigint }
+
+/** The number of payments that wait for a file, or for the opening of the bank. */
+export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMap<Scheme, number>> {
+  const rows = await tx.rows<QueuedCount>(
+    dueWork(
+      'counts the payments that wait for a file of a bank, for a metric, by the index of the waiting ones',
+      (whose) => sql`/* rails.countQueued */
+        select scheme_applied as scheme, count(*) as payments from rails.iso_instructions
+        where connector = ${connector} and status = 'Queued' and ${whose()} group by scheme_applied`,
+    ),
+  )
+  const counts = new Map<Scheme, number>()
+  for (const { scheme, payments } of rows) counts.set(scheme, (counts.get(scheme) ?? 0) + Number(payments))
+  return counts
+}
+
+// All SQL of the files for a bank. They belong to the bank as a whole, so that their table names no partner.
+
+export type FileState = 'Made' | 'Staged' | 'Delivered'
+
+/** Figures that follow from the payments of a file. */
+export type Contents = {
+  readonly sha256: string
+  readonly bytes: bigint
+  readonly payments: bigint
+  readonly controlSum: string
+}
+export type OutgoingFile = Contents & {
+  readonly id: string
+  readonly kind: FileKind
+  readonly messageId: string
+  /** `pain.001.001.09`: recalls of its payments name the message. */
+  readonly messageName: string
+  readonly name: string
+  readonly state: FileState
+  readonly stagedName: string | null
+  /** The lease of the last attempt. */
+  readonly leaseId: string | null
+  readonly madeAt: Date
+}
+
+const fileFacts = sql`id, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state, staged_name, lease_id, made_at`
+
+export function insertFile(tx: Tx, connector: string, file: OutgoingFile): void {
+  tx.later(sql`/* rails.insertFile */
+    insert into rails.iso_files (id, connector, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state, made_at)
+    values (${file.id}, ${connector}, ${file.kind}, ${file.messageId}, ${file.messageName}, ${file.name}, ${file.sha256}, ${file.bytes},
+      ${file.payments}, ${file.controlSum}, ${file.state}, ${file.madeAt})`)
+}
+
+export async function filesByIds(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, OutgoingFile>> {
+  if (ids.length === 0) return new Map()
+  const rows = await tx.rows<OutgoingFile>(sql`/* rails.filesByIds */
+    select ${fileFacts} from rails.iso_files where id = any(${[...ids]}::uuid[])`)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Files that no process delivers at the moment, oldest first, without a lock. */
+export function undelivered(tx: Tx, connector: string, now: Date, filesMax: number): Promise<readonly OutgoingFile[]> {
+  return tx.rows<OutgoingFile>(sql`/* rails.undelivered */
+    select ${fileFacts} from rails.iso_files
+    where connector = ${connector} and state <> 'Delivered' and (leased_until is null or leased_until <= ${now})
+    order by made_at, id limit ${filesMax}`)
+}
+
+/** When the next file is due at the bank. */
+export const deliveriesDue = (connector: string, after: Date): Sql => sql`/* rails.deliveriesDue */
+  select min(coalesce(leased_until, made_at)) as due_at from rails.iso_files
+  where connector = ${connector} and state <> 'Delivered' and coalesce(leased_until, made_at) > ${after}`
+
+export type Lease = { readonly leaseId: string; readonly leasedUntil: Date; readonly now: Date }
+
+/** The file as it is under the lease, or undefined: another process has it. */
+export function claimFile(tx: Tx, id: string, { leaseId, leasedUntil, now }: Lease): Promise<OutgoingFile | undefined> {
+  return tx.row<OutgoingFile>(sql`/* rails.claimFile */
+    update rails.iso_files set lease_id = ${leaseId}, leased_until = ${leasedUntil}, attempts = attempts + 1
+    where id = ${id} and state <> 'Delivered' and (leased_until is null or leased_until <= ${now})
+    returning ${fileFacts}`)
+}
+
+type Held = { readonly id: string; readonly leaseId: string }
+
+/**
+ * Remakes a file of which nothing is at the bank, so that it may follow a changed configuration. Returns 1, or 0
+ * without the lease.
+ */
+export function remake(
+  tx: Tx,
+  { id, leaseId, messageName }: Held & Pick<OutgoingFile, 'messageName'>,
+  madeAt: Date,
+  contents: Contents,
+): Promise<number> {
+  return tx.run(sql`/* rails.remake */
+    update rails.iso_files set made_at = ${madeAt}, message_name = ${messageName}, sha256 = ${contents.sha256}, bytes = ${contents.bytes},
+      payments = ${contents.payments}, control_sum = ${contents.controlSum}
+    where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
+}
+
+/** Returns 1, or 0 if the lease was lost. */
+export function markStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
+  return tx.run(sql`/* rails.markStaged */
+    update rails.iso_files set state = 'Staged', staged_name = ${stagedName}
+    where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
+}
+
+/** The staged file was lost before it was renamed. Returns 1, or 0 if the lease was lost. */
+export function unmarkStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
+  return tx.run(sql`/* rails.unmarkStaged */
+    update rails.iso_files set state = 'Made', staged_name = null
+    where id = ${id} and lease_id = ${leaseId} and state = 'Staged' and staged_name = ${stagedName}`)
+}
+
+/** Marks a file as delivered. Any process that has seen the renamed file may do so. */
+export function markDelivered(tx: Tx, id: string, stagedName: string, now: Date): Promise<number> {
+  return tx.run(sql`/* rails.markDelivered */
+    update rails.iso_files set state = 'Delivered', delivered_at = ${now}, leased_until = null, problem = null
+    where id = ${id} and state = 'Staged' and staged_name = ${stagedName}`)
+}
+
+/** Makes the file due again at `at`. */
+export async function postpone(tx: Tx, { id, leaseId }: Held, at: Date, problem: string): Promise<void> {
+  await tx.run(sql`/* rails.postpone */
+    update rails.iso_files set leased_until = ${at}, problem = ${problem}
+    where id = ${id} and lease_id = ${leaseId} and state <> 'Delivered'`)
+}
+
+/** Ends all leases, at the start of the only process. */
+export async function releaseFileLeases(tx: Tx): Promise<void> {
+  await tx.run(sql`/* rails.releaseFileLeases */
+    update rails.iso_files set leased_until = null where state <> 'Delivered' and leased_until is not null`)
+}
+
+/** When the oldest undelivered file was made. */
+export async function oldestUndelivered(tx: Tx, connector: string): Promise<Date | null> {
+  const row = await tx.row<{ madeAt: Date }>(sql`/* rails.oldestUndelivered */
+    select made_at from rails.iso_files where connector = ${connector} and state <> 'Delivered' order by made_at limit 1`)
+  return row?.madeAt ?? null
+}
+
+export type ListedFile = Pick<
+  OutgoingFile,
+  'id' | 'kind' | 'messageId' | 'name' | 'sha256' | 'payments' | 'controlSum' | 'state' | 'madeAt'
+> & {
+  readonly connector: string
+  readonly deliveredAt: Date | null
+  readonly attempts: number
+  readonly problem: string | null
+  readonly bankStatus: string | null
+}
+
+/** Newest first. */
+export function newestFiles(tx: Tx, connector: string, filesMax: number): Promise<readonly ListedFile[]> {
+  return tx.rows<ListedFile>(sql`/* rails.newestFiles */
+    select connector, id, kind, message_id, name, sha256, payments, control_sum, state, made_at, delivered_at, attempts,
+      problem, bank_status
+    from rails.iso_files where connector = ${connector} order by made_at desc limit ${filesMax}`)
 }

@@ -1,7 +1,7 @@
 /** All SQL of recalls, until they are in a file. */
 import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
-import type { Payment } from './store-queue.ts'
+import type { Payment } from './store-instructions.ts'
 
 export type NewRecall = InstructionKey & {
   readonly connector: string

@@ -2,17 +2,17 @@
 import { derivedTimeId } from '../../kernel/index.ts'
 import type { BankEntry, ReportPart } from '../../iso20022/index.ts'
 import { bookPage, entryOddity } from './book.ts'
-import { createCounter } from './counter.ts'
 import type { BankDeps } from './deps.ts'
-import { isBooked, type InspectedReport, type StatementFacts } from './inspect-report.ts'
-import type { Lease } from './lease.ts'
-import { LeaseLost } from './lease.ts'
+import { type InspectedReport, isBooked, type StatementFacts } from './inspect-report.ts'
+import { type Lease, LeaseLost } from './lease.ts'
 import { readParsed } from './parsed.ts'
-import { replaceEarlier } from './replaced.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
 import { endMessage, moveMessage, positionOf } from './store-incoming.ts'
-import { insertStatements, type StatementRow } from './store-statements.ts'
-import { type Booking, undated, type Unit, unfold } from './units.ts'
+import { insertStatements, type StatementRow, statementsOfDay } from './store-statements.ts'
+import { type Booking, undated, unfold, type Unit } from './units.ts'
+import { isSameStatement } from '../../rails/index.ts'
+import { takeOffStatements } from './store-announced.ts'
+import { hash } from 'node:crypto'
 
 /** Entries that are written together: larger pages hold their locks longer and save little. */
 const bookingsPerPage = 1000
@@ -176,3 +176,84 @@ const skippedOf = ({ rules, operatorId }: BankDeps, taken: TakenReport): readonl
       ? []
       : [oddity({ operatorId, connector: rules.id }, skipped.what, skipped.text, [taken.sha256, String(index)])],
   )
+
+// Corrections of statements. A bank that sends a statement again replaces it: the entries of the earlier version count as announced
+// until the correction lists them. An entry that it omits is on no statement then, and gets a case as every such one.
+
+/** Entries whose locks one transaction holds. */
+const rowsPerStep = 5000
+
+/**
+ * Takes the entries of earlier versions off them. `rows`: the statements of a message that is about to be read. A repetition after a restart
+ * changes nothing: what the message has read by then is its own.
+ */
+async function replaceEarlier(
+  { db, operatorId }: BankDeps,
+  lease: Lease,
+  rows: readonly StatementRow[],
+): Promise<void> {
+  for (const row of rows) {
+    if (row.kind !== 'camt.053' || row.closingOn === null || row.opening === null) continue
+    const earlier = (await statementsOfDay(db, row))
+      .filter((other) => other.id !== row.id && isSameStatement(other, row))
+      .map(({ id }) => id)
+    if (earlier.length === 0) continue
+    // Reconciliation knows by the row that the entries of the earlier version are on their way to this one.
+    await lease.transaction(async (tx) => insertStatements(tx, [row]))
+    for (let taken = rowsPerStep; taken === rowsPerStep;)
+      taken = await lease.transaction((tx) => takeOffStatements(tx, operatorId, earlier, rowsPerStep))
+  }
+}
+
+// Counts how often each key of a message has occurred, so that equal entries have numbers. A message may have millions of entries,
+// so it holds 64 bits of a digest and a count for each key instead of its text: 24 bytes an entry at most.
+
+const slotsMin = 1 << 10
+/** Above this load a table with open addressing becomes slow. */
+const fullest = 0.7
+
+type Table = { readonly high: Uint32Array; readonly low: Uint32Array; readonly counts: Uint32Array }
+const tableOf = (slots: number): Table => ({
+  high: new Uint32Array(slots),
+  low: new Uint32Array(slots),
+  counts: new Uint32Array(slots),
+})
+
+/** The place of a key, or the free one where it belongs. */
+function slotOf({ high, low, counts }: Table, first: number, second: number): number {
+  const mask = counts.length - 1
+  let slot = second & mask
+  while (counts[slot] !== 0 && (high[slot] !== first || low[slot] !== second)) slot = (slot + 1) & mask
+  return slot
+}
+
+function createCounter(): (key: string) => number {
+  let table = tableOf(slotsMin)
+  let held = 0
+  const grow = () => {
+    const { high, low, counts } = table
+    const larger = tableOf(counts.length * 2)
+    counts.forEach((count, at) => {
+      if (count === 0) return
+      const slot = slotOf(larger, high[at] ?? 0, low[at] ?? 0)
+      larger.high[slot] = high[at] ?? 0
+      larger.low[slot] = low[at] ?? 0
+      larger.counts[slot] = count
+    })
+    table = larger
+  }
+  /** Returns 1 for the first time. */
+  return (key) => {
+    const digest = hash('sha1', key, 'buffer')
+    const first = digest.readUInt32BE(0)
+    const second = digest.readUInt32BE(4)
+    if (held > table.counts.length * fullest) grow()
+    const slot = slotOf(table, first, second)
+    if (table.counts[slot] === 0) held += 1
+    table.high[slot] = first
+    table.low[slot] = second
+    const count = (table.counts[slot] ?? 0) + 1
+    table.counts[slot] = count
+    return count
+  }
+}

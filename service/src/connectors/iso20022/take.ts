@@ -3,9 +3,9 @@
  * stored state: the file in the bank's folder, the row of its message (by the hash of its bytes), the file in the
  * archive.
  */
-import { derivedTimeId, newId, nilId } from '../../kernel/index.ts'
+import { amountText, derivedTimeId, type Minor, newId, nilId } from '../../kernel/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
-import { type Unpacked, unpack } from './containers.ts'
+import { unpack, type Unpacked } from './containers.ts'
 import { inspect, type Inspected, type Refused } from './inspect.ts'
 import type { Lease } from './lease.ts'
 import { createRecallAnswers } from './recall-answers.ts'
@@ -14,8 +14,10 @@ import type { Spool, Spooled } from './spool.ts'
 import { createStatuses } from './statuses.ts'
 import * as store from './store-incoming.ts'
 import { takeReport } from './take-report.ts'
-import { balanceProblem } from './value-dates.ts'
 import type { createWatch } from './watch.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { InspectedReport, StatementFacts } from './inspect-report.ts'
+import { closingBefore, valuedBetween } from './store-statements.ts'
 
 /** `left`: it is incomplete, or stays where it is. */
 export type FileTaken = 'taken' | 'repeated' | 'aside' | 'left'
@@ -273,4 +275,49 @@ async function leaveThere(deps: BankDeps, lease: Lease, file: RemoteFile, watch:
   const row = rowOf(deps, { file, spooled: { sha256, bytes: file.bytes } }, { ...refused, state: 'Aside' })
   await lease.transaction((tx) => refuse(deps, tx, row, refused))
   return 'aside'
+}
+
+// Checks balances that count by value date: an entry of today that is valued tomorrow is not in the closing balance of
+// today, and is in that of tomorrow. The value dates of all entries must explain the difference to the cent; otherwise
+// the statement is quarantined.
+
+/** The problem with the balances of a report; undefined: they fit, or value dates explain them. */
+async function balanceProblem(
+  tx: Tx,
+  { rules, operatorId }: Pick<BankDeps, 'rules' | 'operatorId'>,
+  { statements }: InspectedReport,
+): Promise<string | undefined> {
+  for (const [index, facts] of statements.entries()) {
+    const { account, difference, closing, opening } = facts
+    if (account === undefined || difference === 0n || closing === null || opening === null) continue
+    const of = { operatorId, connector: rules.id, account: account.iban, currency: account.currency }
+    const inFile = statements.slice(0, index).filter((one) => one.account === account)
+    const stored = await closingBefore(tx, of, closing.on)
+    const after = [stored ?? '', ...inFile.map((one) => one.closing?.on ?? '')].toSorted().at(-1) ?? ''
+    const carried =
+      (after === '' ? 0n : await valuedBetween(tx, of, after, closing.on)) + valuedWithin(inFile, after, closing.on)
+    if (difference !== carried - sumOf([...facts.valuedLater.values()])) return text(facts, difference)
+  }
+  return undefined
+}
+
+const sumOf = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
+
+const valuedWithin = (statements: readonly StatementFacts[], after: string, to: string): Minor =>
+  sumOf(
+    statements.flatMap(({ valuedLater }) =>
+      [...valuedLater].flatMap(([on, amount]) => (on > after && on <= to ? [amount] : [])),
+    ),
+  )
+
+function text({ statementId, account, opening, closing, credits, debits }: StatementFacts, difference: Minor): string {
+  const currency = account?.currency ?? 'EUR'
+  const [first, moved, sum, last, more] = [
+    opening?.minor ?? 0n,
+    credits - debits,
+    (opening?.minor ?? 0n) + credits - debits,
+    closing?.minor ?? 0n,
+    difference,
+  ].map((minor) => amountText(minor, currency))
+  return `Statement ${statementId} of ${account?.iban ?? ''}: the opening balance ${first} and the entries ${moved} are ${sum}, and the closing balance is ${last}. The value dates of entries do not explain the difference of ${more}.`
 }

@@ -12,11 +12,11 @@ import {
   namedInPayment,
   type NamedReferences,
   type Remittance,
+  type TransactionCodes,
 } from '../../iso20022/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import type { Oddity } from '../../rails/index.ts'
 import { absolute, minorOf, minorOfText } from './accounts.ts'
-import { codesText, type EntryCodes, isFee, isReturn, textOf } from './codes.ts'
 import { type Counterparty, counterpartyOf } from './counterparty.ts'
 import type { BankAccount } from './deps.ts'
 
@@ -418,3 +418,24 @@ function unitOf(
     information: informationOf(entry, detail),
   }
 }
+
+// Pure: the meaning of the codes of a booking: of ISO 20022, or the bank's own.
+
+type EntryCodes = TransactionCodes
+
+const feeCodes: ReadonlySet<string> = new Set(['CHRG', 'COMM', 'COMT', 'FEES'])
+/** German banks: the transaction code and the business code (805 to 809 are charges). */
+const ownFeeCode = /^(?:N?CHG|CHRG|FEES?|COM[MT])\b|\+80[5-9](?:\+|$)/
+const returnCodes: ReadonlySet<string> = new Set(['RRTN', 'RPCR', 'ARET'])
+const ownReturnCode = /^N?RTI\b|\+159(?:\+|$)/
+
+const codesText = ({ domain, family, subFamily, proprietary }: EntryCodes): string =>
+  domain === undefined ? (proprietary ?? '') : [domain, family ?? '', subFamily ?? ''].join('/')
+
+const isFee = ({ subFamily = '', domain, proprietary = '' }: EntryCodes): boolean =>
+  feeCodes.has(subFamily) || (domain === undefined && ownFeeCode.test(proprietary))
+
+const isReturn = ({ subFamily = '', domain, proprietary = '' }: EntryCodes): boolean =>
+  returnCodes.has(subFamily) || (domain === undefined && ownReturnCode.test(proprietary))
+
+const textOf = (texts: readonly string[]): string => texts.join(' ').trim()

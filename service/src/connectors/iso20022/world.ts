@@ -5,7 +5,7 @@ import { readInstructionId } from './ids.ts'
 import { type Originals, readOriginals } from './reversals.ts'
 import { byShard } from './shards.ts'
 import * as entries from './store-entries.ts'
-import * as words from './store-words.ts'
+import * as words from './store-incoming.ts'
 import type { Unit } from './units.ts'
 
 /** A copy that changes while the bookings of a page are matched in turn. */

@@ -12,9 +12,8 @@ import { createLog, createSealer, dayMs, newId } from '../../kernel/index.ts'
 import { createMailQueue, smtpTransport } from '../../mail/index.ts'
 import { createUsers } from '../../modules/users/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
-import { type AlertKind, renderEndpointAlert } from './alert-mail.ts'
+import { type AlertKind, createEndpointAlerts, type EndpointAlert, renderEndpointAlert } from './alerts.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
-import { createEndpointAlerts, type EndpointAlert } from './alerts.ts'
 
 const start = new Date('2026-11-21T08:00:00.000Z')
 let testDatabase: TestDatabase

@@ -1,9 +1,16 @@
 /** Alerts about failing endpoints: queued as mails in the transaction that finds the failure. */
 import type { users as wire } from '@partner-payments/wire'
 import type { Log } from '../../kernel/index.ts'
-import type { MailQueue } from '../../mail/index.ts'
+import {
+  escapeHtml,
+  htmlPage,
+  type MailContent,
+  type MailQueue,
+  type MailToRender,
+  oneLine,
+  utc,
+} from '../../mail/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { AlertKind, AlertMailData } from './alert-mail.ts'
 
 export type EndpointAlert = {
   readonly partnerId: string
@@ -59,5 +66,74 @@ export function createEndpointAlerts({ mail, log, membersWithRoles }: EndpointAl
         })),
       )
     },
+  }
+}
+
+// Renders the alert email about an endpoint, as plain text and as simple HTML.
+
+/**
+ * Reason of the alert: the endpoint has failed for this long, or was disabled because it failed for too long or
+ * answered 410.
+ */
+export type AlertKind = 'Failing24h' | 'Failing72h' | 'DisabledFailing' | 'DisabledGone'
+
+type AlertMailData = {
+  readonly alert: AlertKind
+  readonly subscriptionId: string
+  readonly url: string
+  /** ISO 8601: no delivery has succeeded since. Null: the alert has another reason. */
+  readonly failingSince: string | null
+  /** The outcome of the last attempt, as the partner sees it in the list of attempts. */
+  readonly lastError: string | null
+}
+
+const shownCharsMax = 300
+const shown = (text: string) => oneLine(text).slice(0, shownCharsMax)
+
+/** The URL without its query, which may contain a secret of the partner. */
+function shownUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url)
+  return shown(`${origin}${pathname}${search === '' ? '' : '?...'}`)
+}
+
+const subjects: Readonly<Record<AlertKind, (host: string) => string>> = {
+  Failing24h: (host) => `Webhooks to ${host} have failed for 24 hours`,
+  Failing72h: (host) => `Webhooks to ${host} have failed for 72 hours`,
+  DisabledFailing: (host) => `Webhooks to ${host} are disabled: they failed for 5 days`,
+  DisabledGone: (host) => `Webhooks to ${host} are disabled: the endpoint answered 410 Gone`,
+}
+
+const nextOfFailing =
+  'No event is lost: failed deliveries are kept and retried. After 5 days of failures the endpoint is disabled.'
+const nextOfDisabled =
+  'The endpoint receives no further deliveries. Pending deliveries are kept for 30 days and sent when you enable it again.'
+
+/** The template of endpoint alerts. */
+export function renderEndpointAlert(mail: MailToRender): MailContent {
+  const { alert, subscriptionId, url, failingSince, lastError } = mail.data as AlertMailData
+  const disabled = alert === 'DisabledFailing' || alert === 'DisabledGone'
+  const path = `/v1/webhooks/${subscriptionId}`
+  const subject = subjects[alert](new URL(url).host)
+  const facts = [
+    `Endpoint: ${shownUrl(url)}`,
+    `Subscription: ${subscriptionId}`,
+    ...(failingSince === null ? [] : [`No delivery has succeeded since: ${utc(new Date(failingSince))}`]),
+    ...(disabled ? [`Disabled at: ${utc(mail.createdAt)}`] : []),
+    ...(lastError === null ? [] : [`Last error: ${shown(lastError)}`]),
+  ]
+  const paragraphs = [
+    `Hello ${oneLine(mail.toName)},`,
+    `${subject}. They are webhooks of ${oneLine(mail.partnerName)}.`,
+    ...facts,
+    disabled ? nextOfDisabled : nextOfFailing,
+    `To list each attempt and its answer: GET ${path}/deliveries`,
+    ...(disabled ? [`When the endpoint answers again: POST ${path}/enable`] : []),
+    'You get this mail because you are invited as an Admin or a Developer of this partner.',
+  ]
+  return {
+    subject,
+    text: `${paragraphs.join('\n\n')}\n`,
+    html: htmlPage(paragraphs.map(escapeHtml)),
+    link: null,
   }
 }

@@ -5,7 +5,6 @@ import { derivedTimeId } from '../../kernel/index.ts'
 import type { EventOutbox, StoredEvent } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as history from './store-history.ts'
-import * as store from './store-recoveries.ts'
 import { subscriptionById } from './store-subscriptions.ts'
 
 export type FeedDeps = { readonly db: Database; readonly cursors: Cursors; readonly eventOutbox: EventOutbox }
@@ -62,8 +61,8 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
   const readPosition = async (list: string, partnerId: string, query: FeedQuery): Promise<bigint> => {
     const { after, order } = query
     // Reads the last sequence first: in an empty feed, every later event has a higher number.
-    const last = await store.lastSequence(db, partnerId)
-    const first = (await store.oldestInFeed(db, partnerId)) ?? last + 1n
+    const last = await history.lastSequence(db, partnerId)
+    const first = (await history.oldestInFeed(db, partnerId)) ?? last + 1n
     if (after === undefined) return order === 'newest' ? last + 1n : first - 1n
     const position = BigInt(cursors.open(list, after, '/query/after'))
     // The way back ends at the oldest event.
@@ -92,7 +91,7 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
       const position = await readPosition(list, partnerId, query)
       const types = readTypes(query.types)
       const examinedMax = types === undefined && reference === undefined ? limit : examinedEventsMax
-      const read = order === 'newest' ? store.feedBefore : store.feedAfter
+      const read = order === 'newest' ? history.feedBefore : history.feedAfter
       const rows = await read(db, partnerId, position, examinedMax + 1)
       const examined = rows.slice(0, examinedMax)
       const keys = examined.map(({ eventId }) => ({ partnerId, eventId }))

@@ -6,7 +6,7 @@ import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts
 import { createCursors, Refusal } from '../../api/index.ts'
 import { AssertionFailure, createSealer, dayMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { createDeliveryEngine } from '../engine.ts'
+import { createDeliveryEngine } from '../jobs.ts'
 import { createSecrets } from './secrets.ts'
 
 let hooks: Awaited<ReturnType<typeof createHooks>>

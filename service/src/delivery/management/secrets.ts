@@ -3,7 +3,7 @@ import { type SigningKey, signingKeyText, verifyingKeyText, webhooks as wire } f
 import { newId, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { createSigningKeys, sealContext } from './signing-keys.ts'
-import * as store from './store-secrets.ts'
+import * as store from './store-subscriptions.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
 export type Signature = (typeof wire.signatures)[number]

@@ -2,7 +2,7 @@
 import { readSigningKey, type SigningKey, verifyingKeyText } from '@partner-payments/wire'
 import type { Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import * as store from './store-secrets.ts'
+import * as store from './store-subscriptions.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
 /** The keys that sign, newest first, and when the first of them expires. */

@@ -1,6 +1,6 @@
 /** SQL of subscriptions, and of the partner's row, which counts them and serialises the fan-out. */
 import type { webhooks } from '@partner-payments/wire'
-import { dueWork, insertBy, noSql, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, insertBy, noSql, ofOnePartner, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { SubscriptionStatus } from './rules.ts'
 
 export type SubscriptionRow = {
@@ -239,4 +239,117 @@ export async function purge(tx: Tx, { partnerId, subscriptionId }: SubscriptionK
   return tx.run(sql`/* delivery.purge */
     delete from delivery.subscriptions
     where partner_id = ${partnerId} and id = ${subscriptionId} and deleted_at is not null`)
+}
+
+// SQL of signing secrets. A rotation holds the lock on the subscription's row.
+
+export type SecretRow = {
+  readonly partnerId: string
+  readonly subscriptionId: string
+  readonly id: string
+  readonly secretSealed: Uint8Array
+}
+
+export async function insertSecret(
+  tx: Tx,
+  row: SecretRow & { readonly signature: 'v1' | 'v1a'; readonly createdAt: Date },
+): Promise<void> {
+  await tx.run(sql`/* delivery.insertSecret */
+    insert into delivery.secrets (partner_id, subscription_id, id, signature, secret_sealed, created_at)
+    values (${row.partnerId}, ${row.subscriptionId}, ${row.id}, ${row.signature}, ${row.secretSealed},
+      ${row.createdAt})`)
+}
+
+/** The secrets that sign at `now`, newest of each subscription first. */
+export function liveSecrets(
+  tx: Tx,
+  keys: readonly SubscriptionKey[],
+  now: Date,
+): Promise<readonly (SecretRow & { readonly expiresAt: Date | null })[]> {
+  return tx.rows(sql`/* delivery.liveSecrets */
+    select partner_id, subscription_id, id, secret_sealed, expires_at from delivery.secrets
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and subscription_id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
+      and (expires_at is null or expires_at > ${now})
+    order by subscription_id, expires_at desc nulls first, id desc`)
+}
+
+/** Sets the expiry of all secrets to `until`. An earlier expiry stays. */
+export async function endSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, until: Date): Promise<void> {
+  await tx.run(sql`/* delivery.endSecrets */
+    update delivery.secrets set expires_at = least(expires_at, ${until}::timestamptz)
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
+export async function deleteSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey): Promise<void> {
+  await tx.run(sql`/* delivery.deleteSecrets */
+    delete from delivery.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
+/** Due-work scan: expired secrets. */
+export function expiredSecrets(tx: Tx, now: Date, rowsMax: number): Promise<readonly SecretRow[]> {
+  return tx.rows<SecretRow>(
+    dueWork(
+      'finds secrets that no longer sign, without a lock',
+      (whose) => sql`/* delivery.expiredSecrets */
+      select partner_id, subscription_id, id from delivery.secrets
+      where expires_at <= ${now} and ${whose()} order by expires_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+export function deleteExpired(tx: Tx, partnerId: string, ids: readonly string[], now: Date): Promise<number> {
+  return tx.run(sql`/* delivery.deleteExpired */
+    delete from delivery.secrets
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and expires_at <= ${now}`)
+}
+
+// SQL of the statistics for operators. Counts the rows themselves, outside of the path of deliveries.
+
+export type EndpointCounts = {
+  readonly subscriptionId: string
+  readonly enabled: boolean
+  readonly owed: bigint
+  readonly delivered: bigint
+  readonly pending: bigint
+  readonly held: bigint
+  readonly oldestPendingAt: Date | null
+  readonly failingSince: Date | null
+  readonly breakerOpen: boolean
+}
+
+/** Lists all partners in pages. */
+export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number): Promise<readonly string[]> {
+  const rows = await tx.rows<{ partnerId: string }>(
+    dueWork(
+      'walks over all partners to count for operators',
+      (whose) => sql`/* delivery.partnersAfter */
+      select partner_id from delivery.partners where partner_id > ${afterId} and ${whose()}
+      order by partner_id limit ${partnersMax}`,
+    ),
+  )
+  return rows.map((row) => row.partnerId)
+}
+
+/** Counts in one statement, so that all counts are of the same moment. Reads every queued and delivered row of the partner. */
+export function countEndpoints(tx: Tx, partnerId: string): Promise<readonly EndpointCounts[]> {
+  return tx.rows<EndpointCounts>(sql`/* delivery.countEndpoints */
+    select endpoint_queues.subscription_id, subscriptions.status = 'Enabled' as enabled, endpoint_queues.owed,
+      endpoint_queues.failing_since, endpoint_queues.probe_ms is not null as breaker_open,
+      coalesce(delivered.count, 0) as delivered, coalesce(queued.pending, 0) as pending,
+      coalesce(queued.held, 0) as held, queued.oldest_pending_at
+    from delivery.endpoint_queues
+    join delivery.subscriptions on subscriptions.partner_id = ${partnerId}
+      and subscriptions.id = endpoint_queues.subscription_id and subscriptions.deleted_at is null
+    left join (
+      select subscription_id, count(*) filter (where status = 'Pending') as pending,
+        count(*) filter (where status = 'Held') as held,
+        min(created_at) filter (where status = 'Pending') as oldest_pending_at
+      from delivery.queue where partner_id = ${partnerId} group by subscription_id) as queued
+      on queued.subscription_id = endpoint_queues.subscription_id
+    left join (
+      select subscription_id, count(*) as count
+      from delivery.deliveries where partner_id = ${partnerId} group by subscription_id) as delivered
+      on delivered.subscription_id = endpoint_queues.subscription_id
+    where endpoint_queues.partner_id = ${partnerId} order by endpoint_queues.subscription_id`)
 }

@@ -7,7 +7,7 @@ import type { Database } from '../../postgres/index.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 import { createPerReachableShard } from './shards.ts'
 import { subtractOwed, wakeEndpointQueue } from './store-endpoint-queues.ts'
-import * as store from './store-leftovers.ts'
+import * as store from './store-queue.ts'
 
 /** About 50 ms every ten seconds. A queue of 200,000 rows is examined in 17 minutes. */
 const rowsPerSweepMax = 2000

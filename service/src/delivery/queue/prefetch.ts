@@ -1,15 +1,24 @@
 /** Reads rows of the queue into the memory of the endpoint queues: one read at a time, for all that need one. */
-import { after } from '../../kernel/index.ts'
-import type { Closing, EndpointQueue } from './endpoint-queue.ts'
+import { after, assert, type Clock, type Log } from '../../kernel/index.ts'
+import {
+  type Closing,
+  type EndpointQueue,
+  type OrderMarking,
+  type ReadRequest,
+  setOrderMarking,
+} from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
 import type { HeldQueues } from './held-queues.ts'
 import { type Limits, troubleRestMs } from '../limits.ts'
-import { createOrderMarking } from './order-marking.ts'
 import type { Releases } from './releases.ts'
-import { createRowReader, type FoundRow, type FoundRows, type RowReader, type RowReaderDeps } from './row-reader.ts'
-import type { QueueRow } from './store-queue.ts'
-import { createPerReachableShard } from './shards.ts'
-import { createTargetReader, type TargetDeps, type TargetsRead } from './targets.ts'
+import { markOrdered, type QueueRow } from './store-queue.ts'
+import { createPerReachableShard, type PerShard } from './shards.ts'
+import type { Database } from '../../postgres/index.ts'
+import { completeOrder, type SubscriptionKey, targetsOf } from '../management/store-subscriptions.ts'
+import type { Target } from './attempt.ts'
+import type { Secrets } from '../management/secrets.ts'
+import type { EventOutbox } from '../../events/index.ts'
+import * as store from './store-queue.ts'
 
 export type PrefetchDeps = TargetDeps &
   RowReaderDeps & { readonly limits: Limits; readonly held: HeldQueues; readonly releases: Releases }
@@ -151,3 +160,154 @@ function createAddWithPayloads({ log }: PrefetchDeps, { readPayloads }: RowReade
     }
   }
 }
+
+// The switch of a subscription to `ordered`: its rows enter the index by reference, in steps. README.md, "Ordered
+// subscriptions", explains why no row is read before the last step.
+
+/** Limit of one transaction: other endpoint queues wait for it, and leases are renewed between two. */
+const rowsPerStepMax = 2000
+
+type OrderMarkingDeps = { readonly db: Database; readonly log: Log }
+
+function createOrderMarking({ db, log }: OrderMarkingDeps) {
+  const markNext = (key: SubscriptionKey, { orderPending, last }: OrderMarking): Promise<OrderMarking | undefined> =>
+    db.transaction(async (tx) => {
+      const next = await markOrdered(tx, key, last, rowsPerStepMax)
+      if (next !== undefined) return { orderPending, last: next }
+      await completeOrder(tx, key, orderPending)
+      return undefined
+    })
+
+  /** Marks the next rows of an endpoint queue that is being marked. False if it failed. */
+  return async (queue: EndpointQueue): Promise<boolean> => {
+    const { key, orderMarking } = queue
+    assert(orderMarking !== undefined, 'only an endpoint queue that is being marked has rows to mark')
+    try {
+      setOrderMarking(queue, await markNext(key, orderMarking))
+      return true
+    } catch (error) {
+      const { subscriptionId } = key
+      log.error({ err: error, subscriptionId }, 'rows of an ordered subscription cannot be marked; its deliveries wait')
+      return false
+    }
+  }
+}
+
+// Reads where subscriptions deliver, and the keys that sign.
+
+type TargetDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly secrets: Pick<Secrets, 'signingKeys'>
+  readonly perShard: PerShard
+}
+
+type TargetsRead = {
+  /** Targets by subscription. None for a disabled or deleted subscription. */
+  readonly targets: ReadonlyMap<string, Target>
+  /** Subscriptions that could not be read, for example because a secret cannot be decrypted. */
+  readonly failed: ReadonlySet<string>
+}
+
+function createTargetReader({ db, clock, log, secrets, perShard }: TargetDeps) {
+  const readTogether = async (keys: readonly SubscriptionKey[]): Promise<ReadonlyMap<string, Target>> => {
+    const now = clock.now()
+    const [rows, signing] = await Promise.all([
+      perShard(keys, (some) => targetsOf(db, some)),
+      perShard(keys, async (some) => [...(await secrets.signingKeys(db, some, now))]),
+    ])
+    const signingOf = new Map(signing)
+    return new Map(
+      rows.map(({ subscriptionId, url, ordered, orderPending, updatedAt }) => {
+        const { keys: signingKeys, until } = signingOf.get(subscriptionId) ?? { keys: [], until: null }
+        return [subscriptionId, { url, ordered, orderPending, updatedAt, keys: signingKeys, until }]
+      }),
+    )
+  }
+
+  /** Reads them together, or one by one if that fails, so that one failure does not delay the other subscriptions. */
+  return async (keys: readonly SubscriptionKey[]): Promise<TargetsRead> => {
+    const failed = new Set<string>()
+    try {
+      return { targets: await readTogether(keys), failed }
+    } catch (error) {
+      if (keys.length > 1) log.debug({ err: error }, 'reading several subscriptions failed; reading them one by one')
+    }
+    const targets = new Map<string, Target>()
+    for (const key of keys) {
+      const { subscriptionId } = key
+      try {
+        for (const [id, target] of await readTogether([key])) targets.set(id, target)
+      } catch (error) {
+        log.error({ err: error, subscriptionId }, 'subscription cannot be read; its deliveries wait')
+        failed.add(subscriptionId)
+      }
+    }
+    return { targets, failed }
+  }
+}
+
+// Reads rows of the queue for many endpoint queues at once, and the payloads of their events.
+
+type RowReaderDeps = {
+  readonly db: Database
+  readonly eventOutbox: EventOutbox
+  readonly perShard: PerShard
+}
+
+type NewRow = store.QueueRow & { readonly blocked: boolean }
+
+/** Rows that a read found for one endpoint queue. */
+type FoundRows = {
+  readonly newRows: readonly NewRow[]
+  readonly scheduledRows: readonly store.QueueRow[]
+  /** The first rows of references that were unblocked. */
+  readonly firstRows: readonly store.QueueRow[]
+}
+
+type FoundRow = { readonly endpointQueue: EndpointQueue; readonly row: store.QueueRow }
+
+function createRowReader({ db, eventOutbox, perShard }: RowReaderDeps) {
+  return {
+    /** Reads up to `rowsMax` new and scheduled rows for each request. Returns a lookup by subscription. */
+    read: async (requests: readonly ReadRequest[], rowsMax: number) => {
+      const references = requests.flatMap(({ partnerId, subscriptionId, unblockedReferences }) =>
+        unblockedReferences.map((reference) => ({ partnerId, subscriptionId, reference })),
+      )
+      const [newRows, scheduledRows, firstRows] = await Promise.all([
+        perShard(
+          requests.filter((request) => request.readsNew),
+          (some) => store.newRows(db, some, rowsMax),
+        ),
+        perShard(
+          requests.filter((request) => request.readsScheduled),
+          (some) => store.scheduledRows(db, some, rowsMax),
+        ),
+        perShard(references, (some) => store.firstRowsOfReferences(db, some)),
+      ])
+      const [newOf, scheduledOf, firstOf] = [
+        bySubscription(newRows),
+        bySubscription(scheduledRows),
+        bySubscription(firstRows),
+      ]
+      return (subscriptionId: string): FoundRows => ({
+        newRows: newOf.get(subscriptionId) ?? [],
+        scheduledRows: scheduledOf.get(subscriptionId) ?? [],
+        firstRows: firstOf.get(subscriptionId) ?? [],
+      })
+    },
+
+    /** The payloads of the rows' events, by event. */
+    readPayloads: async (rows: readonly FoundRow[]): Promise<ReadonlyMap<string, string>> => {
+      const keys = new Map(rows.map(({ endpointQueue: { key }, row: { eventId } }) => [eventId, { ...key, eventId }]))
+      const events = await perShard([...keys.values()], (some) => eventOutbox.byIds(db, some))
+      return new Map(events.map((event) => [event.id, event.data]))
+    },
+  }
+}
+
+const bySubscription = <T extends store.QueueRow>(rows: readonly T[]): ReadonlyMap<string, T[]> =>
+  Map.groupBy(rows, (row) => row.subscriptionId)
+
+type RowReader = ReturnType<typeof createRowReader>

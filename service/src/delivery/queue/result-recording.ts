@@ -1,15 +1,14 @@
 /** The end of an attempt: evaluate its result, record it, and update the endpoint queue in memory. */
 import { Unreachable } from '../../api/index.ts'
-import { after, type Clock } from '../../kernel/index.ts'
-import { evaluateAttempt } from './attempt-outcome.ts'
+import { after, type Clock, randomFraction } from '../../kernel/index.ts'
 import type { Attempts } from './attempts.ts'
 import type { Attempt, QueuedDelivery } from './attempt.ts'
 import type { EndpointQueue } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
-import { sameHealth } from './health.ts'
+import { createWindow, type FailingAlert, type Health, healthy, nextHealth, sameHealth, type Window } from './health.ts'
 import { type Limits, troubleRestMs } from '../limits.ts'
 import type { AttemptToRecord } from './result-batches.ts'
-import type { AttemptResult, Verdict } from './schedule.ts'
+import { type AttemptResult, type Next, nextAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
 import type { Slots } from './slots.ts'
 
 /** Together about six seconds, well within a lease. */
@@ -124,4 +123,56 @@ async function recordWithRetries(
       await pause(waitMs)
     }
   }
+}
+
+// Applies the result of an attempt to its delivery, by the retry schedule, and to its endpoint queue, by its health.
+
+/** State that the worker holds in memory. Undefined if it has lost the endpoint queue since the attempt began. */
+type AttemptContext =
+  | {
+      readonly health: Health
+      readonly window: Window
+      readonly isProbe: boolean
+      readonly delivery: { readonly failures: number }
+    }
+  | undefined
+
+type AttemptOutcome = {
+  readonly verdict: Verdict
+  /** Undefined: delivered. */
+  readonly next: Next | undefined
+  readonly health: Health
+  readonly disable: 'Gone' | 'Failing' | undefined
+  readonly alert: FailingAlert | undefined
+}
+
+type Rules = { readonly now: Date; readonly limits: Limits; readonly retryDelaysMs: readonly number[] }
+
+function evaluateAttempt(
+  context: AttemptContext,
+  result: AttemptResult,
+  { now, limits, retryDelaysMs }: Rules,
+): AttemptOutcome {
+  const restMs = retryAfterMs(result.retryAfter, now, limits.retryAfterMsMax)
+  const verdict = verdictOf(result, restMs)
+  const fraction = randomFraction()
+  const { health, countsAsFailure, disable, alert } = nextHealth(
+    context?.health ?? healthy,
+    context?.window ?? createWindow(),
+    { verdict, restMs, now, fraction, isProbe: context?.isProbe ?? false },
+    limits,
+  )
+  const failures = context?.delivery.failures ?? 0
+  const { pausedUntil } = health
+  const next =
+    verdict === 'delivered'
+      ? undefined
+      : countsAsFailure
+        ? nextAfterFailure(failures, now, fraction, retryDelaysMs)
+        : ({
+            status: 'Pending',
+            failures,
+            dueAt: pausedUntil !== null && pausedUntil > now ? pausedUntil : now,
+          } as const)
+  return { verdict, next, health, disable, alert }
 }

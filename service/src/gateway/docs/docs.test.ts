@@ -4,17 +4,16 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
 import {
-  type Operation,
-  type ProblemCode,
   eventNames,
+  type Operation,
   operationIds,
   operations,
+  type ProblemCode,
   problems,
 } from '@partner-payments/wire'
-import { type DocsAsset, docsAssets } from './assets.ts'
+import { type DocsAsset, docsAssets, type SearchEntry } from './assets.ts'
 import { renderMarkdown } from './markdown.ts'
 import { differingDefaults } from '../../app/derived-settings.ts'
-import type { SearchEntry } from './search-index.ts'
 
 type Made = Omit<DocsAsset, 'body'> & { readonly body: Buffer }
 const made = (list: readonly DocsAsset[]): Promise<readonly Made[]> =>

@@ -3,9 +3,96 @@ import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { NavigationLink } from './layout.ts'
 import { type Heading, renderMarkdown } from './markdown.ts'
-import { type Difference, differencesPage } from './differences-page.ts'
-import { permissionsPage } from './permissions-page.ts'
-import { problemsPage } from './problems-page.ts'
+import {
+  bodyCodesOf,
+  fieldErrorCodes,
+  type Operation,
+  operationIds,
+  operations,
+  ownCodesOf,
+  permissions,
+  type ProblemCode,
+  problems,
+  roleAllows,
+  sharedCodes,
+  users,
+} from '@partner-payments/wire'
+import { markdownTable } from '../../kernel/index.ts'
+
+// The page of problems: the catalogue of problem codes and the operations that return each code.
+
+const bodyCodes: ReadonlySet<ProblemCode> = new Set(operationIds.flatMap((id) => bodyCodesOf(operations[id])))
+const isShared = (code: ProblemCode) => sharedCodes.some((shared) => shared === code)
+
+function returnedBy(code: ProblemCode): string {
+  if (isShared(code)) return 'every operation'
+  if (bodyCodes.has(code)) return 'every operation with a body'
+  const ids = operationIds.filter((id) => ownCodesOf(operations[id]).includes(code))
+  return ids.length === 0 ? 'the gateway' : ids.map((id) => `\`${id}\``).join(', ')
+}
+
+export function problemsPage(): string {
+  const codes = Object.keys(problems) as readonly ProblemCode[]
+  return `# Problems
+
+Error responses are \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\` and \`instance\`. Three
+fields are additions: \`code\`, \`requestId\` and, for invalid fields, \`errors\`. Programs should branch on \`code\`. \`title\` and
+\`detail\` are for people and may change. \`type\` is \`/problems/<code>\`, the path of a page of the service with
+the cause, the cure and an example.
+
+\`detail\` below is the default text. An operation may return a more specific one.
+
+${markdownTable(
+  ['status', 'code', 'title', 'detail', 'returned by'],
+  codes.map((code) => {
+    const { status, title, detail } = problems[code]
+    return [String(status), `\`${code}\``, title, detail, returnedBy(code)]
+  }),
+)}
+
+## Field errors
+
+Each entry of \`errors\` is \`{pointer, code, message}\`. \`pointer\` is an RFC 6901 JSON pointer into the body, or begins with
+\`/query\` or \`/path\`. The field error codes are ${fieldErrorCodes.map((code) => `\`${code}\``).join(', ')}.
+`
+}
+
+// The page of permissions, from the operations table and the rules of the roles.
+
+const { roles } = users
+
+const yesOrNo = (allowed: boolean) => (allowed ? 'yes' : 'no')
+
+export function permissionsPage(): string {
+  const matrix = markdownTable(
+    ['permission', ...roles],
+    permissions.map((permission) => [
+      `\`${permission}\``,
+      ...roles.map((role) => yesOrNo(roleAllows(role, permission))),
+    ]),
+  )
+  const rows = operationIds.map((id) => {
+    const { method, path, permission, source, sandboxOnly }: Operation = operations[id]
+    const where = sandboxOnly === true ? `${source}, sandbox` : source
+    const allowed = roles.map((role) => yesOrNo(roleAllows(role, permission)))
+    return [`\`${id}\``, `\`${method} ${path}\``, where, `\`${permission}\``, ...allowed]
+  })
+  return `# Permissions
+
+Each operation requires one permission, \`<group>:read\` or \`<group>:write\`. Without that permission the response is 403
+\`permission_denied\`. A service account has explicit permissions, which the operator sets when creating the account. A role
+is a named set of permissions (\`wire/src/roles.ts\`). An impersonated session can only read: each write is refused with 403
+\`impersonation_write_blocked\`.
+
+## Permissions and roles
+
+${matrix}
+
+## Operations, permissions and roles
+
+${markdownTable(['operation', 'endpoint', 'source', 'permission', ...roles], rows)}
+`
+}
 
 type Source = {
   /** The path by which other documents link to it, seen from the folder of documents. */
@@ -80,4 +167,58 @@ export async function guidePages(options: GuideOptions): Promise<readonly GuideP
       return { path, title, text, ...renderMarkdown(text, linkFrom(file, served)) }
     }),
   )
+}
+
+// The page of every default that differs between a sandbox and production, made from the settings.
+
+type Difference = {
+  readonly name: string
+  readonly sandbox: string
+  readonly production: string
+  readonly inWords: string
+  readonly description: string
+  readonly isStandIn: boolean
+}
+
+const tableOf = (differences: readonly Difference[]): string =>
+  markdownTable(
+    ['setting', 'sandbox', 'production', 'default', 'meaning'],
+    differences.map(({ name, sandbox, production, inWords, description }) => [
+      `\`${name}\``,
+      `\`${sandbox}\``,
+      `\`${production}\``,
+      inWords,
+      description,
+    ]),
+  )
+
+export function differencesPage(differences: readonly Difference[]): string {
+  const standIns = differences.filter(({ isStandIn }) => isStandIn)
+  const others = differences.filter(({ isStandIn }) => !isStandIn)
+  return `# Sandbox and production
+
+A sandbox has other defaults than production. The operator can set each of them. Ask the operator which ones apply to you.
+
+The most important one is whose money pays. In a sandbox a balance is pooled: a payout for a customer may use the money of all
+customers and yours. In production it is segregated: only the money of that customer pays. \`payoutsUse\` in
+\`GET /v1/accounts\` and the rule \`funds\` of a preview say which one a balance is.
+
+## Defaults that differ
+
+A sandbox that is started with \`SANDBOX_DEFAULTS=production\` has the defaults of production for these settings.
+
+${tableOf(others)}
+
+## Systems that a sandbox simulates
+
+They stand for banks, markets, schemes, providers and receivers of webhooks outside, and stay with \`SANDBOX_DEFAULTS=production\`.
+
+${tableOf(standIns)}
+
+## What no setting changes
+
+Only a sandbox explains a signature that it refuses, and takes \`http\` to \`localhost\` as an address of your team or of an identity
+provider. It asks for no proof of a domain that ends with \`.example\` or \`.test\`, and signs a head of the audit log after five
+seconds; production signs one a day.
+`
 }

@@ -2,8 +2,23 @@
  * Profiles of pain.001: how the guideline of a market wants the file. A profile is data: what the writer sets, and the rules
  * of the market with their sources, which tests hold against written files.
  */
-import type { Pain001Form } from '../writers/pain001.ts'
 import type { PaymentKind, Rule, RuleSource } from './rule.ts'
+import { amountText, type Currency } from '../../kernel/index.ts'
+import { messageElements, namespaceOf } from '../messages.ts'
+import type { CreditTransfer, CreditTransferInitiation, PaymentBatch } from '../model.ts'
+import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
+import {
+  accountXml,
+  agentXml,
+  amountXml,
+  dateXml,
+  type Edition,
+  flagXml,
+  isOldEdition,
+  partyContent,
+  partyXml,
+  remittanceXml,
+} from '../writers/values.ts'
 
 /** The elements of a batch and of its payments that depend on the kind. */
 export type KindForm = {
@@ -39,4 +54,123 @@ export type Pain001Profile = Pain001Form & {
   }[]
   readonly sources: Readonly<Record<string, RuleSource>>
   readonly rules: readonly Rule[]
+}
+
+// pain.001.001.03 and .09, Customer Credit Transfer Initiation.
+
+/** How a market writes the message. */
+type Pain001Form = {
+  readonly message: 'pain.001.001.03' | 'pain.001.001.09'
+  /** True if CreDtTm has milliseconds. */
+  readonly hasMilliseconds: boolean
+  /** The last execution day on which addresses are a country and two lines, `YYYY-MM-DD`. Absent: they are structured. */
+  readonly addressLinesUntil?: string
+}
+const usualForm: Pain001Form = { message: 'pain.001.001.09', hasMilliseconds: true }
+
+/** Size of the parts: a transport gets few of them. */
+const partChars = 65_536
+const sumDigits = 2
+const dayChars = 'YYYY-MM-DD'.length
+
+/**
+ * The control sum: the exact sum of the amounts regardless of their currencies, as the standard has it. Currencies that
+ * are paid have two decimal digits.
+ */
+function controlSum(transfers: Iterable<CreditTransfer>): { readonly count: number; readonly sum: string } {
+  let count = 0
+  let sum = 0n
+  for (const { money } of transfers) {
+    count += 1
+    sum += money.minor * 10n ** BigInt(sumDigits - digitsOf(money.currency))
+  }
+  return { count, sum: amountText(sum, 'EUR') }
+}
+
+const digitsOf = (currency: Currency): number => amountText(0n, currency).length - '0.'.length
+
+const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
+  element(
+    'CdtTrfTxInf',
+    element(
+      'PmtId',
+      optional('InstrId', transfer.instructionId) +
+        element('EndToEndId', xmlText(transfer.endToEndId)) +
+        (isOldEdition(edition) ? '' : optional('UETR', transfer.uetr)),
+    ) +
+      element('Amt', amountXml('InstdAmt', transfer.money)) +
+      partyXml('UltmtDbtr', transfer.ultimateDebtor, edition) +
+      agentXml('CdtrAgt', transfer.creditorAgent, edition) +
+      element('Cdtr', partyContent(transfer.creditor, edition)) +
+      accountXml('CdtrAcct', transfer.creditorAccount, { type: transfer.creditorAccountType }) +
+      partyXml('UltmtCdtr', transfer.ultimateCreditor, edition) +
+      wrapped('Purp', optional('Cd', transfer.purpose)) +
+      remittanceXml(transfer.remittance),
+  )
+
+function batchHead(batch: PaymentBatch, edition: Edition): string {
+  const isOld = isOldEdition(edition)
+  const { count, sum } = controlSum(batch.transfers)
+  return (
+    element('PmtInfId', xmlText(batch.id)) +
+    element('PmtMtd', 'TRF') +
+    flagXml('BtchBookg', batch.batchBooking) +
+    element('NbOfTxs', String(count)) +
+    element('CtrlSum', sum) +
+    wrapped(
+      'PmtTpInf',
+      wrapped('SvcLvl', optional('Cd', batch.serviceLevel)) +
+        wrapped('LclInstrm', optional('Cd', batch.localInstrument)) +
+        wrapped('CtgyPurp', optional('Cd', batch.categoryPurpose)),
+    ) +
+    (isOld
+      ? element('ReqdExctnDt', batch.executionDate.slice(0, dayChars))
+      : dateXml('ReqdExctnDt', batch.executionDate)) +
+    element('Dbtr', partyContent(batch.debtor, edition)) +
+    accountXml('DbtrAcct', batch.debtorAccount, { currency: batch.debtorCurrency }) +
+    agentXml('DbtrAgt', batch.debtorAgent, edition) +
+    (isOld ? '' : optional('InstrForDbtrAgt', batch.debtorAgentInstruction)) +
+    partyXml('UltmtDbtr', batch.ultimateDebtor, edition) +
+    optional('ChrgBr', batch.chargeBearer)
+  )
+}
+
+/** `2026-11-25T09:00:00Z`. */
+const withoutMilliseconds = (at: Date): string => at.toISOString().replace(/\.\d{3}Z$/, 'Z')
+
+function editionOf({ message, addressLinesUntil = '' }: Pain001Form, { executionDate }: PaymentBatch): Edition {
+  if (message === 'pain.001.001.09') return '2019'
+  return executionDate.slice(0, dayChars) <= addressLinesUntil ? '2009 lines' : '2009'
+}
+
+/**
+ * The document in parts. The same value and form have the same bytes. Version 03 has no UETR, no instruction to the bank of
+ * the debtor and no LEI of a bank: they are left out.
+ */
+export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001Form = usualForm): Generator<string> {
+  const { messageId, createdAt, initiator, batches } = initiation
+  const { count, sum } = controlSum(batches.flatMap(({ transfers }) => transfers))
+  const message = messageElements['pain.001']
+  let part =
+    `${declaration}<Document xmlns="${namespaceOf(form.message)}"><${message}>` +
+    element(
+      'GrpHdr',
+      element('MsgId', xmlText(messageId)) +
+        element('CreDtTm', form.hasMilliseconds ? createdAt.toISOString() : withoutMilliseconds(createdAt)) +
+        element('NbOfTxs', String(count)) +
+        element('CtrlSum', sum) +
+        element('InitgPty', partyContent(initiator, form.message === 'pain.001.001.03' ? '2009' : '2019')),
+    )
+  for (const batch of batches) {
+    const edition = editionOf(form, batch)
+    part += `\n<PmtInf>${batchHead(batch, edition)}`
+    for (const transfer of batch.transfers) {
+      part += `\n${transferXml(transfer, edition)}`
+      if (part.length < partChars) continue
+      yield part
+      part = ''
+    }
+    part += '</PmtInf>'
+  }
+  yield `${part}\n</${message}></Document>\n`
 }

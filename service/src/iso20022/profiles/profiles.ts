@@ -1,11 +1,313 @@
 /** All profiles of pain.001 by their ids. */
-import { psa09 } from './austrian.ts'
-import { cgi09 } from './cgi.ts'
-import { epc03, epc09 } from './epc.ts'
-import { cfonb09 } from './french.ts'
-import { dk09 } from './german.ts'
+import { bySepa, epc03, epc09, epcRules, epcSources, nameForm, transfer } from './epc.ts'
 import type { Pain001Profile } from './profile.ts'
-import { sps09 } from './swiss.ts'
+import type { PaymentKind, Rule } from './rule.ts'
+
+// The Swiss Payment Standards: payment types S (SEPA), X (other currencies, abroad) and D (a QR-bill in euro).
+
+const swissFrom = 'SPS-IG'
+const newest = 'SPS-2026'
+const qrIban = 'QR-IID'
+const swissAt = (
+  within: string,
+  element: string,
+  demand: Rule['demand'],
+  place: string,
+  kinds?: readonly PaymentKind[],
+): Rule => ({
+  within,
+  element,
+  demand,
+  source: swissFrom,
+  place,
+  ...(kinds === undefined ? {} : { kinds }),
+})
+const referenceForm = '[A-Za-z0-9 +\\-/?:().,\'#@!$%&*={}|~"<>;]{1,35}'
+const payer = `${transfer}/UltmtDbtr`
+const reference = 'RmtInf/Strd/CdtrRefInf'
+
+const sps09 = {
+  ...epc09,
+  id: 'sps-09',
+  title: 'Switzerland and Liechtenstein (Swiss Payment Standards), pain.001.001.09',
+  kinds: {
+    Sepa: epc09.kinds.Sepa,
+    Other: { ...epc09.kinds.Other, payerIdsMax: 1 },
+    QrBill: { hasPayerAddress: true },
+  },
+  debtorAddress: 'none',
+  hasAccountType: false,
+  schemas: [{ name: 'pain.001.001.09' }, { name: 'pain.001.001.09.ch.03' }],
+  sources: {
+    [swissFrom]: {
+      title: 'Swiss Payment Standards 2025, Implementation Guidelines for Credit Transfers (pain.001)',
+      edition: 'version 2.2 of 24 February 2025',
+      publisher: 'SIX Interbank Clearing',
+      found: 'Sebastenhauer/iso20022tester at 55ddbeba, docs/specs/pain.001/ig-credit-transfer-sps-2025-de.md',
+      read: 'whole',
+    },
+    [newest]: {
+      title: 'Delta Document for the Adjustments made from SPS 2025 to SPS 2026',
+      edition: 'version 1.0 of 18 May 2026, valid from 14 November 2026',
+      publisher: 'SIX Interbank Clearing',
+      found: 'its first pages, and the roadmap of SIX: unstructured addresses end in November 2026',
+      read: 'quoted',
+    },
+    [qrIban]: {
+      title: 'QR-IID and QR-IBAN, technical information',
+      edition: 'reference 376 of the Implementation Guidelines',
+      publisher: 'SIX Interbank Clearing',
+      found: 'several public programs that make QR-bills state the range; the document itself was not read',
+      read: 'quoted',
+    },
+  },
+  rules: [
+    swissAt('GrpHdr', 'MsgId', { is: 'form', pattern: referenceForm }, 'chapter 3.2'),
+    swissAt('GrpHdr', 'InitgPty/*', { is: 'present' }, 'table 14: a name or an id'),
+    swissAt('GrpHdr', 'InitgPty/Nm', { is: 'form', pattern: nameForm }, 'table 14', bySepa),
+    swissAt('GrpHdr', 'InitgPty/Id/OrgId/Othr', { is: 'count', max: 1 }, 'table 14'),
+    swissAt('PmtInf', 'PmtMtd', { is: 'oneOf', values: ['TRF'] }, 'table 13'),
+    swissAt('PmtInf', 'PmtTpInf/SvcLvl/Cd', { is: 'oneOf', values: ['SEPA'] }, 'table 13, type S', bySepa),
+    swissAt('PmtInf', 'PmtTpInf/SvcLvl/Cd', { is: 'noneOf', values: ['SEPA'] }, 'table 13, types D and X', [
+      'Other',
+      'QrBill',
+    ]),
+    swissAt('PmtInf', 'PmtTpInf/LclInstrm', { is: 'absent' }, 'chapter 4.2, type D V1', ['QrBill']),
+    swissAt('PmtInf', 'ChrgBr', { is: 'oneOf', values: ['SLEV'] }, 'chapter 4.2, type S', ['Sepa']),
+    swissAt('PmtInf', 'Dbtr/PstlAdr', { is: 'absent' }, 'chapter 4.2: recommended'),
+    swissAt(transfer, 'PmtId/EndToEndId', { is: 'form', pattern: referenceForm }, 'chapter 3.2'),
+    swissAt(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['EUR'] }, 'table 13, type S', ['Sepa']),
+    swissAt(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['CHF', 'EUR'] }, 'table 13, type D', ['QrBill']),
+    swissAt(transfer, 'Cdtr/Nm', { is: 'present' }, 'chapter 4.3'),
+    swissAt(transfer, 'Cdtr/Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
+    swissAt(`${transfer}/Cdtr/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'hybrid addresses'),
+    ...['TwnNm', 'Ctry'].map((element) => ({
+      ...swissAt(`${transfer}/Cdtr/PstlAdr`, element, { is: 'present' }, 'use of address information'),
+      ...{ source: newest, from: '2026-11-14' },
+    })),
+    swissAt(transfer, 'CdtrAcct/Id/IBAN', { is: 'present' }, 'table 13, type S', ['Sepa']),
+    {
+      within: transfer,
+      element: 'CdtrAcct/Id/IBAN',
+      demand: { is: 'form', pattern: '(CH|LI)\\d{2}3[01]\\d{3}.*' },
+      kinds: ['QrBill'],
+      source: qrIban,
+      place: 'a QR-IID is a number from 30000 to 31999',
+    },
+    swissAt(payer, 'Nm', { is: 'present' }, 'chapter 3.13: required'),
+    swissAt(payer, 'Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
+    swissAt(payer, 'PstlAdr', { is: 'absent' }, 'chapter 4.3, type S: not forwarded', ['Sepa']),
+    swissAt(`${payer}/PstlAdr`, 'TwnNm', { is: 'present' }, 'chapter 4.3'),
+    swissAt(`${payer}/PstlAdr`, 'Ctry', { is: 'present' }, 'chapter 4.3'),
+    swissAt(`${payer}/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'chapter 4.3'),
+    swissAt(`${payer}/Id`, 'OrgId/Othr', { is: 'count', max: 1 }, 'chapter 4.3'),
+    swissAt(`${payer}/Id/PrvtId`, '*', { is: 'count', max: 1 }, 'chapter 4.3'),
+    swissAt(`${transfer}/RmtInf`, '*', { is: 'count', max: 1 }, 'chapter 4.3: structured or not'),
+    swissAt(transfer, 'RmtInf/Ustrd', { is: 'absent' }, 'chapter 4.3, type D with a QR-IBAN', ['QrBill']),
+    swissAt(transfer, `${reference}/Tp/CdOrPrtry/Prtry`, { is: 'oneOf', values: ['QRR'] }, 'chapter 4.3, type D', [
+      'QrBill',
+    ]),
+    swissAt(transfer, `${reference}/Tp/CdOrPrtry/Prtry`, { is: 'absent' }, 'chapter 4.3, type S', ['Sepa']),
+    swissAt(
+      transfer,
+      `${reference}/Ref`,
+      { is: 'form', pattern: '\\d{27}' },
+      'chapter 3.14.2: 26 digits and a check digit',
+      ['QrBill'],
+    ),
+  ],
+} as const satisfies Pain001Profile
+
+// The form that multinational companies send to banks of several countries: Common Global Implementation (CGI-MP).
+
+const cgiFrom = 'CGI-MP'
+const cgi09 = {
+  ...epc09,
+  id: 'cgi-09',
+  title: 'Common Global Implementation (CGI-MP), pain.001.001.09',
+  initiatorIdScheme: 'CUST',
+  sources: {
+    ...epcSources,
+    [cgiFrom]: {
+      title: 'CGI-MP WG1 User Handbook pain.001.001.09',
+      edition: 'update of November 2025',
+      publisher: 'Common Global Implementation Market Practice',
+      found:
+        'the comparison of rules in Sebastenhauer/iso20022tester at 55ddbeba, docs/specs/pain.001. The handbook itself was not read',
+      read: 'quoted',
+    },
+  },
+  rules: [
+    ...epcRules,
+    {
+      within: 'PmtInf',
+      element: 'PmtMtd',
+      demand: { is: 'oneOf', values: ['TRF'] },
+      source: cgiFrom,
+      place: 'BR-CGI-PMTMTD-01',
+    },
+    {
+      within: 'PmtInf/PmtTpInf',
+      element: 'SvcLvl',
+      demand: { is: 'present' },
+      source: cgiFrom,
+      place: 'BR-CGI-PTI-01',
+    },
+    {
+      within: 'GrpHdr/InitgPty/Id/OrgId/Othr',
+      element: 'SchmeNm/Cd',
+      demand: { is: 'present' },
+      source: cgiFrom,
+      place: 'BR-CGI-ORG-01',
+    },
+    {
+      within: 'GrpHdr',
+      element: 'InitgPty/PstlAdr/AdrLine',
+      demand: { is: 'absent' },
+      source: cgiFrom,
+      place: 'BR-CGI-ADDR-02',
+    },
+    {
+      within: `${transfer}/RmtInf`,
+      element: '*',
+      demand: { is: 'count', max: 1 },
+      source: cgiFrom,
+      place: 'BR-CGI-RMT-01',
+    },
+  ],
+} as const satisfies Pain001Profile
+
+// The form of the Austrian banks, published by PSA. It carries payments of SEPA only. Its schema redefines the one of ISO, so
+// that the tests have its rules instead.
+
+const austrianFrom = 'PSA-005'
+const austrianAt = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
+  within,
+  element,
+  demand,
+  source: austrianFrom,
+  place,
+})
+
+const psa09 = {
+  ...epc09,
+  id: 'psa-09',
+  title: 'Austria (PSA), pain.001.001.09',
+  hasMilliseconds: false,
+  kinds: { Sepa: epc09.kinds.Sepa, Instant: epc09.kinds.Instant },
+  debtorAddress: 'none',
+  payeeCheck: { in: 'VoPOptIn', out: 'VoPOptOut' },
+  sources: {
+    ...epcSources,
+    [austrianFrom]: {
+      title: 'ISO.pain.001.001.09.austrian.005.xsd',
+      edition: 'version 5 of 5 May 2025, for the SEPA rulebook of 2023',
+      publisher: 'PSA Payment Services Austria',
+      found: 'AdVitam/sepa_rator at 22573a32, lib/schema/at (without its assertions of XML Schema 1.1)',
+      read: 'whole',
+    },
+  },
+  rules: [
+    ...epcRules,
+    austrianAt(
+      'GrpHdr',
+      'CreDtTm',
+      { is: 'form', pattern: '\\d{4}(-\\d{2}){2}T\\d{2}(:\\d{2}){2}(\\.\\d{0,2}[1-9])?(Z|([-+]\\d{2}(:\\d{2})?))' },
+      'ISODateTime',
+    ),
+    austrianAt('GrpHdr', 'CtrlSum', { is: 'present' }, 'GroupHeader85'),
+    austrianAt('GrpHdr', 'InitgPty/Id/PrvtId', { is: 'absent' }, 'Party38Choice_InitgPty'),
+    austrianAt('PmtInf', 'NbOfTxs', { is: 'form', pattern: '[1-9][0-9]{0,5}' }, 'Max15NumericText'),
+    austrianAt('PmtInf', 'CtrlSum', { is: 'present' }, 'PaymentInstruction30'),
+    austrianAt('PmtInf', 'InstrForDbtrAgt', { is: 'oneOf', values: ['VoPOptIn', 'VoPOptOut'] }, 'InstrForDbtrAgt_Text'),
+    austrianAt(
+      'PmtInf',
+      'PmtTpInf/SvcLvl/Cd',
+      { is: 'oneOf', values: ['SDVA', 'SEPA'] },
+      'AT_ExternalServiceLevel1Code',
+    ),
+    austrianAt('PmtInf', 'Dbtr/PstlAdr', { is: 'absent' }, 'PartyIdentification135_Dbtr'),
+    austrianAt(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['EUR'] }, 'ActiveOrHistoricCurrencyCode_TX'),
+    austrianAt(`${transfer}/Cdtr/PstlAdr`, 'AdrLine', { is: 'absent' }, 'PostalAddress24'),
+  ],
+} as const satisfies Pain001Profile
+
+// The form of the German banks: Anlage 3 of the DFÜ-Abkommen, chapter 2. It carries payments of SEPA only.
+
+const germanFrom = 'GBIC-5'
+const at = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
+  within,
+  element,
+  demand,
+  source: germanFrom,
+  place,
+})
+
+const dk09 = {
+  ...epc09,
+  id: 'dk-09',
+  title: 'Germany (Die Deutsche Kreditwirtschaft), pain.001.001.09',
+  kinds: { Sepa: epc09.kinds.Sepa, Instant: epc09.kinds.Instant },
+  schemas: [{ name: 'pain.001.001.09' }, { name: 'pain.001.001.09_GBIC_5' }],
+  sources: {
+    ...epcSources,
+    [germanFrom]: {
+      title: 'pain.001.001.09_GBIC_5.xsd, Technical Validation Subset',
+      edition: '1 April 2025, for version 3.9 of the DFÜ-Abkommen, Anlage 3',
+      publisher: 'Die Deutsche Kreditwirtschaft',
+      found: 'AdVitam/sepa_rator at 22573a32, lib/schema/dk',
+      read: 'whole',
+    },
+  },
+  rules: [
+    ...epcRules,
+    at('GrpHdr', 'CtrlSum', { is: 'present' }, 'GroupHeader85_SCT_SCTinst'),
+    at('PmtInf', 'NbOfTxs', { is: 'present' }, 'PaymentInstruction30_SCT_SCTinst'),
+    at('PmtInf', 'CtrlSum', { is: 'present' }, 'PaymentInstruction30_SCT_SCTinst'),
+    at('PmtInf', 'PmtTpInf/SvcLvl', { is: 'count', max: 1 }, 'PaymentTypeInformation26_SCT_SCTinst'),
+    at('PmtInf', 'InstrForDbtrAgt', { is: 'absent' }, 'PaymentInstruction30_SCT_SCTinst'),
+    at(transfer, 'PmtId/UETR', { is: 'absent' }, 'PaymentIdentification6_SCT_SCTinst'),
+    at(
+      transfer,
+      'Amt/InstdAmt/@Ccy',
+      { is: 'oneOf', values: ['EUR'] },
+      'ActiveOrHistoricCurrencyAndAmount_SCT_SCTinst',
+    ),
+    at(transfer, 'Cdtr/Nm', { is: 'present' }, 'PartyIdentification135_SCT_SCTinst_5'),
+  ],
+} as const satisfies Pain001Profile
+
+// The form of the French banks. The guide of CFONB could not be read: it is the guideline of the European Payments Council with
+// a structured address, which another project states as a rule of version 2.6 of the guide.
+
+const from = 'CFONB'
+const cfonb09 = {
+  ...epc09,
+  id: 'cfonb-09',
+  title: 'France (CFONB), pain.001.001.09',
+  kinds: { Sepa: epc09.kinds.Sepa, Instant: epc09.kinds.Instant },
+  debtorAddress: 'structured',
+  sources: {
+    ...epcSources,
+    [from]: {
+      title: "Guide d'utilisation du standard ISO 20022 pour des remises informatisées d'ordres de paiement",
+      edition: 'version 2.6',
+      publisher: 'CFONB',
+      found: 'AdVitam/sepa_rator at 22573a32, lib/sepa_rator/profiles/cfonb.rb. The guide itself was not read',
+      read: 'quoted',
+    },
+  },
+  rules: [
+    ...epcRules,
+    {
+      within: 'PmtInf/Dbtr/PstlAdr',
+      element: 'AdrLine',
+      demand: { is: 'absent' },
+      source: from,
+      place: 'postal addresses are structured',
+    },
+  ],
+} as const satisfies Pain001Profile
 
 const all: readonly Pain001Profile[] = [epc09, epc03, sps09, dk09, psa09, cfonb09, cgi09]
 

@@ -5,7 +5,7 @@
  */
 import { after, type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import * as store from './store-cancellations.ts'
+import * as store from './store.ts'
 
 /** A balance, or the account of a customer. */
 type CancelledOf = store.BlockedAccount

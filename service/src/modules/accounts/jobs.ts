@@ -5,7 +5,7 @@ import type { Cancellations } from './cancellations.ts'
 import type { PoolLevel } from './imported.ts'
 import type { Monitors } from './monitors/index.ts'
 import type { Accounts } from './service.ts'
-import { cancellationsDue } from './store-cancellations.ts'
+import { cancellationsDue } from './store.ts'
 
 /** A round over balances that did not move is one statement for 500 of them. */
 const monitorEveryMs = 2 * secondMs

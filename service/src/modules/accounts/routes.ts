@@ -6,7 +6,7 @@ import type { Idempotency } from '../../idempotency/index.ts'
 import type { AccountName, PartySum } from '../../ledger/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
 import type { ModalBalance, StatementEntry } from './statements.ts'
-import type { StateChange } from './store-states.ts'
+import type { StateChange } from './store.ts'
 import type { Transferred } from './transfers.ts'
 
 const writeAccount = writerOf(wire.CustomerAccount)

@@ -16,7 +16,7 @@ import { createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
-import { issuedAmong } from './store-imported.ts'
+import { issuedAmong } from './store.ts'
 
 export type CustomerAccount = {
   readonly customerId: string

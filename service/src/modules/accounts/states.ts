@@ -8,8 +8,7 @@ import type { Frozen } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { cancellationLeaseMs } from './cancellations.ts'
 import { ibansOf } from './store.ts'
-import * as cancellations from './store-cancellations.ts'
-import * as store from './store-states.ts'
+import * as cancellations from './store.ts'
 
 /** A balance, or the account of a customer by its guid or service id. */
 export type AccountRef = { readonly currency: Currency } | { readonly customerRef: string }
@@ -27,18 +26,18 @@ export type States = {
       readonly partnerId: string
       readonly account: AccountRef
       readonly state: AccountState
-      readonly reason: store.StateReason
+      readonly reason: cancellations.StateReason
       readonly note: string
       readonly staff: string
     },
-  ) => Promise<store.StateChange | undefined>
+  ) => Promise<cancellations.StateChange | undefined>
   /** Newest first. An unknown customer has no changes. Refuses: validation_failed (cursor). */
   readonly stateChanges: (
     partnerId: string,
     query: QueryOf<'listAccountStateChanges'>,
-  ) => Promise<Page<store.StateChange>>
+  ) => Promise<Page<cancellations.StateChange>>
   /** The last change of each account that is not active, oldest first. */
-  readonly notActive: (tx: Tx, partnerId: string) => Promise<readonly store.StateChange[]>
+  readonly notActive: (tx: Tx, partnerId: string) => Promise<readonly cancellations.StateChange[]>
 }
 
 export type StatesDeps = {
@@ -87,7 +86,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
       await cancelOrRefuse(tx, partnerId, of, fromState, state, clock.now())
       if (fromState === state) return undefined
       const row = { id: newId(), ...of, fromState, toState: state, reason, note, staff, changedAt: clock.now() }
-      await store.insertStateChange(tx, partnerId, row)
+      await cancellations.insertStateChange(tx, partnerId, row)
       if (state === 'Closed' && row.customerId !== null)
         await closeIbans(
           tx,
@@ -103,10 +102,10 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
       const customerId = ref === undefined ? null : await customers.idOf(db, partnerId, ref)
       if (customerId === undefined) return cursors.page(list, request, [])
       const of = { customerId, currency }
-      const rows = await store.stateChanges(db, partnerId, of, request.afterId, request.limit + 1)
+      const rows = await cancellations.stateChanges(db, partnerId, of, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows)
     },
-    notActive: store.accountsNotActive,
+    notActive: cancellations.accountsNotActive,
   }
 }
 
@@ -147,8 +146,8 @@ export async function recordFreeze(
   const [fromState, toState] = isFrozen ? (['Active', 'Blocked'] as const) : (['Blocked', 'Active'] as const)
   const note = isFrozen ? 'Confirmed by screening.' : 'Cleared by screening.'
   for (const account of of) {
-    if (((await store.lastFreeze(tx, partnerId, account))?.toState ?? 'Active') === toState) continue
+    if (((await cancellations.lastFreeze(tx, partnerId, account))?.toState ?? 'Active') === toState) continue
     const row = { id: newId(), ...account, fromState, toState, reason: 'Compliance', note, staff } as const
-    await store.insertStateChange(tx, partnerId, { ...row, changedAt: clock.now() }, 'screening')
+    await cancellations.insertStateChange(tx, partnerId, { ...row, changedAt: clock.now() }, 'screening')
   }
 }

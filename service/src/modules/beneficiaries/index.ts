@@ -12,7 +12,7 @@
 export { BicFileProblem } from './bic-file.ts'
 export { ModulusFileProblem } from './modulus-file.ts'
 export { beneficiaryJobs } from './jobs.ts'
-export { beneficiariesRoutes, toBeneficiary } from './routes.ts'
+export { beneficiariesRoutes, toBeneficiary, toVerification } from './routes.ts'
 export { type BeneficiaryCreate, type BeneficiaryUpdate, isAddress } from './rules.ts'
 export {
   type Beneficiaries,
@@ -22,8 +22,8 @@ export {
   type Payee,
   type PayeeCheck,
 } from './service.ts'
-export { withSameAccounts } from './store.ts'
-export { keptVerifications } from './store-personal.ts'
+export { withSameAccounts, keptVerifications } from './store.ts'
+
 export { createRenewals, type Renewals } from './renewals.ts'
-export { toVerification } from './verification-shape.ts'
+
 export type { VerificationRow } from './verifications.ts'

@@ -3,7 +3,7 @@ import { defineJob, type Job } from '../../jobs/index.ts'
 import { minuteMs } from '../../kernel/index.ts'
 import type { Renewals } from './renewals.ts'
 import type { Beneficiaries } from './service.ts'
-import { renewalsDue } from './store-renewals.ts'
+import { renewalsDue } from './store-verifications.ts'
 
 export const beneficiaryJobs = (
   { indexNamesStep }: Pick<Beneficiaries, 'indexNamesStep'>,

@@ -6,7 +6,7 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import { readSubstitutes, readWeights } from './modulus-file.ts'
 import { modulusOf } from './modulus-rules.ts'
-import * as store from './store-modulus.ts'
+import * as store from './store-bics.ts'
 
 export type LoadedModulusTable = store.ModulusTable & {
   /** The files are those that were loaded last: nothing has changed. */

@@ -2,7 +2,7 @@
 import { createTurns } from '../../jobs/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { prefixesOfName } from '../customers/index.ts'
-import * as store from './store-names.ts'
+import * as store from './store.ts'
 
 /** Replaces the prefixes of payees by those of their present names, under the locks of their rows. */
 export async function indexNames(tx: Tx, partnerId: string, payees: readonly store.NamedPayee[]): Promise<void> {

@@ -8,7 +8,6 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import type { Verification } from '../../verification/index.ts'
 import { isUnanswered, isWorse, retryDelayAfter } from './renewal-rules.ts'
 import * as beneficiaries from './store.ts'
-import * as store from './store-renewals.ts'
 import * as verifications from './store-verifications.ts'
 import { askAbout, noteAnswer } from './verifications.ts'
 
@@ -39,14 +38,21 @@ const renewalsPerClaimMax = 20
 export function createRenewals(deps: RenewalsDeps): Renewals {
   const { db, clock, log, verificationDaysMax } = deps
   const ageMsMax = verificationDaysMax === null ? null : verificationDaysMax * dayMs
-  const dueAt = (now: Date): store.Due => ({ now, answeredBefore: ageMsMax === null ? null : after(now, -ageMsMax) })
+  const dueAt = (now: Date): verifications.Due => ({
+    now,
+    answeredBefore: ageMsMax === null ? null : after(now, -ageMsMax),
+  })
   return {
     renewStep: async () => {
       let claimed = 0
-      for (const { partnerId } of await store.partnersWithDueRenewals(db, dueAt(clock.now()), partnersPerStepMax)) {
+      for (const { partnerId } of await verifications.partnersWithDueRenewals(
+        db,
+        dueAt(clock.now()),
+        partnersPerStepMax,
+      )) {
         const now = clock.now()
         const lease = { id: newId(), until: after(now, leaseMs) }
-        const claims = await store.claimRenewals(db, partnerId, lease, dueAt(now), renewalsPerClaimMax)
+        const claims = await verifications.claimRenewals(db, partnerId, lease, dueAt(now), renewalsPerClaimMax)
         claimed += claims.length
         const renewed = await Promise.allSettled(claims.map((claim) => renew(deps, claim)))
         for (const [index, { status, ...outcome }] of renewed.entries())
@@ -62,9 +68,9 @@ export function createRenewals(deps: RenewalsDeps): Renewals {
       }
       return claimed
     },
-    releaseRenewals: (partnerId, tx) => store.releaseRenewals(tx ?? db, partnerId),
+    releaseRenewals: (partnerId, tx) => verifications.releaseRenewals(tx ?? db, partnerId),
     oldestRenewal: async (now) => {
-      const { dueAt: due, answeredAt } = await store.oldestDueRenewal(db, dueAt(now))
+      const { dueAt: due, answeredAt } = await verifications.oldestDueRenewal(db, dueAt(now))
       const aged = answeredAt === null || ageMsMax === null ? null : after(answeredAt, ageMsMax)
       return due === null || (aged !== null && aged < due) ? aged : due
     },
@@ -74,18 +80,18 @@ export function createRenewals(deps: RenewalsDeps): Renewals {
 /** Name of the requester in the evidence. */
 const renewer = { serviceAccountId: nilId, name: 'renewal' }
 
-async function renew(deps: RenewalsDeps, claim: store.ClaimedRenewal): Promise<void> {
+async function renew(deps: RenewalsDeps, claim: verifications.ClaimedRenewal): Promise<void> {
   const { db, clock } = deps
   const { partnerId, beneficiaryId } = claim
   const payee = await beneficiaries.byId(db, partnerId, beneficiaryId)
   if (payee === undefined || payee.iban === null) {
-    await store.removeRenewal(db, claim)
+    await verifications.removeRenewal(db, claim)
     return
   }
   const row = await askAbout(deps, renewer, { name: payee.name, iban: payee.iban })
   const delayMs = isUnanswered(row) ? retryDelayAfter(claim.attempts + 1) : undefined
   if (delayMs !== undefined) {
-    await store.postponeRenewal(db, claim, after(clock.now(), delayMs))
+    await verifications.postponeRenewal(db, claim, after(clock.now(), delayMs))
     return
   }
   await db.transaction(async (tx) => {
@@ -93,7 +99,7 @@ async function renew(deps: RenewalsDeps, claim: store.ClaimedRenewal): Promise<v
     const result = row.result === 'NotPossible' ? claim.result : row.result
     // In the order of a change of the name, which locks the beneficiary first.
     await beneficiaries.lockName(tx, partnerId, beneficiaryId)
-    if ((await store.endRenewal(tx, claim, { result, answeredAt })) === 0) return
+    if ((await verifications.endRenewal(tx, claim, { result, answeredAt })) === 0) return
     await noteAnswer(tx, partnerId, [beneficiaryId], row.result)
     await verifications.insertVerification(tx, partnerId, row)
     if (isWorse(row.result, claim.result)) appendWorsened(deps, tx, claim, payee, row)
@@ -103,7 +109,7 @@ async function renew(deps: RenewalsDeps, claim: store.ClaimedRenewal): Promise<v
 function appendWorsened(
   { eventOutbox }: Pick<RenewalsDeps, 'eventOutbox'>,
   tx: Tx,
-  { partnerId, result: previousResult }: store.ClaimedRenewal,
+  { partnerId, result: previousResult }: verifications.ClaimedRenewal,
   { id, currency }: beneficiaries.Beneficiary,
   row: verifications.VerificationRow,
 ): void {

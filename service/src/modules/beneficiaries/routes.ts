@@ -4,7 +4,7 @@ import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { readDomestic, type Requirement } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
-import { toVerification } from './verification-shape.ts'
+import type { VerificationRow } from './verifications.ts'
 
 const writeBeneficiary = writerOf(wire.Beneficiary)
 export const toBeneficiary = ({ domesticAccount, ...row }: Beneficiary) =>
@@ -55,3 +55,8 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
     }),
   }
 }
+
+// The wire shape of a verification, which beneficiaries and payouts answer.
+
+const write = writerOf(wire.Verification)
+export const toVerification = (row: VerificationRow) => write({ ...row, requestedBy: row.requestedByName })

@@ -19,7 +19,7 @@ import {
   refuseUpdate,
 } from './rules.ts'
 import * as store from './store.ts'
-import { deletePrefixes } from './store-names.ts'
+import { deletePrefixes } from './store.ts'
 import {
   adoptAnswer,
   createVerifications,

@@ -7,7 +7,6 @@ import type { Verification } from '../../verification/index.ts'
 import { readIban } from './rules.ts'
 import { isUnanswered } from './renewal-rules.ts'
 import * as beneficiaries from './store.ts'
-import * as renewals from './store-renewals.ts'
 import * as store from './store-verifications.ts'
 
 export type VerificationRow = store.VerificationRow
@@ -109,7 +108,7 @@ async function keep(tx: Tx, partnerId: string, row: VerificationRow): Promise<vo
   if (isUnanswered(row)) return
   const ids = await beneficiaries.lockPayees(tx, partnerId, row)
   if (ids.length === 0) return
-  await renewals.storeAnswers(tx, partnerId, ids, row)
+  await store.storeAnswers(tx, partnerId, ids, row)
   await noteAnswer(tx, partnerId, ids, row.result)
 }
 
@@ -117,7 +116,7 @@ type Named = { readonly id: string; readonly name: string; readonly iban: string
 
 async function adopt(tx: Tx, partnerId: string, { id, name, iban }: Named): Promise<VerificationRow | undefined> {
   const row = iban === null ? undefined : await store.verificationOfPayee(tx, partnerId, { name, iban }, undefined)
-  if (row !== undefined) await renewals.storeAnswers(tx, partnerId, [id], row)
+  if (row !== undefined) await store.storeAnswers(tx, partnerId, [id], row)
   return row
 }
 
@@ -135,9 +134,9 @@ export async function requestRenewal(
   earlierName: string,
   now: Date,
 ): Promise<void> {
-  if ((await renewals.requestRenewal(tx, partnerId, id, now)) > 0) return
+  if ((await store.requestRenewal(tx, partnerId, id, now)) > 0) return
   // Verified by a process of the version before, or while the beneficiary was created.
-  if (await adopt(tx, partnerId, { id, name: earlierName, iban })) await renewals.requestRenewal(tx, partnerId, id, now)
+  if (await adopt(tx, partnerId, { id, name: earlierName, iban })) await store.requestRenewal(tx, partnerId, id, now)
   else await adoptAnswer(tx, partnerId, { id, name, iban })
 }
 

@@ -15,7 +15,7 @@ import { payouts as payoutFindings } from '../../integrity/store-payments.ts'
 import { dayMs, newId, nilId } from '../../kernel/index.ts'
 import { toPayoutRecord } from '../payouts/routes.ts'
 import { eraseKept } from '../../postgres/index.ts'
-import { keptBulks } from './store-personal.ts'
+import { keptBulks } from './store.ts'
 
 let service: Service
 let partner: TestPartner

@@ -7,4 +7,4 @@
 export { bulksJob } from './jobs.ts'
 export { bulkPayoutsRoutes } from './routes.ts'
 export { type BulkPayouts, createBulkPayouts } from './service.ts'
-export { keptBulks } from './store-personal.ts'
+export { keptBulks } from './store.ts'

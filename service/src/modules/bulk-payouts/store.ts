@@ -2,7 +2,17 @@
 import type { bulkPayouts } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, dueWork, insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import {
+  columnOf,
+  dueWork,
+  insertBy,
+  type KeptTable,
+  noSql,
+  type Sql,
+  sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
 
 export type BulkMode = (typeof bulkPayouts.bulkModes)[number]
 export type BulkStatus = (typeof bulkPayouts.bulkStatuses)[number]
@@ -245,4 +255,18 @@ export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: reado
       and item.status = 'Processing'`),
     results.length,
   )
+}
+
+// Personal columns of the items of bulks: texts to the payee, and why one was refused.
+
+export const keptBulks: KeptTable = {
+  table: 'payouts.bulks',
+  isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
+  personal: [
+    {
+      table: 'payouts.bulk_items',
+      by: 'bulk_id',
+      erased: { reference: null, end_to_end_id: null, problem_detail: null },
+    },
+  ],
 }

@@ -5,7 +5,7 @@ import { refuseField } from '../../api/index.ts'
 import type { DocumentBrand } from '../../typesetting/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { CheckoutDeps } from './deps.ts'
-import * as store from './store-branding.ts'
+import * as store from './store.ts'
 
 export type Appearance = {
   /** Everything is null if the partner has set nothing. */

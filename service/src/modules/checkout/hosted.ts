@@ -12,7 +12,7 @@ import { type PayerState, payerStateOf } from './refund-rules.ts'
 import { refundsOfSession } from './refunds.ts'
 import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
 import { moneyOf, type SessionPart } from './session.ts'
-import { brandingOf, brandingsOf, type ShownBranding } from './store-branding.ts'
+import { brandingOf, brandingsOf, type ShownBranding } from './store.ts'
 import * as store from './store.ts'
 
 /** Payment as the pages show it. */

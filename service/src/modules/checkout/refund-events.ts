@@ -4,7 +4,7 @@ import type { EventOutbox } from '../../events/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { EndedRefunds, PayoutRow } from '../payouts/index.ts'
-import * as store from './store-refunds.ts'
+import * as store from './store.ts'
 
 type Data = Omit<EventData<'checkout.refund.updated'>, 'eventType' | 'timestamp'>
 export type Refund = { readonly row: store.RefundRow; readonly payout: PayoutRow }

@@ -2,7 +2,7 @@
 import type { Cases } from '../../cases/index.ts'
 import type { PaymentRefunds } from '../deposits/index.ts'
 import type { PayoutLife, Payouts } from '../payouts/index.ts'
-import * as store from './store-refunds.ts'
+import * as store from './store.ts'
 
 type Deps = {
   readonly cases: Pick<Cases, 'openAbout'>

@@ -8,8 +8,8 @@ import type { PayoutCall, PayoutRow } from '../payouts/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { appendRefunds, type Refund } from './refund-events.ts'
 import { payerOf, refundedOf, refundedPart, refundFingerprintOf, requireLeft } from './refund-rules.ts'
-import { type SessionRow, sessionById } from './store.ts'
-import * as store from './store-refunds.ts'
+import { sessionById, type SessionRow } from './store.ts'
+import * as store from './store.ts'
 
 export type MadeRefund = Refund & { readonly replayed: boolean }
 

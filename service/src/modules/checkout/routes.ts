@@ -8,7 +8,7 @@ import type { Refund } from './refund-events.ts'
 import type { MadeRefund } from './refunds.ts'
 import type { Checkout } from './service.ts'
 import type { Session, SessionPart } from './session.ts'
-import type { Branding } from './store-branding.ts'
+import type { Branding } from './store.ts'
 
 export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Handlers<'checkout'> {
   return {

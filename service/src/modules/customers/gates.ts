@@ -1,8 +1,8 @@
 /** Gates: what customers of a partner may do in each state, set by its operator; and the capabilities of one customer. */
 import {
+  capabilities,
   type Capability,
   type CapabilityReason,
-  capabilities,
   type VerificationState,
   verificationStates,
 } from '@partner-payments/wire'
@@ -19,13 +19,13 @@ import {
   type GateDefault,
   gateOf,
   isAllowed,
-  lackingFor,
   judgedState,
+  lackingFor,
   notVerified,
   readBalancesMax,
 } from './gate-rules.ts'
 import type { PayerRow } from './store.ts'
-import * as store from './store-gates.ts'
+import * as store from './store.ts'
 
 /** `isDefault`: the partner has no gate of its own for the state. */
 export type GateView = {

@@ -1,10 +1,10 @@
 /** The history of a customer: what each change changed, written in its transaction and read page by page. */
 import { listLimitDefault, ownJson, type QueryOf } from '@partner-payments/wire'
-import { type Cursors, type Page } from '../../api/index.ts'
+import type { Cursors, Page } from '../../api/index.ts'
 import { newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { changedFields, type FieldChange, type Recorded } from './rules.ts'
-import * as store from './store-changes.ts'
+import * as store from './store.ts'
 import { changeContext } from './sealed.ts'
 
 /** Actor of a change. Absent: the service itself, for example the command that seeds the sandbox. */

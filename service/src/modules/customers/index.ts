@@ -29,10 +29,10 @@ export {
 } from './gate-rules.ts'
 export { type IdentityRecord, mainKind, subjectFor } from './identity.ts'
 export type { IdentitiesOf } from './verification-states.ts'
-export type { Review } from './store-reviews.ts'
+export type { Review } from './store-erasures.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
-export { createKeptRecords, type KeptRecords } from './kept-records.ts'
-export { customerJobs } from './jobs.ts'
+export { createKeptRecords, type KeptRecords, customerJobs } from './jobs.ts'
+
 export { prefixesOfName, readNamePrefix, searchedPrefix } from './names.ts'
 export { customersRoutes, toChange, toCustomer } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'

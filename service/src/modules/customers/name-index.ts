@@ -4,7 +4,7 @@ import { type Clock, present, randomBytes, type Sealer } from '../../kernel/inde
 import type { Database, Tx } from '../../postgres/index.ts'
 import { nameToken, prefixesOf } from './names.ts'
 import type { KycFields } from './rules.ts'
-import * as store from './store-names.ts'
+import * as store from './store.ts'
 import { nameKeyContext } from './sealed.ts'
 
 export type NameIndex = {

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { refKind } from './kyc.ts'
 import { byRef } from './store.ts'
-import * as store from './store-reviews.ts'
+import * as store from './store-erasures.ts'
 
 /**
  * Months until the next review. The AMLD gives no numbers (Art. 14(5): at appropriate times, on a risk-sensitive basis); these are usual, and

@@ -1,10 +1,9 @@
 /** All SQL of customers. KYC is sealed here. */
 import type { VerificationState } from '@partner-payments/wire'
 import type { AccountState } from '../../ledger/index.ts'
-import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
-import type { Gate } from './gate-rules.ts'
+import { dueWork, insertBy, noSql, ofPartners, type RowOf, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { type Gate, readBalancesMax, writeBalancesMax } from './gate-rules.ts'
 import type { CustomerType } from './rules.ts'
-import type { KeptVerification } from './store-verifications.ts'
 
 export type CustomerRow = {
   readonly id: string
@@ -225,4 +224,269 @@ export async function update(
       verification_state = ${row.verificationState}, verification_due_at = ${row.verificationDueAt}, verified_at = ${row.updatedAt},
       updated_at = ${row.updatedAt}
     where partner_id = ${partnerId} and id = ${row.id}`)
+}
+
+// The SQL of gates.
+
+export type GateRow = Gate & { readonly verificationState: VerificationState }
+
+export async function gatesOf(tx: Tx, partnerId: string): Promise<readonly GateRow[]> {
+  const rows = await tx.rows<
+    Omit<GateRow, 'balancesMax' | 'converts' | 'totalMax'> & {
+      readonly balancesMax: string | null
+      readonly totalMax: string | null
+      /** Null: the gate was set before there was this column. */
+      readonly converts: boolean | null
+    }
+  >(sql`/* customers.gatesOf */
+    select verification_state, opens_accounts, receives, pays, converts, balances_max, total_max from customers.gates where partner_id = ${partnerId}`)
+  return rows.map((row) => ({
+    ...row,
+    converts: row.converts ?? true,
+    balancesMax: readBalancesMax(row.balancesMax),
+    totalMax: readBalancesMax(row.totalMax),
+  }))
+}
+
+export async function setGate(tx: Tx, partnerId: string, row: GateRow, now: Date): Promise<void> {
+  await tx.run(sql`/* customers.setGate */
+    insert into customers.gates (partner_id, verification_state, opens_accounts, receives, pays, converts, balances_max, total_max, updated_at)
+    values (${partnerId}, ${row.verificationState}, ${row.opensAccounts}, ${row.receives}, ${row.pays}, ${row.converts},
+      ${writeBalancesMax(row.balancesMax)}::jsonb, ${writeBalancesMax(row.totalMax)}::jsonb, ${now})
+    on conflict (partner_id, verification_state) do update set opens_accounts = excluded.opens_accounts,
+      receives = excluded.receives, pays = excluded.pays, converts = excluded.converts, balances_max = excluded.balances_max,
+      total_max = excluded.total_max, updated_at = excluded.updated_at`)
+}
+
+/** Returns the number of removed rows: 1 or 0. */
+export function removeGate(tx: Tx, partnerId: string, state: VerificationState): Promise<number> {
+  return tx.run(sql`/* customers.removeGate */
+    delete from customers.gates where partner_id = ${partnerId} and verification_state = ${state}`)
+}
+
+// The SQL of the locks of identifiers.
+
+const bucketOf = (identifier: string): Sql => sql`get_byte(sha256(convert_to(${identifier}::text, 'UTF8')), 0)`
+
+/** Serialises the calls that give a customer an identifier whose digest begins with the same byte. */
+export async function lockIdentifier(tx: Tx, partnerId: string, identifier: string): Promise<void> {
+  await tx.run(sql`/* customers.lockIdentifier */
+    insert into customers.identifier_locks (partner_id, bucket) values (${partnerId}, ${bucketOf(identifier)})
+    on conflict (partner_id, bucket) do nothing`)
+  await tx.run(sql`/* customers.lockIdentifier */
+    select 1 from customers.identifier_locks where partner_id = ${partnerId} and bucket = ${bucketOf(identifier)} for update`)
+}
+
+/** The oldest customer with the identifier, other than `customerId`. */
+export function otherWithIdentifier(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  identifier: string,
+): Promise<{ readonly id: string } | undefined> {
+  return tx.row(sql`/* customers.otherWithIdentifier */
+    select id from customers.customers
+    where partner_id = ${partnerId} and partner_customer_identifier = ${identifier} and id <> ${customerId}
+    order by id limit 1`)
+}
+
+// The SQL of the history of customers. Rows are added only.
+
+export type ChangeKind = 'Created' | 'Updated'
+export type ChangeRow = {
+  readonly id: string
+  readonly sequence: number
+  readonly kind: ChangeKind
+  readonly actorId: string | null
+  readonly actorName: string | null
+  readonly requestId: string | null
+  readonly fields: readonly string[]
+  readonly valuesSealed: Uint8Array
+  readonly changedAt: Date
+}
+export type NewChange = ChangeRow & { readonly customerId: string }
+
+/** The sequence number of the newest change, or 0. The caller holds the lock of the customer. */
+export async function lastSequence(tx: Tx, partnerId: string, customerId: string): Promise<number> {
+  const row = await tx.row<{ sequence: number }>(sql`/* customers.lastSequence */
+    select coalesce(max(sequence), 0) as sequence from customers.changes
+    where partner_id = ${partnerId} and customer_id = ${customerId}`)
+  return row?.sequence ?? 0
+}
+
+export async function insertChange(tx: Tx, partnerId: string, row: NewChange): Promise<void> {
+  await tx.run(sql`/* customers.insertChange */
+    insert into customers.changes (partner_id, id, customer_id, sequence, kind, actor_id, actor_name, request_id, fields,
+      values_sealed, changed_at)
+    values (${partnerId}, ${row.id}, ${row.customerId}, ${row.sequence}, ${row.kind}, ${row.actorId}, ${row.actorName},
+      ${row.requestId}, ${row.fields}::text[], ${row.valuesSealed}, ${row.changedAt})`)
+}
+
+/** Newest first, before a sequence number. */
+export function changesOf(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  before: number | null,
+  rowsMax: number,
+): Promise<readonly ChangeRow[]> {
+  return tx.rows(sql`/* customers.changesOf */
+    select id, sequence, kind, actor_id, actor_name, request_id, fields, values_sealed, changed_at from customers.changes
+    where partner_id = ${partnerId} and customer_id = ${customerId}
+      and sequence < ${before ?? greatestSequence}
+    order by sequence desc limit ${rowsMax}`)
+}
+
+/** Maximum of the type `integer`. */
+const greatestSequence = 2_147_483_647
+
+// The SQL of the blind index of names. A statement here runs under the lock of its customer, or reads.
+
+const types = { partnerId: 'uuid', token: 'bigint', customerId: 'uuid' } as const
+type TokenRow = RowOf<typeof types, { token: string }>
+const newTokens = insertBy<TokenRow>(types, [['partnerId', 'customerId']], ['token'])
+
+export async function nameKey(tx: Tx, partnerId: string): Promise<Uint8Array | undefined> {
+  const row = await tx.row<{ readonly keySealed: Uint8Array }>(sql`/* customers.nameKey */
+    select key_sealed from customers.name_keys where partner_id = ${partnerId}`)
+  return row?.keySealed
+}
+
+/** Does nothing if the partner has a key. Waits for a database transaction that makes one. */
+export async function insertNameKey(tx: Tx, partnerId: string, keySealed: Uint8Array, now: Date): Promise<void> {
+  await tx.run(sql`/* customers.insertNameKey */
+    insert into customers.name_keys (partner_id, key_sealed, created_at) values (${partnerId}, ${keySealed}, ${now})
+    on conflict (partner_id) do nothing`)
+}
+
+export async function insertTokens(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  tokens: readonly string[],
+): Promise<void> {
+  const rows = tokens.map((token) => ({ partnerId, token, customerId }))
+  await tx.run(sql`/* customers.insertTokens */
+    insert into customers.name_tokens (partner_id, token, customer_id) ${newTokens(tx, rows)}`)
+}
+
+export async function deleteTokens(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  tokens: readonly string[],
+): Promise<void> {
+  await tx.run(sql`/* customers.deleteTokens */
+    delete from customers.name_tokens
+    where partner_id = ${partnerId} and customer_id = ${customerId} and token = any(${tokens}::bigint[])`)
+}
+
+/** The first partner after `afterId` with customers whose names are to be indexed. */
+export async function partnerWithNamesDue(tx: Tx, afterId: string): Promise<string | undefined> {
+  const row = await tx.row<{ readonly partnerId: string }>(
+    dueWork(
+      'finds a partner with names to index, without a lock, by an index of those',
+      (whose) => sql`/* customers.partnerWithNamesDue */
+      select partner_id from customers.customers
+      where partner_id > ${afterId} and ${whose()} and (names_indexed_at is null or names_indexed_at < updated_at)
+      order by partner_id limit 1`,
+    ),
+  )
+  return row?.partnerId
+}
+
+export type UnindexedRow = {
+  readonly id: string
+  readonly kycSealed: Uint8Array
+  readonly nameTokens: readonly string[] | null
+}
+
+/** Skips customers that another transaction changes, because it indexes their names. */
+export function claimNamesDue(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly UnindexedRow[]> {
+  return tx.rows(sql`/* customers.claimNamesDue */
+    select id, kyc_sealed, name_tokens::text[] as name_tokens from customers.customers
+    where partner_id = ${partnerId} and (names_indexed_at is null or names_indexed_at < updated_at)
+    order by id limit ${rowsMax}
+    for no key update skip locked`)
+}
+
+export async function markIndexed(tx: Tx, partnerId: string, id: string, nameTokens: readonly string[]): Promise<void> {
+  await tx.run(sql`/* customers.markIndexed */
+    update customers.customers set name_tokens = ${nameTokens}::bigint[], names_indexed_at = updated_at
+    where partner_id = ${partnerId} and id = ${id}`)
+}
+
+// The SQL of the kept states of verification. A state is written under the lock of its customer.
+
+/** Stored result of a verification. `state` is null if the KYC cannot be read. */
+export type KeptVerification = {
+  readonly verificationState: VerificationState | null
+  /** When the state may change without a change of the data. */
+  readonly verificationDueAt: Date | null
+}
+
+/** The first partner after `afterId` with customers whose KYC was created or changed by a process that keeps no state. */
+export async function partnerWithUnverified(tx: Tx, afterId: string): Promise<string | undefined> {
+  const row = await tx.row<{ readonly partnerId: string }>(
+    dueWork(
+      'finds a partner with customers to verify, without a lock, by an index of those',
+      (whose) => sql`/* customers.partnerWithUnverified */
+      select partner_id from customers.customers
+      where partner_id > ${afterId} and ${whose()} and erased_at is null
+        and (verified_at is null or verified_at < updated_at)
+      order by partner_id limit 1`,
+    ),
+  )
+  return row?.partnerId
+}
+
+/** The partner of the customer whose state has been due for the longest time. */
+export async function partnerWithVerificationDue(tx: Tx, now: Date): Promise<string | undefined> {
+  const row = await tx.row<{ readonly partnerId: string }>(
+    dueWork(
+      'finds a partner with states that a date has changed, without a lock, by an index of those',
+      (whose) => sql`/* customers.partnerWithVerificationDue */
+      select partner_id from customers.customers
+      where ${whose()} and erased_at is null and verification_due_at <= ${now}
+      order by verification_due_at limit 1`,
+    ),
+  )
+  return row?.partnerId
+}
+
+export type UnverifiedRow = { readonly id: string; readonly customerType: CustomerType; readonly kycSealed: Uint8Array }
+
+/** Skips customers that another transaction changes, because it judges them. */
+export function claimUnverified(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly UnverifiedRow[]> {
+  return tx.rows(sql`/* customers.claimUnverified */
+    select id, customer_type, kyc_sealed from customers.customers
+    where partner_id = ${partnerId} and erased_at is null and (verified_at is null or verified_at < updated_at)
+    order by id limit ${rowsMax}
+    for no key update skip locked`)
+}
+
+/** Skips customers that another transaction changes, because it judges them. */
+export function claimVerificationDue(
+  tx: Tx,
+  partnerId: string,
+  now: Date,
+  rowsMax: number,
+): Promise<readonly UnverifiedRow[]> {
+  return tx.rows(sql`/* customers.claimVerificationDue */
+    select id, customer_type, kyc_sealed from customers.customers
+    where partner_id = ${partnerId} and erased_at is null and verification_due_at <= ${now}
+    order by verification_due_at limit ${rowsMax}
+    for no key update skip locked`)
+}
+
+export async function keepVerifications(
+  tx: Tx,
+  partnerId: string,
+  kept: readonly (KeptVerification & { readonly id: string })[],
+): Promise<void> {
+  await tx.run(sql`/* customers.keepVerifications */
+    update customers.customers set verification_state = kept.state, verification_due_at = kept.due_at, verified_at = updated_at
+    from unnest(${kept.map(({ id }) => id)}::uuid[], ${kept.map((each) => each.verificationState)}::text[],
+      ${kept.map((each) => each.verificationDueAt)}::timestamptz[]) as kept (id, state, due_at)
+    where customers.partner_id = ${partnerId} and customers.id = kept.id`)
 }

@@ -7,7 +7,7 @@ import type { IdentityRecord, Proofs } from './identity.ts'
 import type { CustomerType, KycFields } from './rules.ts'
 import { judgedState } from './gate-rules.ts'
 import { lockByRef } from './store.ts'
-import * as store from './store-verifications.ts'
+import * as store from './store.ts'
 import { verify } from './verification.ts'
 
 /** Longer than from birth to full age, and shorter than from full age to an impossible one. */

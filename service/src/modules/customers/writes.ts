@@ -1,11 +1,10 @@
 /** Creates and changes customers. Each write has its history, its names for the index, and its screening in one transaction. */
-import { notFound } from '../../api/index.ts'
+import { notFound, Refusal } from '../../api/index.ts'
 import { type Clock, newId, randomText } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import { type Customer, toCustomer } from './customer.ts'
 import type { Actor, History } from './history.ts'
-import { createTakeIdentifier, type IdentifierUse } from './identifiers.ts'
 import { type KycSealer, refKind } from './kyc.ts'
 import type { NameIndex } from './name-index.ts'
 import {
@@ -131,3 +130,28 @@ export function updateCustomer(
     })
   }
 }
+
+// The partner's identifier of a customer names one customer, unless the installation lets several share it.
+
+type IdentifierUse = 'unique' | 'shared'
+
+/**
+ * Takes an identifier for a customer until the transaction ends. Refuses: customer_exists, with the customer that has it. An erased one
+ * has none.
+ */
+const createTakeIdentifier =
+  (use: IdentifierUse) =>
+  async (tx: Tx, partnerId: string, customerId: string, identifier: string | null): Promise<void> => {
+    if (identifier === null || use === 'shared') return
+    await store.lockIdentifier(tx, partnerId, identifier)
+    const other = await store.otherWithIdentifier(tx, partnerId, customerId, identifier)
+    if (other === undefined) return
+    const message = `is the identifier of the customer ${other.id}`
+    throw new Refusal(
+      'customer_exists',
+      `The customer ${other.id} has this identifier. Use it, or send another identifier.`,
+      {
+        errors: [{ pointer: '/partnerCustomerIdentifier', code: 'exists', message }],
+      },
+    )
+  }

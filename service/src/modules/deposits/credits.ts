@@ -9,7 +9,7 @@ import { namedInTexts } from '../../iso20022/index.ts'
 import { firstIdOf, isFiat, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Advanced, Applied } from '../../lifecycle/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
-import type { Money } from '../../rails/index.ts'
+import type { BankNotification, Money } from '../../rails/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
@@ -17,10 +17,11 @@ import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } fro
 import * as events from './events.ts'
 import type { CreditOfDeposit } from './triggers.ts'
 import { refuseClosed } from './inbound.ts'
-import { type CreditNotification, locateAll, type ReportedCredit } from './locate.ts'
-import { createReverse, type Withdraw, type ReversalNotification } from './reversals.ts'
+import { createReverse, type ReversalNotification, type Withdraw } from './reversals.ts'
 import * as store from './store.ts'
-import * as matchingStore from './store-matching.ts'
+import * as matchingStore from './store-parts.ts'
+import { awaitingParts } from './lifecycle.ts'
+import type { DepositStatus } from './rules.ts'
 
 export type Credits = {
   /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named; or several are. */
@@ -315,4 +316,98 @@ function acceptedEventOf(
   const customer = present(owners.get(partnerKey(partnerId, customerId)), 'the owner of an account exists')
   const type = 'partner.customer.deposit.accepted'
   return [{ partnerId, occurredAt: now, type, data: events.accepted(row, customer, debtor) }]
+}
+
+// Finds whose money a credit is: of the deposit that it names by a creditor reference, or of the owner of the account.
+
+type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
+type ReportedCredit = { readonly connector: string; readonly notification: CreditNotification }
+
+/** `several`: the credit names deposits of which none is meant with certainty. `several` is whose ledger has the case. */
+type Located =
+  | { readonly deposit: store.DepositKey }
+  | { readonly owner: AccountOwner }
+  | { readonly several: string }
+  | undefined
+
+/** Candidates of one statement: those of some thousand honest credits, or of a few hostile ones. */
+const referencesPerStatementMax = 5000
+
+/**
+ * Each possible reference in the texts is looked up, because other words may follow, precede or contain the right one. A
+ * reference counts if the account is the same partner's, or not ours: a payer must not choose the owner of the money.
+ */
+async function locateAll(
+  { ownersOf }: Pick<DepositsDeps, 'ownersOf'>,
+  tx: Tx,
+  credits: readonly ReportedCredit[],
+): Promise<readonly Located[]> {
+  const named = credits.map(({ notification: { creditorReferences, remittance, endToEndId } }) =>
+    creditorReferences === undefined ? namedInTexts(remittance, endToEndId) : creditorReferences,
+  )
+  const [owners, deposits] = await Promise.all([
+    ownersOf(tx, [...new Set(credits.map(({ notification: { account } }) => account))]),
+    depositsNamed(tx, [...new Set(named.flat(2))]),
+  ])
+  const found = credits.map(({ notification: { account } }, index) => {
+    const owner = owners.get(account)
+    const lists = (named[index] ?? []).map((references) =>
+      [...new Set(references)]
+        .flatMap((reference) => deposits.get(reference) ?? [])
+        .filter(({ partnerId }) => owner === undefined || owner.partnerId === partnerId),
+    )
+    return lists.find((list) => list.length > 0) ?? []
+  })
+  const applied = await depositsOf(
+    tx,
+    credits.filter((_credit, index) => (found[index] ?? []).length > 0),
+  )
+  return credits.map((credit, index): Located => {
+    const { account, partnerId } = credit.notification
+    const owner = owners.get(account)
+    const list = found[index] ?? []
+    if (list.length === 0) return owner && { owner }
+    // A repetition: the deposits that are named may have ended since.
+    const deposit = applied.get(creditKey(credit)) ?? meantOf(list)
+    return deposit === undefined ? { several: owner?.partnerId ?? onlyPartner(list) ?? partnerId } : { deposit }
+  })
+}
+
+async function depositsNamed(
+  tx: Tx,
+  references: readonly string[],
+): Promise<ReadonlyMap<string, readonly store.NamedDeposit[]>> {
+  const found: store.NamedDeposit[] = []
+  for (let from = 0; from < references.length; from += referencesPerStatementMax)
+    found.push(
+      ...(await store.depositsByCreditorReference(tx, references.slice(from, from + referencesPerStatementMax))),
+    )
+  return Map.groupBy(found, ({ creditorReference }) => creditorReference)
+}
+
+const creditKey = ({ connector, notification: { subjectId } }: ReportedCredit): string =>
+  partnerKey(connector, subjectId)
+
+/** The deposits to which these credits have been applied already. */
+async function depositsOf(tx: Tx, credits: readonly ReportedCredit[]): Promise<ReadonlyMap<string, store.DepositKey>> {
+  if (credits.length === 0) return new Map()
+  const ids = credits.map(({ notification: { subjectId } }) => subjectId)
+  const rows = await store.depositsOfCredits(tx, ids)
+  return new Map(
+    rows.map(({ connector, creditId, partnerId, id }) => [partnerKey(connector, creditId), { partnerId, id }]),
+  )
+}
+
+const awaiting: ReadonlySet<DepositStatus> = new Set(awaitingParts)
+
+/** The only one that waits for money. If none does, the only one: its status decides what becomes of the money. */
+function meantOf(named: readonly store.NamedDeposit[]): store.DepositKey | undefined {
+  const open = named.filter(({ status }) => awaiting.has(status))
+  const [meant, ...others] = open.length > 0 ? open : named
+  return others.length === 0 ? meant : undefined
+}
+
+function onlyPartner(named: readonly store.NamedDeposit[]): string | undefined {
+  const [partnerId, ...others] = new Set(named.map((deposit) => deposit.partnerId))
+  return others.length === 0 ? partnerId : undefined
 }

@@ -18,9 +18,8 @@ import type { SubjectName } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { reportOfPart } from './parts.ts'
 import { type DepositKey, lockDeposits } from './store.ts'
-import { type Part, partsOf } from './store-parts.ts'
-import * as store from './store-payers.ts'
-import type { PayerCheck, PayerRule } from './store-payers.ts'
+import { type Part, partsOf, type PayerCheck, type PayerRule } from './store-parts.ts'
+import * as store from './store-parts.ts'
 
 /** Money that arrives for a deposit. */
 export type Arrival = DepositKey & {

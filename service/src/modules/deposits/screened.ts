@@ -14,11 +14,9 @@ import {
 } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { type InParts, reportOfPart, withParts } from './parts.ts'
-import { awaitsAnswer, checkPayers, checkWallets, someLack, strictest, namesOfPayers } from './payers.ts'
+import { awaitsAnswer, checkPayers, checkWallets, namesOfPayers, someLack, strictest } from './payers.ts'
 import * as store from './store.ts'
-import { partsOf } from './store-parts.ts'
-import { type PayerCheck, payerChecksOf } from './store-payers.ts'
-import * as screeningStore from './store-screening.ts'
+import { partsOf, type PayerCheck, payerChecksOf } from './store-parts.ts'
 import type { Decided } from './triggers.ts'
 
 /**
@@ -144,7 +142,7 @@ export const createScreened = (
   apply: (trigger: Decided) => Promise<Applied>,
 ): Screened => ({
   screenDue: async (depositsMax) => {
-    const due = await screeningStore.depositsInScreening(db, clock.now(), depositsMax)
+    const due = await store.depositsInScreening(db, clock.now(), depositsMax)
     const outcomes = await Promise.allSettled(
       due.map(({ partnerId, id }) => apply({ kind: 'cleared', partnerId, subjectId: id })),
     )
@@ -162,7 +160,7 @@ export const createScreened = (
     const pauseOf = (key: store.DepositKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : lookMs)
     for (const [partnerId, ofPartner] of Map.groupBy(waiting, (key) => key.partnerId))
       for (const [pauseMs, keys] of Map.groupBy(ofPartner, pauseOf))
-        await screeningStore.lookAgain(
+        await store.lookAgain(
           db,
           partnerId,
           keys.map(({ id }) => id),
@@ -172,9 +170,9 @@ export const createScreened = (
     if (failures.length > 0) throw new Error(`deposits not decided: ${failures.length}`, { cause: failures[0] })
     return due.length
   },
-  oldestInScreening: () => screeningStore.oldestInScreening(db),
+  oldestInScreening: () => store.oldestInScreening(db),
   payerOf: async (tx, partnerId, id) => {
-    const found = await screeningStore.payerOf(tx, { partnerId, id })
+    const found = await store.payerOf(tx, { partnerId, id })
     const payer = payerIn(found?.debtor ?? null)
     const parts = (await partsOf(tx, [{ partnerId, id }])).filter(({ status }) => status === 'Screening')
     // Each payer whose part waits for the decision; without parts, the one who paid.
@@ -184,6 +182,5 @@ export const createScreened = (
     const texts = found?.craftText?.split('\n').map((text) => ({ role: 'text', name: text })) ?? []
     return { names, account: account || null, countries: all.flatMap(countriesOf), texts }
   },
-  isInScreening: async (tx, partnerId, id) =>
-    (await screeningStore.payerOf(tx, { partnerId, id }))?.isInScreening === true,
+  isInScreening: async (tx, partnerId, id) => (await store.payerOf(tx, { partnerId, id }))?.isInScreening === true,
 })

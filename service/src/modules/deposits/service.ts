@@ -1,13 +1,13 @@
 /** The verbs of the deposits module. */
 import type { PaymentMethod, TransactionType } from '@partner-payments/wire'
 import { Unreachable } from '../../api/index.ts'
-import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
+import { after, type Clock, type Currency, type Minor, newId } from '../../kernel/index.ts'
 import { type AccountName, entryOf } from '../../ledger/index.ts'
 import { type Applied, applyInBatches, oldestOf, type OldestUnfinished } from '../../lifecycle/index.ts'
-import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
+import { type Database, KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
-import type { Party } from '../transactions/index.ts'
-import { type Credits, createCredits } from './credits.ts'
+import type { Hold, Party } from '../transactions/index.ts'
+import { createCredits, type Credits } from './credits.ts'
 import { createDebits, type Debits } from './debits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
@@ -21,8 +21,9 @@ import { hashFingerprint } from './fingerprint.ts'
 import { withParts } from './parts.ts'
 import * as store from './store.ts'
 import { createUndoCredit, type UndoCredit } from './undo.ts'
-import { createWaiting, type WaitingDeposit } from './waiting.ts'
-import { eraseFields } from './store-personal.ts'
+import { eraseFields } from './store-parts.ts'
+import type { DepositStatus } from './rules.ts'
+import { type Deposit, heldDeposits, standingDeposits, waitingByIds, type WaitingRow } from './store.ts'
 
 /** A deposit that awaits payment. */
 export type AwaitedDeposit = {
@@ -309,4 +310,53 @@ async function insert(
   const partnerName = await access.partnerName(tx, partnerId)
   eventOutbox.append(tx, partnerId, 'partner.customer.deposit.created', now, events.created(row, customer, partnerName))
   return row
+}
+
+// Deposits that wait for a person: a name holds them, or they stand still. For the queue of the desk.
+
+type WaitingDeposit = {
+  readonly partnerId: string
+  readonly id: string
+  readonly why: 'held' | 'stands'
+  readonly status: string
+  readonly since: Date
+}
+
+/** The hold of a deposit in each status. Undefined: it has ended. */
+const holdIn: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> = {
+  Created: 'payer',
+  Initiated: 'payer',
+  PartiallyPaid: 'payer',
+  Submitted: 'booking',
+  Accepted: 'booking',
+  Screening: 'decision',
+  Completed: undefined,
+  Failed: undefined,
+  Expired: undefined,
+}
+
+export function holdOfDeposit({ status, expiresAt }: Deposit): Hold | undefined {
+  const kind = holdIn[status]
+  return kind && { kind, by: kind === 'payer' ? expiresAt : null }
+}
+
+function createWaiting({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
+  const standsBefore = () => after(clock.now(), -heldMsMax)
+  const classified = (rows: readonly WaitingRow[]): readonly WaitingDeposit[] =>
+    rows.flatMap(({ partnerId, id, status, screeningSince, heldSince }): readonly WaitingDeposit[] => {
+      if (screeningSince !== null) return [{ partnerId, id, status, why: 'held', since: screeningSince }]
+      return heldSince !== null && heldSince < standsBefore()
+        ? [{ partnerId, id, status, why: 'stands', since: heldSince }]
+        : []
+    })
+  return {
+    waiting: async (rowsMax: number) => {
+      const held = classified(await heldDeposits(db, rowsMax))
+      const stands = classified(await standingDeposits(db, standsBefore(), rowsMax)).filter(
+        ({ why }) => why === 'stands',
+      )
+      return [...held, ...stands]
+    },
+    waitingOf: async (partnerId: string, ids: readonly string[]) => classified(await waitingByIds(db, partnerId, ids)),
+  }
 }

@@ -3,7 +3,7 @@ import { after, type Clock, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { createContentSealer } from './sealed.ts'
 import { leaseMs } from './step.ts'
-import { queueErasures } from './store-erasures.ts'
+import { queueErasures } from './store.ts'
 import * as store from './store.ts'
 
 export type IdentityErasure = {

@@ -1,8 +1,7 @@
 /** The jobs of identity verifications: one starts and follows them by the provider, one lets documents expire without it, one has providers erase. */
 import { defineJob, type Job } from '../../jobs/index.ts'
 import type { IdentityChecks } from './service.ts'
-import { erasuresDue } from './store-erasures.ts'
-import { expiriesDue, verificationsDue } from './store.ts'
+import { erasuresDue, expiriesDue, verificationsDue } from './store.ts'
 
 export const identityJobs = ({
   step,

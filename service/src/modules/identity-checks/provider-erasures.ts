@@ -4,7 +4,7 @@ import { IdentityRefused } from '../../identity/index.ts'
 import { after } from '../../kernel/index.ts'
 import { retryDelayAfter } from './rules.ts'
 import { leaseMs, type StepDeps } from './step.ts'
-import * as store from './store-erasures.ts'
+import * as store from './store.ts'
 
 export type ProviderErasureDeps = Pick<StepDeps, 'db' | 'clock' | 'log' | 'calls'> & {
   readonly audit: Pick<Audit, 'append'>

@@ -2,16 +2,17 @@
  * Works on due verifications: a worker claims them under a lease, calls the provider outside of any transaction, and records the answer
  * under the fence. A process that dies in between leaves the row due, and the provider answers the same again.
  */
-import { after, type Clock, type Log, minuteMs, newId, type Sealer } from '../../kernel/index.ts'
+import { after, type Clock, type Log, minuteMs, newId, type Sealer, writeAmount } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import { type IdentityCalls, IdentityRefused } from '../../identity/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
 import { Refusal } from '../../api/index.ts'
-import type { Customers } from '../customers/index.ts'
-import { appendUpdated } from './events.ts'
+import type { Customer, Customers } from '../customers/index.ts'
 import { afterFailure, afterReport, afterStart, expired, failed } from './rules.ts'
 import type { ContentSealer } from './sealed.ts'
 import * as store from './store.ts'
+import type { identity, VerificationState } from '@partner-payments/wire'
+import type { IdentityRow } from './store.ts'
 
 export type StepDeps = {
   readonly db: Database
@@ -119,4 +120,38 @@ async function present<T>(found: Promise<T>): Promise<T | undefined> {
     if (error instanceof Refusal && error.code === 'not_found') return undefined
     throw error
   }
+}
+
+// The event of identity verifications.
+
+function appendUpdated(
+  eventOutbox: Pick<EventOutbox, 'append'>,
+  tx: Tx,
+  { partnerId, id, kinds, reason, updatedAt }: IdentityRow,
+  {
+    customer,
+    status,
+    verificationState,
+  }: {
+    readonly customer: Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier'>
+    readonly status: identity.IdentityStatus
+    readonly verificationState: VerificationState
+  },
+): void {
+  eventOutbox.append(tx, partnerId, 'customer.verification.updated', updatedAt, {
+    // Every event has an amount.
+    amount: writeAmount(0n, 'EUR'),
+    currency: 'EUR',
+    customFields: null,
+    idempotencyKey: null,
+    reference: id,
+    websiteReference: null,
+    customerGuid: customer.id,
+    customerId: customer.serviceId,
+    kinds: [...kinds],
+    partnerCustomerId: customer.partnerCustomerIdentifier,
+    reason,
+    status,
+    verificationState,
+  })
 }

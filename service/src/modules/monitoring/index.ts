@@ -7,9 +7,9 @@
  * a subject is open and without a proposal; a worker begins no payout that an open or refused alert holds; an installation without rules that
  * are on reads no transaction.
  */
-export type { MonitoringHoldsOf } from './gate.ts'
+export { type MonitoringHoldsOf, createMonitoring, type Monitoring, type Rule, type RuleState } from './service.ts'
 export { monitoringJobs } from './jobs.ts'
-export { eraseHits, keptAlerts } from './store-personal.ts'
+export { eraseHits, keptAlerts } from './store.ts'
 export type { FiuCodes } from './settings.ts'
 export {
   countryOf,
@@ -21,4 +21,3 @@ export {
   severities,
   type RuleKind,
 } from './rules.ts'
-export { createMonitoring, type Monitoring, type Rule, type RuleState } from './service.ts'

@@ -2,7 +2,7 @@
 import { defineJob, type Job } from '../../jobs/index.ts'
 import { minuteMs } from '../../kernel/index.ts'
 import type { Monitoring } from './service.ts'
-import { runsDue } from './store-runs.ts'
+import { runsDue } from './store.ts'
 
 export const monitoringJobs = (monitoring: Pick<Monitoring, 'step' | 'runStep'>): readonly Job[] => [
   defineJob({ name: 'monitoring.transactions', everyMs: minuteMs, run: monitoring.step }),

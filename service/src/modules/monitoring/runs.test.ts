@@ -7,7 +7,7 @@ import { minuteMs, newId, secondMs } from '../../kernel/index.ts'
 import { decidesHits, twoOfStaff } from '../staff/index.ts'
 import { readRule } from './rules.ts'
 import { stepRuns } from './runs.ts'
-import * as store from './store-runs.ts'
+import * as store from './store.ts'
 
 let service: Service
 let other: Service

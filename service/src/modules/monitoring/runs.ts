@@ -5,11 +5,10 @@
 import { Refusal } from '../../api/index.ts'
 import { after, dayMs, isNoName, minuteMs, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { dayText, daysOf, tryRule } from './backtest.ts'
+import { daysOf, dayText, tryRule } from './backtest.ts'
 import type { MonitoringDeps } from './deps.ts'
 import { settingsOfText } from './rules.ts'
 import * as store from './store.ts'
-import * as runStore from './store-runs.ts'
 
 /** A year: a rule that looks for rare patterns is tried on one. */
 const daysMax = 366
@@ -32,21 +31,21 @@ export async function askRun(
   { clock }: Pick<MonitoringDeps, 'clock'>,
   tx: Tx,
   { ruleId, version, from, until, staff }: AskedRun,
-): Promise<runStore.RunRow> {
+): Promise<store.RunRow> {
   if (isNoName(staff)) throw new Refusal('validation_failed', 'State who runs it.')
   const days = daysOf(from, until)
   const count = Math.round((days.before.getTime() - days.from.getTime()) / dayMs)
   if (count > daysMax)
     throw new Refusal('validation_failed', `The period has ${count} days. A backtest has at most ${daysMax}.`)
-  const under = (await runStore.runsOf(tx, ruleId)).find(({ endedAt }) => endedAt === null)
+  const under = (await store.runsOf(tx, ruleId)).find(({ endedAt }) => endedAt === null)
   if (under !== undefined)
     throw new Refusal('validation_failed', `${under.askedBy} runs a backtest of this rule: wait for its result.`)
   const now = clock.now()
-  const row: runStore.RunRow = {
+  const row: store.RunRow = {
     ...{ id: newId(), ruleId, version, fromDay: from, untilDay: dayText(days.before), askedBy: staff, askedAt: now },
     ...{ transactions: 0n, attempts: 0, dueAt: now, leaseId: null, problem: null, endedAt: null },
   }
-  await runStore.insertRun(tx, row)
+  await store.insertRun(tx, row)
   return row
 }
 
@@ -65,7 +64,7 @@ export async function stepRuns(deps: MonitoringDeps, max = transactionsMax): Pro
   const { db, clock } = deps
   const now = clock.now()
   const lease = { id: newId(), until: after(now, leaseMs) }
-  const run = await runStore.claimRun(db, lease, now)
+  const run = await store.claimRun(db, lease, now)
   if (run === undefined) return 0
   const rule = (await store.rules(db)).find(({ id, version }) => id === run.ruleId && version === run.version)
   const days = { from: new Date(run.fromDay), before: new Date(run.untilDay) }
@@ -75,20 +74,20 @@ export async function stepRuns(deps: MonitoringDeps, max = transactionsMax): Pro
     const counted = await tryRule(deps, settingsOfText(rule.settings), days, async (transactions) => {
       if (transactions > max) throw new RunEnds('too_many')
       const until = after(clock.now(), leaseMs)
-      if ((await runStore.renewRun(db, key, transactions, until)) === 0) throw new RunEnds('lost')
+      if ((await store.renewRun(db, key, transactions, until)) === 0) throw new RunEnds('lost')
     })
     const { transactions, hits, subjects } = counted
     const { ruleId, version, fromDay, untilDay, askedBy: ranBy } = run
     await db.transaction(async (tx) => {
       const ranAt = clock.now()
-      if ((await runStore.endRun(tx, key, null, ranAt)) === 0) return
+      if ((await store.endRun(tx, key, null, ranAt)) === 0) return
       const row = { ruleId, version, id: run.id, fromDay, untilDay, transactions, hits, subjects, ranBy, ranAt }
       await store.insertBacktest(tx, row)
     })
   } catch (error) {
     const why = error instanceof RunEnds ? error.why : undefined
     if (why === 'lost') return 1
-    if (why === 'too_many' || run.attempts >= attemptsMax) await runStore.endRun(db, key, why ?? 'failed', clock.now())
+    if (why === 'too_many' || run.attempts >= attemptsMax) await store.endRun(db, key, why ?? 'failed', clock.now())
     if (why === undefined) throw error
   }
   return 1

@@ -1,17 +1,16 @@
 /** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
 import { Refusal } from '../../api/index.ts'
-import { after, isNoName, newId, nilId } from '../../kernel/index.ts'
+import { after, amountText, type Currency, isNoName, newId, nilId, partnerKey, secondMs } from '../../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../../postgres/index.ts'
 import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
-import { record } from './alerts.ts'
-import { type Counted, dayText, daysOf, pageRows, tryRule } from './backtest.ts'
+import { type Counted, daysOf, dayText, pageRows, tryRule } from './backtest.ts'
 import type { Active, MonitoringDeps } from './deps.ts'
-import { evaluate, withParts } from './evaluate.ts'
-import { createHoldsOf, type MonitoringHoldsOf } from './gate.ts'
+import { evaluate, type Evidence, type Hit, withParts } from './evaluate.ts'
 import { type Draft, settingsOfText } from './rules.ts'
 import { type AskedRun, askRun, stepRuns } from './runs.ts'
 import * as store from './store.ts'
-import { runsOf } from './store-runs.ts'
+import { runsOf } from './store.ts'
+import type { NewCase } from '../../cases/index.ts'
 
 export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
 export type Rule = store.RuleRow & { readonly state: RuleState }
@@ -267,4 +266,203 @@ async function backtest(
   const row = { ...named, ...counted, ranBy: staff, ranAt: clock.now() }
   await store.insertBacktest(db, row)
   return { ...row, examples }
+}
+
+// Rules that are evaluated before the bank has a payout. The worker asks after the payout was accepted: of two payouts that only together
+// cross a sum, at least the one that is asked about later is seen with the other. Without such rules no statement is made.
+
+/** A payout that a worker is about to begin. `isHeld`: it has waited for a decision. */
+type BeginningPayout = {
+  readonly partnerId: string
+  readonly transactionId: string
+  readonly isHeld?: boolean
+}
+/** `open`: two persons decide. `refused`: they have refused it. */
+type MonitoringHold = 'open' | 'refused'
+export type MonitoringHoldsOf = (
+  payouts: readonly BeginningPayout[],
+) => Promise<(payout: BeginningPayout) => MonitoringHold | undefined>
+
+/** How long a process may work without a rule that was turned on. */
+const rulesAgeMsMax = 5 * secondMs
+
+/** A version that is or was on: what it has found waits, also after it was turned off. */
+type EverOn = Active & { readonly isOn: boolean }
+
+function createHoldsOf(deps: MonitoringDeps, rulesEverOn: () => Promise<readonly EverOn[]>): MonitoringHoldsOf {
+  const { clock } = deps
+  let known: { readonly rules: readonly EverOn[]; readonly until: Date } | undefined
+  const rulesBefore = async (): Promise<readonly EverOn[]> => {
+    const now = clock.now()
+    if (known === undefined || now >= known.until)
+      known = {
+        rules: (await rulesEverOn()).filter(({ settings }) => settings.when === 'before'),
+        until: after(now, rulesAgeMsMax),
+      }
+    return known.rules
+  }
+  return async (payouts) => {
+    const found = new Map<string, MonitoringHold>()
+    const rules = payouts.length === 0 ? [] : await rulesBefore()
+    const isAsked = ({ partnerId, isHeld = false }: BeginningPayout) =>
+      isHeld || rules.some(({ settings: { partners } }) => partners === null || partners.includes(partnerId))
+    for (const [partnerId, own] of Map.groupBy(payouts.filter(isAsked), (payout) => payout.partnerId)) {
+      const ids = own.map(({ transactionId }) => transactionId)
+      for (const [id, hold] of await holdsOfPartner(deps, rules, partnerId, ids))
+        found.set(partnerKey(partnerId, id), hold)
+    }
+    return ({ partnerId, transactionId }) => found.get(partnerKey(partnerId, transactionId))
+  }
+}
+
+type Holds = ReadonlyMap<string, MonitoringHold>
+
+async function holdsOfPartner(
+  deps: MonitoringDeps,
+  rules: readonly EverOn[],
+  partnerId: string,
+  ids: readonly string[],
+): Promise<Holds> {
+  const standing = await standingHolds(deps, deps.db, partnerId, ids)
+  const free = ids.filter((id) => !standing.has(id))
+  const on = rules.filter(({ isOn }) => isOn)
+  if (free.length === 0 || on.length === 0) return standing
+  const page = await patterns.byIds(deps.db, partnerId, free)
+  const hits: { readonly rule: Active; readonly own: readonly Hit[] }[] = []
+  for (const rule of on) {
+    const own = await evaluate(deps, deps.db, partnerId, rule.settings, page).catch((error: unknown) => {
+      if (error instanceof Refusal && error.code === 'fx_rates_unavailable') return undefined
+      throw error
+    })
+    // Without rates the rule cannot judge: the payouts wait for rates, and are asked about again.
+    if (own === undefined) return new Map([...free.map((id) => [id, 'open'] as const), ...standing])
+    if (own.length > 0) hits.push({ rule, own })
+  }
+  if (hits.length === 0) return standing
+  const matching = [...new Set(hits.flatMap(({ own }) => own.map(({ movement }) => movement.id)))]
+  const opened = await deps.db.transaction(async (tx): Promise<Holds> => {
+    // Another process opens alerts of this partner: the payouts wait, and are asked about again.
+    const isClaimed = await store.claim(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
+    if (!isClaimed) return new Map(matching.map((id) => [id, 'open']))
+    for (const { rule, own } of hits) await record(deps, tx, partnerId, rule, own, true)
+    return standingHolds(deps, tx, partnerId, matching)
+  })
+  return new Map([...standing, ...opened])
+}
+
+/** The holds by alerts that are open or refused. What was released by all of its alerts has none. */
+async function standingHolds(
+  { cases }: Pick<MonitoringDeps, 'cases'>,
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<Holds> {
+  const rows = await store.holding(tx, partnerId, ids)
+  if (rows.length === 0) return new Map()
+  const resolutions = await cases.resolutionsOf(tx, partnerId, [...new Set(rows.map(({ alertId }) => alertId))])
+  const holds = new Map<string, MonitoringHold>()
+  for (const { transactionId, alertId } of rows) {
+    const resolution = resolutions.get(alertId) ?? null
+    if (resolution === null) holds.set(transactionId, 'open')
+    else if (resolution === 'refused' && !holds.has(transactionId)) holds.set(transactionId, 'refused')
+  }
+  return holds
+}
+
+// Alerts: one open case for a rule and a subject, which gathers every further transaction until two persons decide it.
+
+/** Keeps the hits of a rule that it did not find before, each with its alert. `holds`: they are payouts that wait for the decision. */
+async function record(
+  { cases, clock }: Pick<MonitoringDeps, 'cases' | 'clock'>,
+  tx: Tx,
+  partnerId: string,
+  rule: Active,
+  hits: readonly Hit[],
+  holds: boolean,
+): Promise<void> {
+  const known = await store.foundBefore(
+    tx,
+    partnerId,
+    rule.id,
+    hits.map(({ movement: { transactionId } }) => transactionId),
+  )
+  const fresh = hits.filter(({ movement: { transactionId } }) => !known.has(transactionId))
+  if (fresh.length === 0) return
+  const now = clock.now()
+  const bySubject = Map.groupBy(fresh, ({ subjectId }) => subjectId)
+  const open = await openAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()], holds)
+  const opened = [...bySubject].flatMap(([subjectId, [first]]) =>
+    open.has(subjectId) || first === undefined
+      ? []
+      : [{ first, row: { partnerId, id: newId(), ruleId: rule.id, version: rule.version, subjectId, openedAt: now } }],
+  )
+  if (opened.length > 0) {
+    await store.insertAlerts(
+      tx,
+      opened.map(({ row }) => row),
+    )
+    await cases.record(
+      tx,
+      opened.map(({ row, first }) => caseOf(rule, row, first)),
+    )
+  }
+  const alertOf = new Map([...open, ...opened.map(({ row }) => [row.subjectId, row.id] as const)])
+  await store.insertHits(
+    tx,
+    [...bySubject].flatMap(([subjectId, own]) =>
+      own.map(({ movement: { transactionId, reference }, evidence }) => ({
+        ...{ partnerId, ruleId: rule.id, transactionId, alertId: alertOf.get(subjectId) ?? '', reference },
+        ...{ evidence: JSON.stringify(shown(evidence, rule.settings.currency)), foundAt: now },
+        holds,
+      })),
+    ),
+  )
+}
+
+/** The undecided alerts, by subject. A held payment joins no alert with a proposal: the persons decide about what they have seen. */
+async function openAlerts(
+  { cases }: Pick<MonitoringDeps, 'cases'>,
+  tx: Tx,
+  partnerId: string,
+  ruleId: string,
+  subjectIds: readonly string[],
+  holds: boolean,
+): Promise<ReadonlyMap<string, string>> {
+  const open = new Map<string, string>()
+  for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
+    // A decision that comes between would close an alert without the person having seen what joins it.
+    const found = await cases.hold(tx, partnerId, id)
+    const isOpen = found !== undefined && found.resolution === null
+    if (isOpen && (!holds || found.proposalId === null)) open.set(subjectId, id)
+  }
+  return open
+}
+
+const shown = ({ sum, ...evidence }: Evidence, currency: Currency) => ({
+  ...evidence,
+  ...{ sum: amountText(sum, currency), currency },
+})
+
+/** `partner ID`, `customer ID`, or `payee ID`: the oldest beneficiary with the account. */
+const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
+  `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
+
+/** The case has the id of the alert. It holds ids and references, and no name. */
+function caseOf(
+  { id: ruleId, version, name, settings }: Active,
+  { partnerId, id, subjectId }: store.AlertRow,
+  { movement, evidence }: Hit,
+): NewCase {
+  return {
+    ...{ id, partnerId, kind: 'monitoring_alert', connector: 'ledger', notificationId: `monitoring ${id}` },
+    subject: subjectText(partnerId, subjectId, settings.kind),
+    report: {
+      kind: 'monitoring',
+      rule: { id: ruleId, version, name, kind: settings.kind, severity: settings.severity, when: settings.when },
+      ...(movement.customerId === null ? {} : { customerId: movement.customerId }),
+      reference: movement.reference,
+      ...shown(evidence, settings.currency),
+    },
+    booked: null,
+  }
 }

@@ -9,10 +9,10 @@ import { type AccountSnapshots, areRead, controlsVersion, type Ledger } from '..
 import type { Tx } from '../../postgres/index.ts'
 import type { Converter, Rates, ReferenceAmount } from '../../rates/index.ts'
 import type { PayeeCheck } from '../beneficiaries/index.ts'
-import { type ApprovalRule, approvalOf, dayApprovalOf, type NeededApproval } from './approval-rules.ts'
+import { approvalOf, type ApprovalRule, dayApprovalOf, type NeededApproval } from './approval-rules.ts'
 import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
 import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
-import { type FeeRule, feeOf } from './fee-rules.ts'
+import { feeOf, type FeeRule } from './fee-rules.ts'
 import {
   areCounted,
   dayOfApproval,
@@ -34,8 +34,7 @@ import {
   sidesOfCall,
   unknownAmount,
 } from './sides.ts'
-import { feesFor, holdingRulesFor } from './store.ts'
-import { limitsFor, ownLimits } from './store-limits.ts'
+import { feesFor, holdingRulesFor, limitsFor, ownLimits } from './store.ts'
 
 /** The rules of a partner in a currency. */
 export type Rules = {

@@ -20,7 +20,7 @@ import {
   readCounted,
 } from './limit-rules.ts'
 import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
-import * as store from './store-limits.ts'
+import * as store from './store.ts'
 
 /** A payout with the limits that hold for it. */
 type LimitedPayout = { readonly limits: readonly HoldingLimit[] }

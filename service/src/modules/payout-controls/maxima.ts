@@ -12,10 +12,10 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Converter, Rates } from '../../rates/index.ts'
 import { mapEntries, soldOf, summed } from './counting.ts'
 import {
+  countedIn,
   type Counter,
   counterMapKey,
   counterOf,
-  countedIn,
   leftOf,
   nameFor,
   periodStarts,
@@ -24,8 +24,8 @@ import {
   sidesCounted,
 } from './limit-rules.ts'
 import { countsAs, readReference, type Side, sideOfAll, sidesOf } from './sides.ts'
-import { type Maximum, maximaFor } from './store.ts'
-import * as store from './store-limits.ts'
+import { maximaFor, type Maximum } from './store.ts'
+import * as store from './store.ts'
 
 type Approver = { readonly id: string; readonly name: string }
 type Approved = {

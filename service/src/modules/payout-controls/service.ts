@@ -1,7 +1,7 @@
 /** The operator's rules for what leaves a balance: how they are set, and what a partner reads of them. */
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
-import { assert, type Clock, type Currency, currencies, type Minor, newId, nilId } from '../../kernel/index.ts'
+import { assert, type Clock, currencies, type Currency, type Minor, newId, nilId } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Rates } from '../../rates/index.ts'
@@ -10,11 +10,10 @@ import type { Customers } from '../customers/index.ts'
 import type { ApprovalRule } from './approval-rules.ts'
 import type { CoolingOff } from './cooling-off-rules.ts'
 import { usedOf } from './counting.ts'
-import { type FeeInForce, feesInForce, type FeeRule } from './fee-rules.ts'
+import { type FeeInForce, type FeeRule, feesInForce } from './fee-rules.ts'
 import { type Counter, counterOf, leftOf, type Limit, periodStarts, resetsAt, scopeFor } from './limit-rules.ts'
 import type { Balance } from './sides.ts'
 import * as store from './store.ts'
-import * as limitStore from './store-limits.ts'
 
 export type PayoutControls = {
   /**
@@ -87,11 +86,11 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
         const row = { ...limit, id: newId(), scopeId, verificationState, allCurrencies }
         return change(tx, row, async () => {
           await requireReference(deps, tx, row)
-          return limitStore.setLimit(tx, row, clock.now())
+          return store.setLimit(tx, row, clock.now())
         })
       },
-      list: limitStore.listLimits,
-      remove: createRemove(change, 'limit', limitStore.limitById, limitStore.removeLimit),
+      list: store.listLimits,
+      remove: createRemove(change, 'limit', store.limitById, store.removeLimit),
     },
     fees: {
       set: (tx, rule) => {
@@ -214,14 +213,14 @@ function createReads({
       const customer = ref === undefined ? null : await customers.find(db, partnerId, ref, '/query/customerId')
       const [payer] =
         customer === null ? [] : (await customers.payersByIds(db, [{ partnerId, id: customer.id }])).values()
-      const filter: limitStore.LimitFilter = {
+      const filter: store.LimitFilter = {
         scope,
         currency,
         customerId: customer?.id ?? null,
         verificationState: payer?.verificationState ?? null,
         beneficiaryId: id === undefined ? null : await beneficiaryOf(partnerId, id),
       }
-      const page = cursors.page(list, request, await limitStore.readableLimits(db, partnerId, filter, request))
+      const page = cursors.page(list, request, await store.readableLimits(db, partnerId, filter, request))
       return { ...page, data: await withUse(db, page.data, filter, clock.now()) }
     },
     feesNow: async (partnerId, { currency }) =>
@@ -235,7 +234,7 @@ function createReads({
 async function withUse(
   db: Database,
   limits: readonly Limit[],
-  filter: limitStore.LimitFilter,
+  filter: store.LimitFilter,
   now: Date,
 ): Promise<readonly LimitNow[]> {
   const holderOf = ({ scope, scopeId }: Limit): string | null => {

@@ -18,8 +18,8 @@ import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
 import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
 import * as store from './store.ts'
-import type { Decision } from './store-approvals.ts'
-import * as storeApprovals from './store-approvals.ts'
+import type { Decision } from './store-waiting.ts'
+import * as storeApprovals from './store-waiting.ts'
 import {
   actorOf,
   type BankReport,

@@ -6,8 +6,7 @@ import type { Hold, TransactionView } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { type PayoutStatus, retryDelayMsMax } from './rules.ts'
-import { type PayoutRow, payoutsKnownAs } from './store.ts'
-import { oldestIn, oldestInScreening } from './store-reads.ts'
+import { oldestIn, oldestInScreening, type PayoutRow, payoutsKnownAs } from './store.ts'
 import {
   heldPayouts,
   oldestOfStatuses,

@@ -19,7 +19,7 @@ import { type BeyondMaximum, lookBeyondMaximum } from '../payout-controls/index.
 import { type Asked, createMakerCheck, newSalt, requirePasskey, requireSecondPerson } from './approvals.ts'
 import type { PayoutsDeps } from './deps.ts'
 import type { PayoutRow } from './store.ts'
-import { bulksThatWait, keepPayeeSalts, openOfBulk, payoutsByIds } from './store-approvals.ts'
+import { bulksThatWait, keepPayeeSalts, openOfBulk, payoutsByIds } from './store-waiting.ts'
 
 export type Total = { readonly currency: Currency; readonly amount: Minor }
 

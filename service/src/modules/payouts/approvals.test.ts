@@ -14,7 +14,7 @@ import {
 import { type Caller, Refusal } from '../../api/index.ts'
 import { hourMs, newId, nilId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { erasePayouts } from './store-personal.ts'
+import { erasePayouts } from './store.ts'
 import type { ApprovalRule } from '../payout-controls/approval-rules.ts'
 import { toPayoutRecord } from './routes.ts'
 

@@ -6,7 +6,7 @@ import { type BeyondMaximum, lookBeyondMaximum } from '../payout-controls/index.
 import type { Tx } from '../../postgres/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import type * as store from './store.ts'
-import { type Approval, approvalById, decisionsOf, keepPayeeSalt, type MadeDecision } from './store-approvals.ts'
+import { type Approval, approvalById, decisionsOf, keepPayeeSalt, type MadeDecision } from './store-waiting.ts'
 
 export type Approvals = {
   /** The approvals of these payouts of the partner, by payout id. A payout that needs none has none. */

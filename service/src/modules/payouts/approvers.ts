@@ -7,7 +7,7 @@ import { countApprovals } from '../payout-controls/index.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import type { PayoutEvent } from './lifecycle.ts'
 import type { PayoutRow } from './store.ts'
-import { countedApprovals, keepCounted } from './store-approvals.ts'
+import { countedApprovals, keepCounted } from './store-waiting.ts'
 import type { PayoutTrigger } from './triggers.ts'
 
 export type PayoutMove = Move<PayoutRow, PayoutTrigger, PayoutEvent>

@@ -15,19 +15,25 @@ export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts
 export type { Creditor, Outcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
 export { approvalsJob } from './jobs.ts'
-export { payoutsDue } from './store-due.ts'
+export { payoutsDue, lockPayouts, payoutById, type PayoutRow, erasePayouts, waitingPayouts } from './store.ts'
 export { leftBalance } from './events.ts'
-export { instructionOf, payoutOfInstruction, payoutsOfAmount, type PayoutSearch, statusesOf } from './find.ts'
+export {
+  instructionOf,
+  payoutOfInstruction,
+  payoutsOfAmount,
+  type PayoutSearch,
+  statusesOf,
+  type AcceptedPayout,
+  createPayouts,
+  type Payouts,
+} from './service.ts'
 export { createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
 export type { EndedRefunds, RecallReturn, ReturnedByRecall } from './life-deps.ts'
 export { findOwnIbans, type LookedUp } from './look-up.ts'
 export { payoutsRoutes, toPayoutRecord } from './routes.ts'
 export { endToEndIdSent, fingerprintOf, instructionIdOf, problemOf, requirePaidBy, retryDelayAfter } from './rules.ts'
 export { partiesOf, subjectOfPayout } from './screen.ts'
-export { payoutsOfHit } from './store-screening.ts'
-export { type AcceptedPayout, createPayouts, type Payouts } from './service.ts'
-export { lockPayouts, payoutById, type PayoutRow } from './store.ts'
-export { erasePayouts } from './store-personal.ts'
-export { waitingPayouts } from './store-reads.ts'
+export { payoutsOfHit } from './store-waiting.ts'
+
 export { judgedOf, validate } from './validate.ts'
 export type { WaitingApproval } from './waiting-approvals.ts'

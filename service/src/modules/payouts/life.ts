@@ -23,8 +23,7 @@ import type { PayoutLifeDeps } from './life-deps.ts'
 import { leaseMs } from './lifecycle.ts'
 import { createScreen, free, postponeHeld, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
-import { lapsedApprovals } from './store-approvals.ts'
-import { partnersWithHeld } from './store-screening.ts'
+import { lapsedApprovals, partnersWithHeld } from './store-waiting.ts'
 import { type BankReport, type Failure, type PayoutTrigger, type Person, readInstructions } from './triggers.ts'
 
 export type PayoutClaim = store.PayoutClaim

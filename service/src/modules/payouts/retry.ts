@@ -1,8 +1,8 @@
 /** The next attempt of a payout at once, by a person of the operator. */
-import { type Clock } from '../../kernel/index.ts'
+import type { Clock } from '../../kernel/index.ts'
 import { notFound, Refusal } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { makeDue, stateOf } from './store-retry.ts'
+import { makeDue, stateOf } from './store.ts'
 
 /**
  * Makes the next attempt due now. The worker asks the bank before it sends anything, so that a retry is never a second payment. Refuses:

@@ -11,7 +11,7 @@ import type { Preview } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
-import type { MadeDecision } from './store-approvals.ts'
+import type { MadeDecision } from './store-waiting.ts'
 
 export function payoutsRoutes(payouts: Payouts) {
   const toRecords = async (partnerId: string, rows: readonly PayoutRow[]) => {

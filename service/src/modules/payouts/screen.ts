@@ -19,7 +19,7 @@ import {
 } from '../../screening/index.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import * as store from './store.ts'
-import { type Postponed, postpone } from './store-screening.ts'
+import { postpone, type Postponed } from './store-waiting.ts'
 import type { Failure, PayoutTrigger } from './triggers.ts'
 
 type PayoutClaim = store.PayoutClaim

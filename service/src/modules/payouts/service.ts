@@ -13,7 +13,7 @@ import {
   readTime,
   Refusal,
 } from '../../api/index.ts'
-import { type Currency, isUuid, type Minor } from '../../kernel/index.ts'
+import { type Currency, firstIdOf, isUuid, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress, type Tx } from '../../postgres/index.ts'
 import { worst } from '../../screening/index.ts'
@@ -25,14 +25,13 @@ import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, createFxPreview, type FxPayout, type FxPreview } from './exchanges.ts'
-import { createFind, type Find } from './find.ts'
 import { partiesOf } from './screen.ts'
 import { createPreview, type Preview } from './preview.ts'
 import { createRetry, type Retry } from './retry.ts'
-import { fingerprintOf } from './rules.ts'
+import { fingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
-import * as reads from './store-reads.ts'
 import type { Person } from './triggers.ts'
+import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
@@ -74,7 +73,7 @@ export type Payouts = {
   /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
   /** The payouts of a partner with these ids, in no order. */
-  readonly byIds: typeof reads.payoutsByIds
+  readonly byIds: typeof store.payoutsByIds
   /** The payout that a request with this key has made. */
   readonly byKey: (tx: Tx, key: store.PayoutKey) => Promise<store.PayoutRow | undefined>
   /** A payout by its id or its reference. A text in the form of an id is an id first. Refuses: not_found. */
@@ -163,7 +162,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     acceptance: () => createAcceptance(deps),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     previewFx: createFxPreview(deps, preview),
-    byIds: reads.payoutsByIds,
+    byIds: store.payoutsByIds,
     // One partner, operation and key: the statement finds no other.
     byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
     get,
@@ -276,3 +275,89 @@ function createSubmit(deps: PayoutsDeps) {
     }
   }
 }
+
+// Finds payouts by the details that an operator has, by the instruction that a bank names, and by money.
+
+/** `id`: of the payout or of its instruction, or the end-to-end id, ours or the partner's. */
+export type PayoutSearch = { readonly id: string } | WithdrawalSearch
+type FoundPayout = { readonly payout: store.PayoutRow; readonly transaction: TransactionView }
+
+/** Finds at most `payoutsMax` payouts of a partner, newest first. */
+type Find = (partnerId: string, search: PayoutSearch, payoutsMax: number) => Promise<readonly FoundPayout[]>
+
+const hexOfUuid = /^[0-9a-f]{32}$/
+
+function createFind({ db, transactions }: PayoutsDeps): Find {
+  const payoutsLike = async (partnerId: string, search: WithdrawalSearch, rowsMax: number) => {
+    const withdrawals = await transactions.withdrawalsLike(db, partnerId, search, rowsMax)
+    if (withdrawals.length === 0) return []
+    const ids = new Set(withdrawals.map(({ id }) => id))
+    const endToEndIds = withdrawals.flatMap(({ endToEndId }) => endToEndId ?? [])
+    const references = withdrawals.map(({ reference }) => reference)
+    const payouts = await store.payoutsKnownAs(db, partnerId, { ids: [], endToEndIds, references })
+    return payouts.filter(({ transactionId }) => ids.has(transactionId))
+  }
+  const named = async (partnerId: string, id: string, rowsMax: number) => {
+    const payouts = await store.payoutsKnownAs(db, partnerId, namesOf(id))
+    // A partner may give one end-to-end id to any number of payouts.
+    const ofPartner = { endToEndId: id, reference: null, money: null, from: null, before: null }
+    return payouts.length > 0 ? payouts : payoutsLike(partnerId, ofPartner, rowsMax)
+  }
+  return async (partnerId, search, payoutsMax) => {
+    const payouts =
+      'id' in search ? await named(partnerId, search.id, payoutsMax) : await payoutsLike(partnerId, search, payoutsMax)
+    return Promise.all(
+      payouts.map(async (payout) => ({ payout, transaction: await transactions.get(partnerId, payout.reference) })),
+    )
+  }
+}
+
+/**
+ * The ids that a text may mean. An id may have hyphens or not, in either case; an end-to-end id is as the bank has it.
+ */
+function namesOf(text: string) {
+  const hex = text.replaceAll('-', '').toLowerCase()
+  return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex], references: [] }
+}
+
+type InstructionKey = { readonly partnerId: string; readonly instructionId: string }
+
+/** Instructions are stored by their ids without hyphens, which are end-to-end ids. */
+const keyOf = ({ partnerId, instructionId }: InstructionKey) => ({
+  partnerId,
+  endToEndId: instructionId.replaceAll('-', ''),
+})
+
+/** The id of an instruction's payout. Undefined: no payout of the partner has it. */
+export async function payoutOfInstruction(tx: Tx, key: InstructionKey): Promise<string | undefined> {
+  const [row] = await store.payoutsOfInstructions(tx, [keyOf(key)])
+  return row?.id
+}
+
+/** The id of a payout's instruction. If no payout matches, the id is already that of an instruction. */
+export async function instructionOf(tx: Tx, partnerId: string, payoutId: string): Promise<string> {
+  const row = await store.endToEndIdOf(tx, partnerId, payoutId)
+  return row === undefined ? payoutId : instructionIdOf(row)
+}
+
+/** The statuses of the payouts that instructions name, by the id of the instruction. Unknown ones are absent. */
+export async function statusesOf(tx: Tx, keys: readonly InstructionKey[]): Promise<ReadonlyMap<string, PayoutStatus>> {
+  const named = keys.map(keyOf)
+  const groups = tx.sharded ? [...Map.groupBy(named, ({ partnerId }) => partnerId).values()] : [named]
+  const found = new Map<string, PayoutStatus>()
+  for (const group of groups.filter(({ length }) => length > 0))
+    for (const { endToEndId, status } of await store.statusesOfInstructions(tx, group))
+      found.set(instructionIdOf({ endToEndId }), status)
+  return found
+}
+
+const ofAmountMax = 100
+
+/** Payouts of a partner with this amount, made since a time, newest first. */
+export const payoutsOfAmount = (
+  tx: Tx,
+  partnerId: string,
+  money: { readonly currency: Currency; readonly amount: Minor },
+  since: Date,
+): Promise<readonly store.PayoutOfAmount[]> =>
+  store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: ofAmountMax })

@@ -1,17 +1,21 @@
 /** All SQL of payouts. */
 import type { AccountType, ErrorKey, Rail } from '@partner-payments/wire'
-import type { Currency } from '../../kernel/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
 import {
+  acrossPartners,
   columnOf,
   dueWork,
+  erasePersonal,
   fieldsOf,
   firstPartners,
   givenBy,
   insertBy,
   namesOf,
   noSql,
+  ofOnePartner,
   ofPartners,
   type PartnerPage,
+  type PersonalColumns,
   type RowOf,
   type Sql,
   sql,
@@ -19,6 +23,7 @@ import {
   unprepared,
 } from '../../postgres/index.ts'
 import { payoutOperations, type PayoutStatus } from './rules.ts'
+import type { Unfinished } from '../../lifecycle/index.ts'
 
 const types = {
   partnerId: 'uuid',
@@ -380,4 +385,200 @@ export async function putAddresses(
     update payouts.payouts as payout set creditor_address = given.address
     from unnest(${column('id')}::uuid[], ${column('creditorAddressJson')}::text[]) as given (id, address)
     where payout.partner_id = ${partnerId} and payout.id = given.id and payout.creditor_address is null`)
+}
+
+// Personal columns of payouts and of their approvals.
+
+const personalPayouts: PersonalColumns = {
+  table: 'payouts.payouts',
+  by: 'id',
+  erased: {
+    ...{ creditor_name: '', creditor_account: '', creditor_bic: null, creditor_address: null },
+    ...{ remittance: null, error_details: null },
+  },
+}
+/** The reason why a second person rejected a payout may name the customer, and the salt opens the digest of the payee in the audit log. */
+const personalApprovals: PersonalColumns = {
+  table: 'payouts.approvals',
+  by: 'payout_id',
+  erased: { reason: null, payee_salt: null },
+}
+
+/**
+ * Erases a page of the payouts of an erased customer, after one of them. Returns them in order. The last page is
+ * shorter.
+ */
+export async function erasePayouts(
+  tx: Tx,
+  {
+    partnerId,
+    customerId,
+    afterId,
+  }: { readonly partnerId: string; readonly customerId: string; readonly afterId: string },
+  rowsMax: number,
+): Promise<readonly { readonly id: string; readonly endToEndId: string }[]> {
+  const rows = await tx.rows<{ id: string; endToEndId: string }>(sql`/* payouts.erasePayouts */
+    select id, end_to_end_id from payouts.payouts
+    where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId}
+    order by id limit ${rowsMax} for update`)
+  const ids = rows.map(({ id }) => id)
+  await erasePersonal(tx, personalPayouts, partnerId, ids)
+  await erasePersonal(tx, personalApprovals, partnerId, ids)
+  return rows
+}
+
+// Reads when the work of payouts is due, by an index and without a lock.
+
+/** The due time of the next payout of a connector. */
+export const payoutsDue = (connector: string, after: Date): Sql =>
+  dueWork(
+    'reads when the next payout of a connector is due',
+    (whose) => sql`/* payouts.payoutsDue */
+      select min(due_at) as due_at from payouts.payouts
+      where connector = ${connector} and due_at > ${after} and ${whose()}`,
+  )
+
+export const approvalsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the time of the next approval ends',
+    (whose) => sql`/* payouts.approvalsDue */
+      select expires_at as due_at from payouts.approvals where decision is null and expires_at > ${after} and ${whose()} order by expires_at limit 1`,
+  )
+
+// The statements of a retry by a person.
+
+/** Returns 1, or 0 if no attempt follows or one holds the payout. A lease is never shortened. */
+export function makeDue(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
+  return tx.run(sql`/* payouts.makeDue */
+    update payouts.payouts set due_at = ${now}
+    where partner_id = ${partnerId} and id = ${id} and status in ('Pending', 'Processing') and lease_id is null
+      and due_at > ${now}`)
+}
+
+export function stateOf(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+): Promise<
+  { readonly status: PayoutStatus; readonly leaseId: string | null; readonly dueAt: Date | null } | undefined
+> {
+  return tx.row(sql`/* payouts.stateOf */
+    select status, lease_id, due_at from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
+}
+
+// Reads across payouts: their ages, candidates for reconciliation, and those that are not begun.
+
+/** The payouts with these ids, in no order. */
+export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly PayoutRow[]> {
+  return tx.rows<PayoutRow>(sql`/* payouts.payoutsByIds */
+    select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+}
+
+/** The time since which payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is that of the index. */
+export async function oldestInScreening(tx: Tx): Promise<Date | null> {
+  const row = await tx.row<{ since: Date }>(
+    acrossPartners(
+      'reads since when the oldest payout waits for a decision about a name, for a metric',
+      sql`/* payouts.oldestInScreening */ select screening_since as since from payouts.payouts
+        where screening_since is not null and due_at is not null and status = 'Pending'
+        order by screening_since limit 1`,
+    ),
+  )
+  return row?.since ?? null
+}
+
+/**
+ * The oldest payout of each partner in each status. One that is due after `keptBeyond` counts from its due time: its
+ * connector keeps it on purpose. On a sharded database it is called with one partner.
+ */
+export function oldestIn(
+  tx: Tx,
+  partnerIds: readonly string[],
+  statuses: readonly PayoutStatus[],
+  keptBeyond: Date,
+): Promise<readonly Unfinished[]> {
+  return tx.rows<Unfinished>(
+    unprepared(sql`/* payouts.oldestIn */
+      select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
+      from payouts.payouts
+      where ${ofPartners(partnerIds)} and id = any(array(
+        select (select payout.id from payouts.payouts as payout
+          where payout.partner_id = given.owner_id and ${ofOnePartner(partnerIds, sql`payout.partner_id`)}
+            and payout.status = wanted.status
+          order by payout.id limit 1)
+        from unnest(${[...partnerIds]}::uuid[]) as given (owner_id) cross join unnest(${[...statuses]}::text[]) as wanted (status)))`),
+  )
+}
+
+export type InstructionStatus = {
+  readonly partnerId: string
+  readonly endToEndId: string
+  readonly status: PayoutStatus
+}
+
+export function statusesOfInstructions(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly endToEndId: string }[],
+): Promise<readonly InstructionStatus[]> {
+  return tx.rows<InstructionStatus>(sql`/* payouts.statusesOfInstructions */
+    select partner_id, end_to_end_id, status from payouts.payouts
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and end_to_end_id = any(${keys.map((key) => key.endToEndId)}::text[])`)
+}
+
+export type PayoutOfAmount = {
+  readonly partnerId: string
+  readonly id: string
+  readonly status: PayoutStatus
+  readonly currency: Currency
+  readonly amount: Minor
+  readonly creditorName: string
+  readonly creditorAccount: string
+  readonly endToEndId: string
+  readonly partnerEndToEndId: string | null
+  readonly reference: string
+  readonly createdAt: Date
+}
+
+/** Payouts of a partner with this amount, after an id, newest first. */
+export function payoutsOfAmount(
+  tx: Tx,
+  partnerId: string,
+  wanted: { readonly currency: Currency; readonly amount: Minor; readonly after: string; readonly rowsMax: number },
+): Promise<readonly PayoutOfAmount[]> {
+  return tx.rows<PayoutOfAmount>(sql`/* payouts.payoutsOfAmount */
+    select partner_id, id, status, currency, amount, creditor_name, creditor_account, end_to_end_id,
+      partner_end_to_end_id, reference, created_at
+    from payouts.payouts
+    where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
+    order by id desc limit ${wanted.rowsMax}`)
+}
+
+export function endToEndIdOf(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+): Promise<{ readonly endToEndId: string } | undefined> {
+  return tx.row(sql`/* payouts.endToEndIdOf */
+    select end_to_end_id from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** The owner of the payouts: the balance that is debited, or a customer. The other one is null. */
+type WaitingOf =
+  | { readonly currency: Currency; readonly customerId: null }
+  | { readonly currency: null; readonly customerId: string }
+
+/** The ids of payouts that are not begun, oldest first. */
+export async function waitingPayouts(
+  tx: Tx,
+  partnerId: string,
+  of: WaitingOf,
+  rowsMax: number,
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* payouts.waitingPayouts */
+    select id from payouts.payouts
+    where partner_id = ${partnerId} and status in ('Pending', 'PendingApproval')
+      and ${of.customerId !== null ? sql`customer_id = ${of.customerId}` : sql`coalesce(sold_currency, currency) = ${of.currency}`}
+    order by id limit ${rowsMax}`)
+  return rows.map(({ id }) => id)
 }

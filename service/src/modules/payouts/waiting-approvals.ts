@@ -3,7 +3,7 @@ import type { Currency, Minor } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Total } from './approvals-of-bulk.ts'
 import type { PayoutRow } from './store.ts'
-import * as store from './store-waiting-approvals.ts'
+import * as store from './store-waiting.ts'
 
 export type MadeBy = store.MadeBy
 

@@ -10,7 +10,7 @@ import { withdrawal } from './events.ts'
 import type { LookedUp } from './look-up.ts'
 import { endToEndIdOf, partyOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
-import { insertApprovals } from './store-approvals.ts'
+import { insertApprovals } from './store-waiting.ts'
 import type { ControlledPayout } from './validate.ts'
 
 export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }

@@ -1,8 +1,7 @@
 /** The jobs of reports. Several workers write, so that a long report does not stop the others. */
 import { defineJob, type Job } from '../../jobs/index.ts'
 import type { Reports } from './service.ts'
-import { reportsDue, reportsToExpire } from './store.ts'
-import { schedulesDue } from './store-schedules.ts'
+import { reportsDue, reportsToExpire, schedulesDue } from './store.ts'
 import { createReportWork, type ReportWorkDeps } from './work.ts'
 
 /** Reports that one process writes at the same time. */

@@ -14,7 +14,7 @@ import { type Member, newLinkToken } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { tokenHash } from './links.ts'
 import type { ReportRow } from './store.ts'
-import * as store from './store-schedules.ts'
+import * as store from './store.ts'
 
 export type MembersByAddress = (
   tx: Tx,

@@ -9,10 +9,9 @@ import { tokenHash } from './links.ts'
 import { fileNameOf, nextEnd, openReportsMax, readPeriod, readSpec, readTimeZone, schedulesMax } from './rules.ts'
 import type { MembersByAddress } from './report-mail.ts'
 import * as store from './store.ts'
-import * as schedules from './store-schedules.ts'
 
 export type Report = store.ReportRow
-export type Schedule = schedules.ScheduleRow
+export type Schedule = store.ScheduleRow
 
 export type Reports = {
   /**
@@ -42,7 +41,7 @@ export type Reports = {
   /** Refuses: not_found. */
   readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
   /** Deletes the schedules of an erased customer. */
-  readonly removeSchedulesOf: typeof schedules.deleteSchedulesOf
+  readonly removeSchedulesOf: typeof store.deleteSchedulesOf
   /** Makes the reports that a worker had leased due at once. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
 }
@@ -82,7 +81,7 @@ export function createReports(deps: ReportsDeps): Reports {
     content: async (partnerId, id) => contentOf(db, await get(partnerId, id)),
     contentOfLink: async (token) => {
       const partnerId = readLink(token)
-      const id = partnerId && (await schedules.reportOfLink(db, partnerId, tokenHash(token), clock.now()))
+      const id = partnerId && (await store.reportOfLink(db, partnerId, tokenHash(token), clock.now()))
       if (partnerId === undefined || id === undefined) throw notFound('report')
       return contentOf(db, await get(partnerId, id))
     },
@@ -171,7 +170,7 @@ function createSchedules({
         const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
         const members = requireMembers(emails, await membersByAddress(tx, partnerId, emails), '/emails')
         await store.lockTurn(tx, partnerId)
-        if ((await schedules.countSchedules(tx, partnerId)) >= BigInt(schedulesMax))
+        if ((await store.countSchedules(tx, partnerId)) >= BigInt(schedulesMax))
           throw new Refusal('report_schedule_limit_reached')
         const now = clock.now()
         const row: Schedule = {
@@ -185,22 +184,22 @@ function createSchedules({
           nextAt: nextEnd(frequency, timeZone, now),
           createdAt: now,
         }
-        await schedules.insertSchedule(tx, row)
+        await store.insertSchedule(tx, row)
         return row
       })
     },
     listSchedules: async (partnerId, query) => {
       const request = cursors.read(listName(partnerId), query)
-      return cursors.page(listName(partnerId), request, await schedules.listSchedules(db, partnerId, request))
+      return cursors.page(listName(partnerId), request, await store.listSchedules(db, partnerId, request))
     },
     getSchedule: async (partnerId, id) => {
-      const found = await schedules.scheduleById(db, partnerId, id)
+      const found = await store.scheduleById(db, partnerId, id)
       if (found === undefined) throw notFound('schedule')
       return found
     },
-    removeSchedulesOf: schedules.deleteSchedulesOf,
+    removeSchedulesOf: store.deleteSchedulesOf,
     removeSchedule: async (partnerId, id) => {
-      if ((await schedules.deleteSchedule(db, partnerId, id)) === 0) throw notFound('schedule')
+      if ((await store.deleteSchedule(db, partnerId, id)) === 0) throw notFound('schedule')
     },
   }
 }

@@ -6,7 +6,6 @@ import { LeaseLost } from './file.ts'
 import { type MembersByAddress, queueReportMails } from './report-mail.ts'
 import { attemptsMax, nextEnd, periodBefore, ReportImpossible } from './rules.ts'
 import * as store from './store.ts'
-import * as schedules from './store-schedules.ts'
 import { leaseMs, type WriteDeps, writeReport } from './write.ts'
 
 export type ReportWorkDeps = WriteDeps & {
@@ -55,7 +54,7 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
       return 1
     },
     scheduleStep: async () => {
-      const due = await schedules.dueSchedules(db, clock.now(), schedulesPerStepMax)
+      const due = await store.dueSchedules(db, clock.now(), schedulesPerStepMax)
       return eachOrLog(deps, due, 'schedule not run', runSchedule)
     },
     sweepStep: async () => {
@@ -111,7 +110,7 @@ async function finish(deps: ReportWorkDeps, claimed: store.ReportRow, finished: 
   const expiresAt = after(clock.now(), keptDays * dayMs)
   await db.transaction(async (tx) => {
     if ((await store.markReady(tx, claimed, finished, expiresAt)) === 0) throw new LeaseLost()
-    const schedule = scheduleId === null ? undefined : await schedules.scheduleById(tx, partnerId, scheduleId)
+    const schedule = scheduleId === null ? undefined : await store.scheduleById(tx, partnerId, scheduleId)
     if (schedule) await queueReportMails(deps, tx, schedule, claimed, { expiresAt })
   })
   await deleteChunks(deps, partnerId, id, attempts)
@@ -122,7 +121,7 @@ async function fail(deps: ReportWorkDeps, claimed: store.ReportRow, failure: str
   const { partnerId, id, scheduleId } = claimed
   await db.transaction(async (tx) => {
     if ((await store.markFailed(tx, claimed, failure)) === 0) return
-    const schedule = scheduleId === null ? undefined : await schedules.scheduleById(tx, partnerId, scheduleId)
+    const schedule = scheduleId === null ? undefined : await store.scheduleById(tx, partnerId, scheduleId)
     if (schedule) await queueReportMails(deps, tx, schedule, claimed, { failure })
   })
   await deleteChunks(deps, partnerId, id, null)
@@ -151,7 +150,7 @@ async function sweep(deps: ReportWorkDeps, partnerId: string, id: string): Promi
   await store.markDeleted(db, partnerId, id, clock.now())
   await deleteChunks(deps, partnerId, id, null)
   await db.transaction(async (tx) => {
-    await schedules.deleteLinks(tx, partnerId, id)
+    await store.deleteLinks(tx, partnerId, id)
     await store.deleteReport(tx, partnerId, id)
   })
 }
@@ -160,7 +159,7 @@ async function sweep(deps: ReportWorkDeps, partnerId: string, id: string): Promi
 async function runSchedule({ db, clock, keptDays }: ReportWorkDeps, partnerId: string, id: string): Promise<void> {
   const now = clock.now()
   await db.transaction(async (tx) => {
-    const schedule = await schedules.lockDueSchedule(tx, partnerId, id, now)
+    const schedule = await store.lockDueSchedule(tx, partnerId, id, now)
     if (schedule === undefined) return
     const { kind, format, currency, customerId, frequency, timeZone, nextAt } = schedule
     await store.lockTurn(tx, partnerId)
@@ -168,6 +167,6 @@ async function runSchedule({ db, clock, keptDays }: ReportWorkDeps, partnerId: s
     const expiresAt = after(now, keptDays * dayMs)
     const spec = { kind, format, currency, customerId, scheduleId: id, period }
     await store.insertReport(tx, { ...spec, partnerId, id: newId(), createdAt: now, expiresAt })
-    await schedules.setNext(tx, partnerId, id, nextEnd(frequency, timeZone, nextAt))
+    await store.setNext(tx, partnerId, id, nextEnd(frequency, timeZone, nextAt))
   })
 }

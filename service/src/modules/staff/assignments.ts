@@ -7,7 +7,7 @@ import { ownedMeanwhile } from '../../cases/index.ts'
 import { defineJob, type Job } from '../../jobs/index.ts'
 import { type Clock, minuteMs, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import * as store from './store-assignments.ts'
+import * as store from './store.ts'
 
 /** Asks about things, by `thingName`. */
 type Asked = (keys: readonly store.ThingKey[]) => Promise<ReadonlySet<string>>

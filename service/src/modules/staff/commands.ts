@@ -14,10 +14,9 @@ import {
   userCodeHash,
   userCodeOf,
 } from './rules.ts'
-import * as stored from './store-commands.ts'
 import * as store from './store.ts'
 
-export type CommandRequest = stored.RequestRow
+export type CommandRequest = store.RequestRow
 /** The person for whom a command acts. `commands`: null means each command of the role. */
 export type Bearer = {
   readonly tokenId: string
@@ -53,7 +52,7 @@ export type StaffCommands = {
     given: { readonly commands: readonly string[]; readonly days: number; readonly origin: string },
   ) => Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date }>
   /** Tokens that work now, newest first: of everyone, or of one person. */
-  readonly list: (tx: Tx, staffId?: string) => Promise<readonly stored.ListedToken[]>
+  readonly list: (tx: Tx, staffId?: string) => Promise<readonly store.ListedToken[]>
   /** Refuses: not_found. */
   readonly end: (tx: Tx, id: string) => Promise<void>
   /** Locks the account of a command for its transaction. Refuses: permission_denied (it was removed). */
@@ -81,11 +80,11 @@ export function createStaffCommands({ db, clock, audit, addOperator }: Deps): St
       const row = { id: newId(), origin: origin.slice(0, originCharsMax), requestedAt: now }
       const confirmBefore = after(now, confirmMs)
       const hashes = { tokenHash: tokenHash(token), userCodeHash: userCodeHash(userCode) }
-      await db.transaction((tx) => stored.insertRequest(tx, { ...row, ...hashes, confirmBefore }))
+      await db.transaction((tx) => store.insertRequest(tx, { ...row, ...hashes, confirmBefore }))
       return { id: row.id, token, userCode, confirmBefore }
     },
     requested: async (userCode) => {
-      const found = await stored.requestByCode(db, userCodeHash(userCode), clock.now())
+      const found = await store.requestByCode(db, userCodeHash(userCode), clock.now())
       if (found === undefined) throw notFound('sign-in of a command')
       return found
     },
@@ -94,7 +93,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: Deps): St
         const account = await hold(tx, id)
         const now = clock.now()
         const given = { staffId: id, now, expiresAt: after(now, commandsMs) }
-        const confirmed = await stored.confirmRequest(tx, userCodeHash(userCode), given)
+        const confirmed = await store.confirmRequest(tx, userCodeHash(userCode), given)
         if (confirmed === undefined) throw notFound('sign-in of a command')
         await addOperator(tx, operatorPartnerId)
         const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
@@ -104,7 +103,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: Deps): St
         return confirmed
       }),
     bearer: async (token) => {
-      const row = await stored.tokenByHash(db, tokenHash(token))
+      const row = await store.tokenByHash(db, tokenHash(token))
       const now = clock.now()
       if (row === undefined) return undefined
       if (row.staffId === null || row.expiresAt === null) return row.confirmBefore > now ? 'waiting' : undefined
@@ -120,12 +119,12 @@ export function createStaffCommands({ db, clock, audit, addOperator }: Deps): St
       const now = clock.now()
       const row = { id: newId(), origin: origin.slice(0, originCharsMax), requestedAt: now }
       const expiresAt = after(now, days * dayMs)
-      await stored.insertToken(tx, { ...row, tokenHash: tokenHash(token), staffId: by, commands, expiresAt })
+      await store.insertToken(tx, { ...row, tokenHash: tokenHash(token), staffId: by, commands, expiresAt })
       return { id: row.id, token, expiresAt }
     },
-    list: (tx, staffId) => stored.tokens(tx, staffId ?? null, clock.now()),
+    list: (tx, staffId) => store.tokens(tx, staffId ?? null, clock.now()),
     end: async (tx, id) => {
-      if (!(await stored.endToken(tx, id, clock.now()))) throw notFound('token of commands')
+      if (!(await store.endToken(tx, id, clock.now()))) throw notFound('token of commands')
     },
     hold: async (tx, staffId) => void (await hold(tx, staffId)),
   }

@@ -16,10 +16,17 @@ export {
   thingKinds,
   type WaitingThing,
   waitingReasons,
-} from './store-assignments.ts'
+} from './store.ts'
 export { type JudgeTwo, twoOfStaff } from './two-persons.ts'
-export { createStaffChanges, type StaffChange, type StaffChanges } from './changes.ts'
+export {
+  createStaffChanges,
+  type StaffChange,
+  type StaffChanges,
+  createStaff,
+  type Staff,
+  type StaffSearch,
+} from './service.ts'
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'
-export { createStaff, type Staff, type StaffSearch } from './service.ts'
+
 export { renderStaffMail } from './staff-mail.ts'

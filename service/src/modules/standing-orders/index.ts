@@ -7,4 +7,4 @@
 export { ordersJob } from './jobs.ts'
 export { standingOrdersRoutes } from './routes.ts'
 export { createStandingOrders, type StandingOrders } from './service.ts'
-export { keptOrders } from './store-personal.ts'
+export { keptOrders } from './store.ts'

@@ -6,10 +6,12 @@ import {
   columnOf,
   dueWork,
   insertBy,
+  type KeptTable,
   namesOf,
   noSql,
   ofOnePartner,
   ofPartners,
+  type PersonalColumns,
   type RowOf,
   type Sql,
   sql,
@@ -252,3 +254,17 @@ export const ordersDue = (after: Date): Sql =>
     (whose) => sql`/* standing-orders.ordersDue */
       select due_at from payouts.standing_orders where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
+
+// Personal columns of standing orders.
+
+export const personalOrders: PersonalColumns = {
+  table: 'payouts.standing_orders',
+  by: 'id',
+  erased: { reference: null },
+}
+
+export const keptOrders: KeptTable = {
+  table: 'payouts.standing_orders',
+  isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
+  personal: [personalOrders],
+}

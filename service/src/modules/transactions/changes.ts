@@ -7,7 +7,7 @@ import { after, nilId } from '../../kernel/index.ts'
 import { oldestTransactionStart } from '../../postgres/index.ts'
 import type { TransactionsDeps } from './deps.ts'
 import { readChangePosition, writeChangePosition } from './rules.ts'
-import { type ChangePosition, noFilter, transactionsChanged } from './store-lists.ts'
+import { type ChangePosition, noFilter, transactionsChanged } from './store.ts'
 import { type TransactionView, view } from './view.ts'
 
 /** The name of the list, for its cursors. */

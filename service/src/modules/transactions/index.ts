@@ -20,5 +20,5 @@ export {
 } from './service.ts'
 export * as patterns from './store-patterns.ts'
 export type { Measure, Movement, PartReads, Payment, Place, Standing } from './store-patterns.ts'
-export type { WithdrawalSearch } from './store-lists.ts'
+export type { WithdrawalSearch } from './store.ts'
 export { type ShownTransaction, type TransactionView } from './view.ts'

@@ -7,7 +7,6 @@ import { createBatcher, type Database, type Tx, withoutTransaction } from '../..
 import { certainUntil, changesList, startOf } from './changes.ts'
 import type { TransactionsDeps } from './deps.ts'
 import { readAmountRange, referencesWith, relationOf, writeChangePosition } from './rules.ts'
-import * as lists from './store-lists.ts'
 import * as store from './store.ts'
 import { type ShownTransaction, type TransactionView, view, withUsers } from './view.ts'
 
@@ -38,7 +37,7 @@ export type Reads = {
     readonly maker: Awaited<ReturnType<Audit['makerOf']>>
   }>
   /** Withdrawals that fit a search of the operator, newest first. */
-  readonly withdrawalsLike: typeof lists.withdrawalsLike
+  readonly withdrawalsLike: typeof store.withdrawalsLike
   /** The audit records of the steps, under signed heads. Refuses: not_found. */
   readonly proof: (partnerId: string, reference: string) => ReturnType<Audit['proof']>
   /** Refuses: not_found. */
@@ -52,7 +51,7 @@ export type Reads = {
   readonly namesOf: (
     partnerId: string,
     references: readonly string[],
-  ) => Promise<ReadonlyMap<string, lists.PaymentNames>>
+  ) => Promise<ReadonlyMap<string, store.PaymentNames>>
   /**
    * Refuses: validation_failed (cursor, currency, amountMin, amountMax). An unknown customer has no transactions. With
    * `updatedSince` the page has a cursor also if it is the last one.
@@ -101,7 +100,7 @@ export function createReads(deps: TransactionsDeps): Reads {
       // The record of an opening has the id of its transaction.
       return { transaction, maker: await deps.audit.makerOf(partnerId, transaction.id) }
     },
-    withdrawalsLike: lists.withdrawalsLike,
+    withdrawalsLike: store.withdrawalsLike,
     proof: async (partnerId, reference) => {
       const { timeline } = await get(partnerId, reference)
       const ids = new Set(timeline.flatMap(({ record }) => (record === undefined ? [] : [record])))
@@ -110,7 +109,7 @@ export function createReads(deps: TransactionsDeps): Reads {
     related: async (partnerId, reference) => {
       const transaction = await get(partnerId, reference)
       const original = transaction.row.originatingReference ?? reference
-      const rows = await lists.transactionsOfPayment(db, partnerId, original, relatedMax)
+      const rows = await store.transactionsOfPayment(db, partnerId, original, relatedMax)
       const others = rows.filter((row) => row.reference !== reference)
       return {
         transaction,
@@ -118,7 +117,7 @@ export function createReads(deps: TransactionsDeps): Reads {
       }
     },
     namesOf: async (partnerId, references) =>
-      new Map((await lists.paymentNames(db, partnerId, references)).map((names) => [names.reference, names])),
+      new Map((await store.paymentNames(db, partnerId, references)).map((names) => [names.reference, names])),
     list: (partnerId, query) =>
       query.updatedSince === undefined
         ? listCreated(deps, partnerId, query)
@@ -136,7 +135,7 @@ async function listCreated(
   const request = cursors.read(list, query)
   const filter = await readFilter(deps, partnerId, query)
   if (filter === undefined) return cursors.page(list, request, [])
-  const rows = await lists.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
+  const rows = await store.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
   return cursors.page(list, request, rows.map(view))
 }
 
@@ -159,7 +158,7 @@ async function listChanged(
   const rows =
     filter === undefined
       ? []
-      : await lists.transactionsChanged(db, partnerId, filter, { after: start, before }, limit + 1)
+      : await store.transactionsChanged(db, partnerId, filter, { after: start, before }, limit + 1)
   const data = rows.slice(0, limit)
   return {
     data: data.map(view),
@@ -173,7 +172,7 @@ async function readFilter(
   { db, customers }: TransactionsDeps,
   partnerId: string,
   query: ListQuery,
-): Promise<lists.TransactionFilter | undefined> {
+): Promise<store.TransactionFilter | undefined> {
   const amounts = readAmountRange(query)
   const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
   if (customerId === undefined || amounts === undefined) return undefined

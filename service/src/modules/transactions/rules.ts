@@ -9,7 +9,7 @@ import type {
 import { refuseField } from '../../api/index.ts'
 import { currencies, type Currency, isCurrency, type Minor } from '../../kernel/index.ts'
 import type { Actor } from '../../lifecycle/index.ts'
-import type { ChangePosition, ReferenceRange } from './store-lists.ts'
+import type { ChangePosition, ReferenceRange } from './store.ts'
 
 export type FinalStatus = Exclude<TransactionStatus, 'Pending'>
 

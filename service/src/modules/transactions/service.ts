@@ -1,14 +1,18 @@
 /** The verbs of transactions. Payments (payouts, deposits) call them inside their own database transaction. */
 import {
   type ErrorKey,
+  type EventData,
   ownJson,
   type Rail,
+  type SignedApproval,
   type TimelineStep,
   type TransactionCategory,
   type TransactionDirection,
+  type TransactionStatus,
   type TransactionType,
 } from '@partner-payments/wire'
 import {
+  amountText,
   assert,
   currencies,
   type Currency,
@@ -17,17 +21,18 @@ import {
   partnerKey,
   present,
   timedText,
+  writeAmount,
 } from '../../kernel/index.ts'
 import type { Actor } from '../../lifecycle/index.ts'
 import { rowMark, type Tx } from '../../postgres/index.ts'
 import { createExports, type Exports } from './changes.ts'
 import type { TransactionsDeps } from './deps.ts'
-import { statusChanged } from './events.ts'
-import { recordOfSteps, recordsOfOpenings, type StepMaker } from './records.ts'
 import { createReads, type Reads } from './reads.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as erasure from './store-erasure.ts'
 import * as store from './store.ts'
+import type { Moved, TransactionRow } from './store.ts'
+import type { NewRecord } from '../../audit/index.ts'
 
 /** Party details of the interface document. An undefined field is absent. */
 export type Party = {
@@ -374,3 +379,81 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     updatedAt: now,
   }
 }
+
+// Domain -> event `data`.
+
+function statusChanged(
+  row: Moved,
+  status: TransactionStatus,
+  customFields: Record<string, unknown> | null,
+): Omit<EventData<'transaction.status.changed'>, 'eventType' | 'timestamp'> {
+  return {
+    amount: writeAmount(row.amount, row.currency),
+    currency: row.currency,
+    customFields,
+    idempotencyKey: row.idempotencyKey,
+    reference: row.reference,
+    websiteReference: row.websiteReference,
+    customerGuid: row.customerId,
+    originatingTransactionReference: row.originatingReference,
+    partnerGuid: row.partnerId,
+    status,
+    transactionHash: row.transactionHash,
+    transactionType: row.type,
+  }
+}
+
+// Audit records of transactions: each opening and each step, in the transaction that makes it.
+
+const action = 'transaction.steps'
+
+/** The caller of the partner who has made a step, with the evidence if it was confirmed. */
+type StepMaker = {
+  readonly id: string
+  readonly name: string
+  readonly confirmation?: SignedApproval | undefined
+}
+
+type Steps = {
+  readonly partnerId: string
+  readonly reference: string
+  readonly status: TransactionStatus
+  readonly steps: readonly TimelineStep[]
+  readonly actor?: Actor
+  readonly by?: StepMaker
+  readonly reason?: string | null
+  readonly recordId: string | undefined
+}
+
+const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made }: Steps): NewRecord => ({
+  partnerId: made.partnerId,
+  id: recordId,
+  actor: { kind: actor, ...(by && { id: by.id, name: by.name }) },
+  action,
+  subject: { reference: made.reference },
+  details: { steps: made.steps, status: made.status, ...(by?.confirmation && { approval: by.confirmation }) },
+  ...(reason ? { reason } : {}),
+})
+
+type Opening = {
+  readonly steps: readonly TimelineStep[]
+  readonly actor?: Actor
+  readonly requestedBy?: { readonly id: string; readonly name: string; readonly ipAddress: string }
+  readonly requestId?: string | undefined
+}
+
+/** Creates one record for each row, with the id of its transaction. */
+const recordsOfOpenings = (rows: readonly TransactionRow[], openings: readonly Opening[]): readonly NewRecord[] =>
+  rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {
+    const { steps, actor = 'worker', requestedBy, requestId } = present(openings[index], 'each row has an opening')
+    const maker = requestedBy && { id: requestedBy.id, name: requestedBy.name, ip: requestedBy.ipAddress }
+    return {
+      partnerId,
+      id,
+      actor: { kind: actor, ...maker },
+      action,
+      subject: { reference },
+      details: { steps, status, type, amount: amountText(amount, currency), currency },
+      requestId,
+    }
+  })

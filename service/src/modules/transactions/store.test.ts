@@ -5,13 +5,7 @@ import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { createLog, newId, nilId } from '../../kernel/index.ts'
 import { createDatabase, type Database, type Sql, sql, toStatement, type Tx } from '../../postgres/index.ts'
 import { referencesWith } from './rules.ts'
-import {
-  listTransactions,
-  noFilter,
-  type TransactionFilter,
-  transactionsChanged,
-  withdrawalsLike,
-} from './store-lists.ts'
+import { listTransactions, noFilter, type TransactionFilter, transactionsChanged, withdrawalsLike } from './store.ts'
 
 const rows = 20_000
 const partnerId = newId()

@@ -10,7 +10,6 @@ import { makerOf } from './makers.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, personKey, statusAt, tokenHash } from './rules.ts'
 import * as store from './store.ts'
-import * as members from './store-members.ts'
 import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
 import { singleSignOnOf } from './store-single-sign-on.ts'
 
@@ -44,7 +43,7 @@ type Factor = Session['factor']
 export async function pendingInvitation(deps: MembersDeps, token: string) {
   const { db, clock, isClosed } = deps
   const partnerId = readLink(token)
-  const found = partnerId && (await members.idOfToken(db, partnerId, tokenHash(token)))
+  const found = partnerId && (await store.idOfToken(db, partnerId, tokenHash(token)))
   const row = partnerId && found && (await store.byId(db, partnerId, found.id))
   if (!partnerId || !row || statusAt(row, clock.now()) !== 'Pending') throw notFound('pending invitation')
   if (await isClosed(db, partnerId)) throw notFound('pending invitation')
@@ -73,12 +72,12 @@ export async function acceptInvitation(
   { token, factor, ip }: { readonly token: string; readonly factor: Factor; readonly ip: string },
 ): Promise<store.InvitationRow> {
   const { clock, mail, audit, screening } = deps
-  const locked = await members.lockByToken(tx, partnerId, tokenHash(token))
+  const locked = await store.lockByToken(tx, partnerId, tokenHash(token))
   const row = locked && (await store.byId(tx, partnerId, locked.id))
   const now = clock.now()
   if (!row || statusAt(row, now) !== 'Pending') throw notFound('pending invitation')
   const permitted = await permitJoin(deps, tx, partnerId, row)
-  if (!(await members.insertMember(tx, permitted, partnerId, { row, now }))) throw notFound('pending invitation')
+  if (!(await store.insertMember(tx, permitted, partnerId, { row, now }))) throw notFound('pending invitation')
   await screening.request(tx, personKey(partnerId, row.id))
   await store.update(tx, permitted, partnerId, { ...row, status: 'Accepted', updatedAt: now })
   await mail.endPending(tx, partnerId, row.id, 'the invitation was accepted')
@@ -97,12 +96,12 @@ export async function openSession(
   { clock, audit, mail, signIn, signInUrl }: MembersDeps,
   tx: Tx,
   partnerId: string,
-  member: members.MemberRow,
+  member: store.MemberRow,
   client: Client & { readonly factor: Factor },
 ): Promise<string> {
   const { id, fullName: name } = member
   const at = clock.now()
-  await members.recordSignIn(tx, partnerId, id, at)
+  await store.recordSignIn(tx, partnerId, id, at)
   const actor = { kind: 'partner', id, name, ip: client.ip } as const
   const details = { factor: client.factor }
   audit.append(tx, [{ partnerId, actor, action: 'signIn', subject: { userId: id }, details }])
@@ -112,7 +111,7 @@ export async function openSession(
 }
 
 /** Refuses who has to come by the provider. Admins may not be able to: the provider may be down, or badly configured. */
-export async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<members.MemberRow, 'role'>) {
+export async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<store.MemberRow, 'role'>) {
   if (role === 'Admin') return
   const provider = await singleSignOnOf(tx, partnerId)
   if (provider?.required === true && provider.domainProvedAt !== null) throw new SignOnFailed('required')
@@ -151,11 +150,11 @@ export function createEntrances(deps: MembersDeps): Entrances {
 function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | 'join'> {
   const { db, clock, mail, signIn, partnerName } = deps
   const { ofSupport, ...supportEntrance } = createSupportEntrance(deps)
-  const tell = (partnerId: string, member: members.MemberRow, change: SignInChange, { ip }: Client) =>
+  const tell = (partnerId: string, member: store.MemberRow, change: SignInChange, { ip }: Client) =>
     db.transaction((tx) => mail.enqueue(tx, partnerId, [changeMail(member, change, { at: clock.now(), ip })]))
   const open = (partnerId: string, id: string, client: Client & { readonly factor: 'passkey' | 'password' }) =>
     db.transaction(async (tx) => {
-      const member = await members.memberById(tx, partnerId, id)
+      const member = await store.memberById(tx, partnerId, id)
       if (member === undefined || (await isBarred(deps, tx, partnerId, id))) return undefined
       await refuseWithoutProvider(tx, partnerId, member)
       return { token: await openSession(deps, tx, partnerId, member, client), recoveryCodes: [] }
@@ -167,7 +166,7 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
       return id === undefined ? undefined : open(partnerId, id, { ...client, factor: 'passkey' })
     },
     signInByPassword: async (partnerId, { email, password, code }, client) => {
-      const member = await members.memberByAddress(db, partnerId, emailKey(email.trim()))
+      const member = await store.memberByAddress(db, partnerId, emailKey(email.trim()))
       const verdict = await signIn.byPassword(partnerId, member?.id, { password, code })
       if (member === undefined || verdict === 'refused') return undefined
       if (verdict === 'blocked') await tell(partnerId, member, 'password blocked', client)
@@ -179,7 +178,7 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
       const session = await signIn.session(token)
       if (session === undefined) return ofSupport(token)
       const { partnerId, memberId } = session
-      const user = await members.memberById(db, partnerId, memberId)
+      const user = await store.memberById(db, partnerId, memberId)
       if (user === undefined || (await isBarred(deps, db, partnerId, memberId))) return undefined
       const allowed = permissions.filter((permission) => roleAllows(user.role, permission))
       const signedInAt = session.createdAt

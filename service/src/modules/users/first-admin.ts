@@ -10,7 +10,6 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import { permit, roleAsPower } from './giving.ts'
 import { emailKey, tokenHash } from './rules.ts'
 import * as store from './store.ts'
-import * as members from './store-members.ts'
 import { newToken } from './tokens.ts'
 
 export type FirstAdmin = {
@@ -41,11 +40,11 @@ export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkK
   const find = async (token: string): Promise<string> => {
     const partnerId = readLink(token)
     const isOurs = partnerId !== undefined && timingSafeEqual(Buffer.from(token), Buffer.from(tokenFor(partnerId)))
-    if (!isOurs || (await members.hasMembers(db, partnerId)) || (await isClosed(db, partnerId))) throw notFound('link')
+    if (!isOurs || (await store.hasMembers(db, partnerId)) || (await isClosed(db, partnerId))) throw notFound('link')
     return partnerId
   }
   return {
-    tokenOf: async (partnerId) => ((await members.hasMembers(db, partnerId)) ? undefined : tokenFor(partnerId)),
+    tokenOf: async (partnerId) => ((await store.hasMembers(db, partnerId)) ? undefined : tokenFor(partnerId)),
     partnerOf: async (token) => {
       const partnerId = await find(token)
       return { partnerId, partnerName: await partnerName(db, partnerId) }

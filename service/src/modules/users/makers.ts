@@ -3,10 +3,10 @@ import { permissions, roleAllows } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import { type Caller, Refusal } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { byCaller, type By } from './giving.ts'
+import { type By, byCaller } from './giving.ts'
 import type { Screening } from '../../screening/index.ts'
 import { personKey } from './rules.ts'
-import { roleOf } from './store-members.ts'
+import { roleOf } from './store.ts'
 
 /** `isOver`: a key whose end is over. What it made in time was made by right; a key that was revoked may have been in other hands. */
 export type Maker = { readonly permissions: readonly string[]; readonly isOver: boolean }

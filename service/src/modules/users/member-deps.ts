@@ -7,7 +7,7 @@ import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Session, SignIn, SingleSignOn } from '../../sign-in/index.ts'
-import type { MemberRow } from './store-members.ts'
+import type { MemberRow } from './store.ts'
 
 /** A person who has just signed in. */
 export type SignedIn = { readonly token: string; readonly recoveryCodes: readonly string[] }

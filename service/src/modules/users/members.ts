@@ -11,10 +11,9 @@ import { changeRole } from './role-changes.ts'
 import { dayOf, emailKey, refuseLastAdmin, refuseMails } from './rules.ts'
 import { createTeamSingleSignOn, type TeamSingleSignOn } from './single-sign-on.ts'
 import * as store from './store.ts'
-import * as members from './store-members.ts'
-import { deletePrivateViews } from './store-saved-views.ts'
+import { deletePrivateViews } from './store.ts'
 
-export type User = members.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
+export type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
 
 export type Members = Entrances & {
   readonly singleSignOn: TeamSingleSignOn
@@ -34,17 +33,13 @@ export type Members = Entrances & {
 export function createMembers(deps: MembersDeps): Members {
   const { db, cursors, signIn } = deps
   const listName = (partnerId: string) => `users:${partnerId}`
-  const withFactors = async (
-    tx: Tx,
-    partnerId: string,
-    rows: readonly members.MemberRow[],
-  ): Promise<readonly User[]> => {
+  const withFactors = async (tx: Tx, partnerId: string, rows: readonly store.MemberRow[]): Promise<readonly User[]> => {
     const ids = rows.map(({ id }) => id)
     const factors = Map.groupBy(await signIn.factorsOf(tx, partnerId, ids), ({ memberId }) => memberId)
     return rows.map((row) => ({ ...row, factors: (factors.get(row.id) ?? []).map(({ factor }) => factor).toSorted() }))
   }
   const getUser: Members['getUser'] = async (partnerId, id) => {
-    const row = await members.memberById(db, partnerId, id)
+    const row = await store.memberById(db, partnerId, id)
     const [user] = row === undefined ? [] : await withFactors(db, partnerId, [row])
     if (user === undefined) throw notFound('user')
     return user
@@ -53,14 +48,14 @@ export function createMembers(deps: MembersDeps): Members {
     getUser,
     listUsers: async (partnerId, query) => {
       const request = cursors.read(listName(partnerId), query)
-      const rows = await members.listMembers(db, partnerId, query.role, request)
+      const rows = await store.listMembers(db, partnerId, query.role, request)
       const page = cursors.page(listName(partnerId), request, rows)
       return { ...page, data: await withFactors(db, partnerId, page.data) }
     },
     updateUser: async (caller, id, { role }, ip) => {
       const { partnerId } = caller
       await db.transaction(async (tx) => {
-        const { member, admins } = await members.lockWithAdmins(tx, partnerId, id)
+        const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
         const powers = [roleAsPower(role), roleAsPower(member.role)]
         const permitted = permit(await byCallerNow(deps, tx, caller), 'updateUser', powers)
@@ -73,7 +68,7 @@ export function createMembers(deps: MembersDeps): Members {
     removeUser: (caller, id, ip) =>
       db.transaction(async (tx) => {
         const { partnerId } = caller
-        const { member, admins } = await members.lockWithAdmins(tx, partnerId, id)
+        const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
         const powers = [roleAsPower(member.role)]
         const permitted = permit(await byCallerNow(deps, tx, caller), 'removeUser', powers)
@@ -101,7 +96,7 @@ const partnersOfAddressMax = 10
 function createLinkMails({ db, clock, mail, signInUrl }: MembersDeps): Members['mailSignInLinks'] {
   return async (address) => {
     const key = emailKey(address.trim())
-    for (const { partnerId, id, fullName, email } of await members.membersOfAddress(db, key, partnersOfAddressMax))
+    for (const { partnerId, id, fullName, email } of await store.membersOfAddress(db, key, partnersOfAddressMax))
       await db
         .transaction(async (tx) => {
           const now = clock.now()

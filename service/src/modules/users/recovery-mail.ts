@@ -10,8 +10,7 @@ import {
   utc,
 } from '../../mail/index.ts'
 import { withToken } from './invitation-mail.ts'
-import type { MemberRow } from './store-members.ts'
-import type { RecoveryRow } from './store-recoveries.ts'
+import type { MemberRow, RecoveryRow } from './store.ts'
 
 type Person = Pick<MemberRow, 'fullName' | 'email'>
 

@@ -13,8 +13,8 @@ import {
 import type { Tx } from '../../postgres/index.ts'
 import type { Permitted } from './giving.ts'
 import type { MembersDeps } from './member-deps.ts'
-import * as members from './store-members.ts'
-import { adminsOf } from './store-recoveries.ts'
+import * as members from './store.ts'
+import { adminsOf } from './store.ts'
 
 const adminsMax = 100
 

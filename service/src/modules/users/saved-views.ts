@@ -5,8 +5,8 @@ import type { Audit } from '../../audit/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
 import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import type { Signed } from './member-deps.ts'
-import * as store from './store-saved-views.ts'
-import type { SavedViewRow } from './store-saved-views.ts'
+import * as store from './store.ts'
+import type { SavedViewRow } from './store.ts'
 
 export type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'isShared'> & {
   /** True if the person may rename and delete it. */

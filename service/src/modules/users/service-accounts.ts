@@ -1,6 +1,5 @@
 /** The service accounts of a partner, which its own people and programs manage. The verbs of `access` know the rows. */
-import type { BodyOf, QueryOf } from '@partner-payments/wire'
-import { type FieldError, serviceAccounts as wire } from '@partner-payments/wire'
+import { type BodyOf, type FieldError, type QueryOf, serviceAccounts as wire } from '@partner-payments/wire'
 import {
   type Access,
   type IssuedCredential,
@@ -9,13 +8,21 @@ import {
   publicKeyMistake,
   readNetwork,
 } from '../../access/index.ts'
-import { type Caller, type Cursors, type Page, refuseFields, Refusal } from '../../api/index.ts'
+import { type Caller, type Cursors, type Page, Refusal, refuseFields } from '../../api/index.ts'
 import { after, type Clock, minuteMs } from '../../kernel/index.ts'
-import type { MailQueue } from '../../mail/index.ts'
+import {
+  escapeHtml,
+  htmlPage,
+  type MailContent,
+  type MailQueue,
+  type MailToRender,
+  type NewMail,
+  oneLine,
+  utc,
+} from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { permit, type Power } from './giving.ts'
 import { byCallerNow } from './makers.ts'
-import { type KeyChange, keyMail } from './service-account-mail.ts'
 import type { Users } from './service.ts'
 
 export type Created = { readonly account: ListedCredential; readonly apiSecret: string }
@@ -218,3 +225,53 @@ const endErrors = (expiresAt: Date | null | undefined, now: Date): readonly Fiel
   expiresAt && expiresAt <= now
     ? [{ pointer: '/expiresAt', code: 'invalid_value', message: 'must be in the future' }]
     : []
+
+// The mail that informs the Admins of a partner of a change of its keys, so that a key of a stranger is seen.
+
+type KeyChange = 'created' | 'rotated' | 'changed' | 'revoked'
+
+const sentences: Readonly<Record<KeyChange, string>> = {
+  created: 'was created. It can sign requests of your business.',
+  rotated: 'got a new key. The key before works on for the overlap.',
+  changed: 'was changed: name, permissions, addresses or end.',
+  revoked: 'was revoked. It can no longer sign requests.',
+}
+
+type About = {
+  readonly id: string
+  readonly name: string
+  readonly change: KeyChange
+  readonly by: string
+  readonly at: Date
+}
+
+const keyMail = (
+  { email, fullName }: { readonly email: string; readonly fullName: string },
+  { id, name, change, by, at }: About,
+): NewMail => ({
+  kind: 'service_account_changed',
+  subjectId: id,
+  to: { name: fullName, address: email },
+  data: { name, change, by, at: at.toISOString() },
+  secret: null,
+  expiresAt: null,
+})
+
+export function renderKeyChange(mail: MailToRender): MailContent {
+  const { name, change, by, at } = mail.data as Readonly<Record<'name' | 'by' | 'at', string>> & {
+    readonly change: KeyChange
+  }
+  const partner = oneLine(mail.partnerName)
+  const lines = [
+    `Hello ${oneLine(mail.toName)},`,
+    `The service account ${oneLine(name)} of ${partner} ${sentences[change]}`,
+    `By: ${oneLine(by)}. Time: ${utc(new Date(at))}.`,
+    'If your team has not done it, revoke the service account at once, and look at the audit log.',
+  ]
+  return {
+    subject: `Service account ${oneLine(name)} of ${partner}: ${change}`,
+    text: `${lines.join('\n\n')}\n`,
+    html: htmlPage(lines.map(escapeHtml)),
+    link: null,
+  }
+}

@@ -9,9 +9,9 @@ import { type Act, permit, type Permitted, roleAsPower } from './giving.ts'
 import { byCallerNow } from './makers.ts'
 import { queueInvitationMails } from './invitation-mail.ts'
 import {
+  dayOf,
   emailKey,
   refuseBadEntries,
-  dayOf,
   refuseBadRedirect,
   refuseMails,
   refuseResend,
@@ -21,7 +21,7 @@ import {
   tokenHash,
 } from './rules.ts'
 import * as store from './store.ts'
-import { addressesWithMember } from './store-members.ts'
+import { addressesWithMember } from './store.ts'
 import { newInvitation, newToken } from './tokens.ts'
 
 export type Invitation = {

@@ -1,7 +1,7 @@
 /** The provider of a partner: setting it, proving its domain, removing it. Each change is mailed to all Admins. */
 import { type BodyOf, type FieldError, ownJson } from '@partner-payments/wire'
 import { type Caller, notFound, Refusal, refuseField, refuseFields } from '../../api/index.ts'
-import { after, hourMs, newId, randomBytes, judgeTwo } from '../../kernel/index.ts'
+import { after, hourMs, judgeTwo, newId, randomBytes } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { changeMail, type SignInChange } from './change-mail.ts'
 import { byCaller, everyRole, permit, type Permitted } from './giving.ts'
@@ -9,7 +9,7 @@ import { byCallerNow } from './makers.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
 import { urlErrors } from './rules.ts'
 import { clientSecretContext, waitingSecretContext } from './sealed.ts'
-import { memberById } from './store-members.ts'
+import { memberById } from './store.ts'
 import * as store from './store-single-sign-on.ts'
 
 export type SingleSignOnView = Omit<store.SingleSignOnRow, 'clientSecretSealed' | 'domainToken' | 'roleValues'> & {

@@ -13,7 +13,6 @@ import { emailKey, personKey, tokenHash } from './rules.ts'
 import { clientSecretContext } from './sealed.ts'
 import { createSingleSignOnSettings, type SingleSignOnSettings } from './single-sign-on-settings.ts'
 import * as store from './store.ts'
-import * as members from './store-members.ts'
 import { knownAs, type RoleValues, singleSignOnOf } from './store-single-sign-on.ts'
 
 /** A person of a team signs in, joins or connects an account. */
@@ -103,7 +102,7 @@ async function signIn(deps: MembersDeps, tx: Tx, coming: Coming): Promise<string
   const { partnerId, provider, proved, client } = coming
   const id = await singleSignOn.memberOf(tx, partnerId, proved)
   if (id === undefined) return addMember(deps, tx, coming)
-  const { member, admins } = await members.lockWithAdmins(tx, partnerId, id)
+  const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
   if (member === undefined) throw new SignOnFailed('unknown')
   const role = givenRole(provider, proved) ?? member.role
   // The last Admin keeps the role: a team without an Admin could not even correct the provider.
@@ -125,7 +124,7 @@ function changeByProvider(
   deps: MembersDeps,
   tx: Tx,
   { partnerId, provider, client }: Coming,
-  { id, email, fullName, role: from }: Pick<members.MemberRow, 'id' | 'email' | 'fullName' | 'role'>,
+  { id, email, fullName, role: from }: Pick<store.MemberRow, 'id' | 'email' | 'fullName' | 'role'>,
   to: wire.Role,
 ): Promise<void> {
   const actor = { kind: 'partner', id, name: fullName, ip: client.ip } as const
@@ -171,7 +170,7 @@ async function addMember(deps: MembersDeps, tx: Tx, { partnerId, provider, prove
   }
   const permitted = permitProvider(provider, role)
   const isNew = await store.insert(tx, permitted, partnerId, row)
-  if (!isNew || !(await members.insertMember(tx, permitted, partnerId, { row, now }))) throw new SignOnFailed('unknown')
+  if (!isNew || !(await store.insertMember(tx, permitted, partnerId, { row, now }))) throw new SignOnFailed('unknown')
   await screening.request(tx, personKey(partnerId, id))
   await connect(deps, tx, partnerId, id, proved)
   const actor = { kind: 'partner', id, name: fullName, ip: client.ip } as const
@@ -197,7 +196,7 @@ async function connectAccount(deps: MembersDeps, tx: Tx, signed: Signed, proved:
 
 async function connect({ singleSignOn, clock }: MembersDeps, tx: Tx, partnerId: string, id: string, proved: Proved) {
   const before = await singleSignOn.memberOf(tx, partnerId, proved)
-  if (before !== undefined && before !== id && (await members.memberById(tx, partnerId, before)))
+  if (before !== undefined && before !== id && (await store.memberById(tx, partnerId, before)))
     throw new SignOnFailed('taken')
   const given = { memberId: id, replaced: before ?? null, now: clock.now() }
   if (!(await singleSignOn.connect(tx, partnerId, proved, given))) throw new SignOnFailed('taken')

@@ -3,13 +3,13 @@
  * that names its address, the partner and the customer; message and signature are the evidence.
  */
 import type { BodyOf } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, refuseField, Refusal } from '../../api/index.ts'
+import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../api/index.ts'
 import { after, type Clock, type Currency, hourMs, type Minor, newId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { addressProblem, checksummed } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Customers } from '../customers/index.ts'
-import * as store from './store-ownership.ts'
+import * as store from './store.ts'
 
 export type OwnershipProof = Omit<store.OwnershipProof, 'status'> & {
   readonly status: store.OwnershipProof['status'] | 'Expired'

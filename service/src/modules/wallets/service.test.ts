@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { newId } from '../../kernel/index.ts'
 import { addressProblem, simulatedChainConnectorId } from '../../rails/index.ts'
 import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
-import { networkFor } from './rules.ts'
+import { networkFor } from './service.ts'
 
 let service: Service
 before(async () => {

@@ -1,12 +1,11 @@
 /** The verbs of wallets. */
 import type { BodyOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../api/index.ts'
-import { type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
+import { type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import { type ChainNetwork, checksummed, type ChooseConnector, type Received as Sum } from '../../rails/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { createOwnership, type Ownership, type OwnershipDeps } from './ownership.ts'
-import { networkFor } from './rules.ts'
 import * as store from './store.ts'
 
 export type Wallet = store.Wallet
@@ -160,4 +159,18 @@ async function withReceived(
     address: checksummed(wallet.address),
     received: byKey.get(partnerKey(wallet.address, wallet.currency)) ?? 0n,
   }))
+}
+
+// The rules of wallets: which chain a wallet is on.
+
+/** The chain that carries the tokens of the partner. Refuses: currency_not_supported. */
+export function networkFor(
+  networks: readonly ChainNetwork[],
+  chooseConnector: ChooseConnector,
+  { partnerId, currency }: { readonly partnerId: string; readonly currency: Currency },
+): ChainNetwork {
+  const connector = chooseConnector({ partnerId, rail: 'Wallet', currency })
+  const network = networks.find(({ id, tokens }) => id === connector && tokens[currency] !== undefined)
+  if (network === undefined) throw new Refusal('currency_not_supported', `No configured chain supports ${currency}.`)
+  return network
 }

@@ -8,9 +8,9 @@
  *   <dataDir>/service.pid         the process that holds the folder
  *   <dataDir>/backup-id           the id of the folder, also in its backup folder
  */
-export { type Backup, createBackup } from './backup.ts'
+export { type Backup, createBackup, type Restored, restoreBackup } from './restore.ts'
 export { EmbeddedPostgresError } from './error.ts'
-export { type Restored, restoreBackup } from './restore.ts'
+
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,

@@ -1,13 +1,13 @@
 /** Restores a base backup into an empty data folder and replays the archived log, to its end or up to a time. */
 import { existsSync } from 'node:fs'
-import { copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, cp, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownJson } from '@partner-payments/wire'
 import pg from 'pg'
 import { baseFolder, walFolder } from './archive.ts'
-import { type Backup, manifestName } from './backup.ts'
-import { EmbeddedPostgresError, reasonOf } from './error.ts'
+import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
 import { startEmbeddedPostgres } from './start.ts'
+import { until } from './process.ts'
 
 export type Restored = {
   readonly backup: string
@@ -112,5 +112,145 @@ export async function restoreBackup(options: {
     if (!targetNotReached.test(reasonOf(error))) throw error
     const advice = 'choose an earlier time, or restore without --until to the end of the log'
     throw new EmbeddedPostgresError(`the archived log ends before ${until?.toISOString()}: ${advice}`, { cause: error })
+  }
+}
+
+// Copies the running cluster between `pg_backup_start` and `pg_backup_stop`. The copy and the archived log from its start
+// on restore any later time. The npm package of PostgreSQL has no `pg_basebackup`.
+
+export type Backup = {
+  /** The name of its folder in `base`. */
+  readonly name: string
+  /** The earliest time to which it can be restored. */
+  readonly endedAt: string
+  readonly startWal: string
+  readonly stopWal: string
+  readonly postgres: string
+  readonly files: number
+  readonly bytes: number
+}
+
+const manifestName = 'manifest.json'
+const archivedMsMax = 120_000
+/** PostgreSQL's documentation, "Making a Base Backup": of these folders only the folder itself belongs in the copy. */
+const emptyFolders = new Set([
+  'pg_wal',
+  'pg_replslot',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_stat_tmp',
+  'pg_subtrans',
+])
+const skipped =
+  /^(?:postmaster\.(?:pid|opts)|backup_label(?:\.old)?|tablespace_map|(?:recovery|standby)\.signal|pg_internal\.init.*|pgsql_tmp.*)$/
+
+type Copied = { readonly files: number; readonly bytes: number }
+
+/** Copies a folder and flushes each file. A file that the server deletes meanwhile is left out: the log has its changes. */
+async function copyFolder(from: string, to: string, isTop: boolean): Promise<Copied> {
+  await mkdir(to, { recursive: true, mode: 0o700 })
+  let [files, bytes] = [0, 0]
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (skipped.test(entry.name)) continue
+    if (entry.isDirectory()) {
+      if (isTop && emptyFolders.has(entry.name)) {
+        await mkdir(target, { mode: 0o700 })
+        continue
+      }
+      const copied = await copyFolder(source, target, false)
+      files += copied.files
+      bytes += copied.bytes
+    } else if (entry.isFile() && (await copyFlushed(source, target))) {
+      files += 1
+      bytes += (await lstat(target)).size
+    }
+  }
+  return { files, bytes }
+}
+
+/** False: the file has been deleted. */
+async function copyFlushed(source: string, target: string): Promise<boolean> {
+  try {
+    await copyFile(source, target)
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return false
+    throw thrown
+  }
+  await chmod(target, 0o600)
+  const file = await open(target, 'r')
+  await file.sync()
+  await file.close()
+  return true
+}
+
+async function requireArchiving(client: pg.Client): Promise<void> {
+  const mode = await client.query<{ mode: string }>("select current_setting('archive_mode') as mode")
+  if (mode.rows[0]?.mode !== 'on')
+    throw new EmbeddedPostgresError('the service runs without BACKUP_DIR: set it and restart the service')
+}
+
+type Stopped = { readonly label: string; readonly endedAt: Date; readonly stopWal: string; readonly postgres: string }
+
+async function stopBackup(client: pg.Client): Promise<Stopped> {
+  const { rows } = await client.query<Stopped>(`
+    select labelfile as label, pg_walfile_name(lsn) as "stopWal", clock_timestamp() as "endedAt",
+      current_setting('server_version') as postgres
+    from pg_backup_stop(false)`)
+  const [stopped] = rows
+  if (stopped === undefined) throw new EmbeddedPostgresError('PostgreSQL did not end the backup')
+  return stopped
+}
+
+/** Resolves when the log up to the end of the backup is archived: without it the copy cannot be restored. */
+async function waitUntilArchived(client: pg.Client, backupDir: string, stopWal: string): Promise<void> {
+  if (await until(() => existsSync(join(walFolder(backupDir), stopWal)), archivedMsMax, 50)) return
+  const { rows } = await client.query<{ failed: string }>(
+    'select coalesce(last_failed_wal, $1) as failed from pg_stat_archiver',
+    [stopWal],
+  )
+  const reason = `PostgreSQL does not archive ${rows[0]?.failed ?? stopWal} into ${walFolder(backupDir)}`
+  throw new EmbeddedPostgresError(`${reason}: make the folder writable; see postgres.log`)
+}
+
+const compact = (time: string): string => time.replaceAll(/[-:]|\.\d+/g, '')
+
+/** Makes a base backup of the server at `url`, whose cluster is in `dataDir`. */
+export async function createBackup(options: {
+  readonly url: string
+  readonly dataDir: string
+  readonly backupDir: string
+}): Promise<Backup> {
+  const { url, dataDir, backupDir } = options
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  const draft = join(baseFolder(backupDir), 'new.part')
+  try {
+    await requireArchiving(client)
+    await rm(draft, { recursive: true, force: true })
+    const started = await client.query<{ wal: string }>('select pg_walfile_name(pg_backup_start($1, true)) as wal', [
+      'partner-payments',
+    ])
+    const copied = await copyFolder(join(dataDir, 'postgres'), join(draft, 'cluster'), true)
+    const { label, endedAt, stopWal, postgres } = await stopBackup(client)
+    await writeFile(join(draft, 'cluster', 'backup_label'), label, { mode: 0o600, flush: true })
+    await copyFlushed(join(dataDir, 'postgres-password'), join(draft, 'postgres-password'))
+    await waitUntilArchived(client, backupDir, stopWal)
+    const time = endedAt.toISOString()
+    const name = compact(time)
+    const backup = { name, endedAt: time, startWal: started.rows[0]?.wal ?? '', stopWal, postgres, ...copied }
+    await writeFile(join(draft, manifestName), `${JSON.stringify(backup, undefined, 2)}\n`, {
+      mode: 0o600,
+      flush: true,
+    })
+    await rename(draft, join(baseFolder(backupDir), name))
+    return backup
+  } finally {
+    // Ends an unfinished backup at the server.
+    await client.end()
+    await rm(draft, { recursive: true, force: true })
   }
 }

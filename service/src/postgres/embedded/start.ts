@@ -1,16 +1,24 @@
 /** Locks the data folder, creates the cluster if it does not exist, starts the server and creates the database. */
-import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { prepareArchive } from './archive.ts'
-import { findBinaries } from './binaries.ts'
-import { changeClusterOwner, createCluster, readOrCreatePassword, readPidFile, stopPreviousServer } from './cluster.ts'
+import { findBinaries, programIn } from './binaries.ts'
+import {
+  changeClusterOwner,
+  clusterArgument,
+  createCluster,
+  readOrCreatePassword,
+  readPidFile,
+  stopPreviousServer,
+} from './cluster.ts'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
-import { findLaunchMethod, serverIds } from './launch.ts'
-import { takeLock } from './lock.ts'
+import { findLaunchMethod, launch, type LaunchMethod, serverIds } from './launch.ts'
 import { openLog, type ServerLog } from './log.ts'
-import { sendSignal } from './process.ts'
-import { type ServerSettings, startServer, stopServer } from './server.ts'
+import { sendSignal, startTimeOf, until } from './process.ts'
+import { type ChildProcess, execFile } from 'node:child_process'
+import { createServer } from 'node:net'
+import { totalmem } from 'node:os'
 
 export type EmbeddedPostgresOptions = {
   readonly dataDir: string
@@ -149,4 +157,207 @@ export const findRunningPostgres = (dataDir: string): string | undefined => {
   const file = readPidFile(cluster)
   if (file === undefined || !file.ready || !sendSignal(file.pid, 0)) return undefined
   return `postgres://postgres:${readOrCreatePassword(dataDir, cluster)}@127.0.0.1:${file.port}/${databaseName}`
+}
+
+type Lock = { readonly release: () => void }
+
+const attemptsMax = 20
+const waitMsMax = 5_000
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return undefined
+    throw thrown
+  }
+}
+
+/** The pid of the lock's owner, or undefined if that process has ended or its pid has been reused. */
+const ownerPid = (content: string): number | undefined => {
+  const [pid, start] = content.split('\n')
+  if (!/^[0-9]+$/.test(pid ?? '')) return undefined
+  return startTimeOf(Number(pid)) === start ? Number(pid) : undefined
+}
+
+/** Writes a draft and links it, so that the file appears complete, and for only one of several concurrent callers. */
+const createWhole = (path: string, content: string): boolean => {
+  const draft = `${path}.${process.pid}`
+  try {
+    writeFileSync(draft, content)
+    linkSync(draft, path)
+    return true
+  } catch (thrown) {
+    if (codeOf(thrown) === 'EEXIST') return false
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes(codeOf(thrown) ?? '')) throw thrown
+    // The file system has no hard links (exFAT, some shared folders).
+    try {
+      writeFileSync(path, content, { flag: 'wx' })
+      return true
+    } catch (refused) {
+      if (codeOf(refused) === 'EEXIST') return false
+      throw refused
+    }
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** Removes a stale lock by renaming it. If another service has replaced the lock meanwhile, its lock is put back. */
+const removeStale = (path: string, stale: string): void => {
+  const aside = `${path}.${process.pid}.stale`
+  try {
+    renameSync(path, aside)
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return
+    throw thrown
+  }
+  const moved = read(aside)
+  if (moved !== undefined && moved !== stale) createWhole(path, moved)
+  rmSync(aside, { force: true })
+}
+
+/** Returns the lock, or the pid of the service that holds it. */
+const tryLock = (dataDir: string): Lock | number => {
+  const path = join(dataDir, 'service.pid')
+  const own = `${process.pid}\n${startTimeOf(process.pid) ?? ''}\n`
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    if (createWhole(path, own)) {
+      return {
+        release: () => {
+          if (read(path) === own) rmSync(path, { force: true })
+        },
+      }
+    }
+    const content = read(path)
+    if (content === undefined) continue
+    const pid = ownerPid(content)
+    if (pid !== undefined) return pid
+    removeStale(path, content)
+  }
+  throw new EmbeddedPostgresError(`cannot lock the data folder ${dataDir}: ${path} keeps changing`)
+}
+
+/**
+ * One service per data folder: `<dataDir>/service.pid` holds the owner's pid and start time. Waits for a service that is
+ * stopping, so that a restart needs no pause.
+ */
+const takeLock = async (dataDir: string): Promise<Lock> => {
+  let outcome = tryLock(dataDir)
+  await until(() => typeof outcome !== 'number' || typeof (outcome = tryLock(dataDir)) !== 'number', waitMsMax)
+  if (typeof outcome !== 'number') return outcome
+  const advice = 'stop that one first'
+  throw new EmbeddedPostgresError(`the data folder ${dataDir} is in use by another service (pid ${outcome}): ${advice}`)
+}
+
+// Starts and stops the server process of an existing cluster.
+
+type ServerSettings = {
+  readonly dataDir: string
+  readonly cluster: string
+  readonly durable: boolean
+  readonly connectionsMax: number
+  readonly method: LaunchMethod
+  /** Further `name=value` of the server. */
+  readonly parameters: readonly string[]
+}
+type RunningServer = { readonly child: ChildProcess; readonly pid: number; readonly port: number }
+
+// Recovery after a power cut replays up to max_wal_size; on a slow disk that takes minutes.
+const readyMsMax = 300_000
+// The supervisor turns a fast shutdown into an immediate one after 30 s. This limit applies if that fails as well.
+const stopMsMax = 40_000
+const startsMax = 5
+const retryPauseMs = 200
+const retriableFailure = /Address already in use|could not create any TCP\/IP sockets|pre-existing shared memory block/
+
+// With wal_init_zero on, zeroing new log files took three quarters of the time to clone a test database.
+const nonDurableSettings = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'wal_init_zero=off',
+]
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+/**
+ * An eighth of the machine's memory, within limits. PostgreSQL's default of 128 MB suits the smallest machine. The usual
+ * advice of a quarter assumes a machine that runs nothing else.
+ */
+const [buffersMbMin, buffersMbMax] = [128, 2048]
+const buffersMb = (): number => Math.round(Math.min(buffersMbMax, Math.max(buffersMbMin, totalmem() / 8 / 2 ** 20)))
+
+const serverArguments = (settings: ServerSettings, port: number): readonly string[] => {
+  const { cluster, durable, connectionsMax, method } = settings
+  const parameters = [
+    'listen_addresses=127.0.0.1',
+    `port=${port}`,
+    // The path of a Unix socket has at most 107 bytes; the path of a data folder can be longer.
+    'unix_socket_directories=',
+    `max_connections=${connectionsMax}`,
+    'timezone=UTC',
+    'log_timezone=UTC',
+    'lc_messages=C',
+    'log_checkpoints=off',
+    clusterArgument(cluster),
+    ...(durable ? [`shared_buffers=${buffersMb()}MB`] : nonDurableSettings),
+    ...settings.parameters,
+  ]
+  return ['-D', `${method.data}/postgres`, ...parameters.flatMap((parameter) => ['-c', parameter])]
+}
+
+const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
+
+const stopServer = async (child: ChildProcess, settings: ServerSettings, pid: number | undefined): Promise<void> => {
+  if (process.platform === 'win32') {
+    // On Windows a signal ends the process at once; pg_ctl requests a shutdown.
+    const stop = ['stop', '-m', 'fast', '-W', '-D', settings.cluster]
+    await new Promise((resolve) => execFile(programIn(settings.method.native, 'pg_ctl'), stop, resolve))
+  } else {
+    child.stdin?.end()
+  }
+  if (await until(() => hasEnded(child), stopMsMax)) return
+  if (pid !== undefined) sendSignal(pid, 'SIGKILL')
+  child.kill('SIGKILL')
+}
+
+/** One attempt. Returns the failing line of the log if another port or a later attempt may succeed. */
+const attempt = async (settings: ServerSettings, log: ServerLog): Promise<RunningServer | string> => {
+  const port = await freePort()
+  log.mark()
+  const child = launch(settings.method, 'postgres', serverArguments(settings, port), log.file)
+  let launchError: string | undefined
+  child.once('error', (thrown) => (launchError = reasonOf(thrown)))
+  const pidFile = () => readPidFile(settings.cluster)
+  // The port distinguishes the new server's file from the file that a killed server left.
+  const isReady = (): boolean => pidFile()?.port === port && pidFile()?.ready === true
+  const settled = await until(() => launchError !== undefined || hasEnded(child) || isReady(), readyMsMax)
+  const pid = pidFile()?.pid
+  if (settled && isReady() && pid !== undefined && !hasEnded(child)) return { child, pid, port }
+  if (!settled) await stopServer(child, settings, pid)
+  const line = launchError ?? (settled ? log.failure() : `not ready after ${readyMsMax / 1000} s: ${log.failure()}`)
+  if (retriableFailure.test(line)) return line
+  throw new EmbeddedPostgresError(`PostgreSQL did not start in ${settings.dataDir}: ${line}`)
+}
+
+const startServer = async (settings: ServerSettings, log: ServerLog): Promise<RunningServer> => {
+  let line = ''
+  for (let count = 0; count < startsMax; count += 1) {
+    const started = await attempt(settings, log)
+    if (typeof started !== 'string') return started
+    line = started
+    await until(() => false, retryPauseMs)
+  }
+  throw new EmbeddedPostgresError(`PostgreSQL did not start in ${settings.dataDir}: ${line}`)
 }

@@ -7,7 +7,7 @@ import { after, suite, test } from 'node:test'
 import { noOpenSsh, startOpenSsh } from '../../../../../test/support/openssh.ts'
 import { startSftpServer } from '../../../../../test/support/sftp.ts'
 import type { Transport } from '../deps.ts'
-import { createFolderTransport } from './folder.ts'
+import { createFolderTransport } from '../banks.ts'
 import { createSftpTransport } from './sftp.ts'
 
 const { signal } = new AbortController()

@@ -5,14 +5,15 @@
  *
  * Transfers are judged in the order of their ids, and only those before which none can still appear (README.md of the ledger).
  */
-import { after, type Clock, firstIdOf, momentOfId, newId, nilId } from '../../../kernel/index.ts'
+import { after, type Clock, firstIdOf, momentOfId, newId, nilId, writeAmount } from '../../../kernel/index.ts'
 import type { MovementPage, Standing } from '../../../ledger/index.ts'
 import type { Tx } from '../../../postgres/index.ts'
 import { certainUntil, limitsDefault, type MonitorLimits, type MonitorsDeps } from './deps.ts'
-import { appendCrossed } from './events.ts'
 import { queueMonitorMails } from './mail.ts'
-import { judge, type Judgement } from './rules.ts'
+import { type Crossing, judge, type Judgement, rearmedAt } from './rules.ts'
 import * as store from './store.ts'
+import type { EventData } from '@partner-payments/wire'
+import type { EventOutbox } from '../../../events/index.ts'
 
 /** The balances with more to read that a step reads again: in turn, so that none delays the others. */
 const behindPerStepMax = 64
@@ -206,4 +207,48 @@ function resultOf(
   }
   const judgement = judge({ balance: row, monitors, movements, readTo }, crossingsMax)
   return page.readTo === undefined ? judgement : { ...judgement, isPartial: true }
+}
+
+// The data of the event of monitors.
+
+type Crossed = Omit<EventData<'account.balance.crossed'>, 'eventType' | 'timestamp'>
+
+function crossed({ monitor, kind, balance, reference, crossedAt }: Crossing): Crossed {
+  const { id, accountId, currency, direction, measure, threshold, description } = monitor
+  return {
+    amount: writeAmount(balance, currency),
+    currency,
+    customFields: null,
+    idempotencyKey: null,
+    reference: id,
+    websiteReference: description,
+    accountId,
+    crossedAt: crossedAt.toISOString(),
+    direction,
+    kind,
+    measure,
+    rearmAt: writeAmount(rearmedAt(monitor), currency),
+    threshold: writeAmount(threshold, currency),
+    transactionReference: reference,
+  }
+}
+
+/** Appends one event for each crossing of a monitor that sends events. */
+function appendCrossed(
+  eventOutbox: Pick<EventOutbox, 'appendMany'>,
+  tx: Tx,
+  crossings: readonly Crossing[],
+  now: Date,
+): void {
+  eventOutbox.appendMany(
+    tx,
+    crossings
+      .filter(({ monitor }) => monitor.sendsEvent)
+      .map((crossing) => ({
+        partnerId: crossing.partnerId,
+        type: 'account.balance.crossed' as const,
+        occurredAt: now,
+        data: crossed(crossing),
+      })),
+  )
 }
