@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as Audit from '../service/src/audit/index.ts'
-import type * as Settlement from '../service/src/settlement/index.ts'
+import type * as Settlement from '../service/src/banks/settlement/index.ts'
 import type * as Composition from '../test/support/composition.ts'
 import type * as Cpu from './cpu.ts'
 import type * as Postgres from './postgres.ts'
@@ -11,7 +11,9 @@ const [tree = ''] = process.argv.slice(2)
 const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(tree, path)).href)
 // These parts exist in every version.
 const { addPartner, createTestService, pay } = await load<typeof Composition>('test/support/composition.ts')
-const { processBankNotifications, submitDuePayouts } = await load<typeof Settlement>('service/src/settlement/index.ts')
+const { processBankNotifications, submitDuePayouts } = await load<typeof Settlement>(
+  'service/src/banks/settlement/index.ts',
+)
 const { startPostgres, withClient } = await load<typeof Postgres>('bench/postgres.ts')
 const { serverCpuSeconds } = await load<typeof Cpu>('bench/cpu.ts')
 /** Undefined in versions before the audit log. */

@@ -3,7 +3,7 @@
  * transaction, beside the kind that asks the database nothing (`country`); and for a customer that has a large part of the last days.
  * `node bench/monitoring.ts [transactions]`, by default 300,000 over 90 days.
  */
-import { readRule } from '../service/src/modules/monitoring/index.ts'
+import { readRule } from '../service/src/monitoring/index.ts'
 import { dayMs } from '../service/src/kernel/index.ts'
 import { numbersGiven } from '../scripts/arguments.ts'
 import { addPartner, createTestService } from '../test/support/composition.ts'

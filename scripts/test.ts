@@ -30,15 +30,9 @@ const all = args.includes('--all')
 const ownOptions: ReadonlySet<string> = new Set(['--all', '--faults', '--sharded', '--quick', '--times'])
 const options = args.filter((arg) => arg.startsWith('-') && !ownOptions.has(arg))
 
-const SHARDED_PATTERNS = [
-  'delivery',
-  'modules/*payout*',
-  'modules/standing-orders',
-  'modules/recalls',
-  'modules/monitoring',
-  'ledger',
-  'settlement',
-].map((folder) => `service/src/${folder}/**/*.test.ts`)
+const SHARDED_PATTERNS = ['webhooks', 'payouts', 'monitoring', 'ledger', 'banks/settlement'].map(
+  (folder) => `service/src/${folder}/**/*.test.ts`,
+)
 const patterns = faults ? ['test/fault/*.test.ts'] : sharded ? SHARDED_PATTERNS : PATTERNS
 const selected = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] })
   .map((file) => file.replaceAll('\\', '/'))

@@ -2,7 +2,7 @@
  * A connector to the example bank (bank.ts). It holds no state: what it needs to know after a restart is at the bank.
  */
 import { type ErrorKey, rawNumber } from '@partner-payments/wire'
-import { readAmount, Unreachable } from '../../service/src/api/index.ts'
+import { readAmount, Unreachable } from '../../service/src/kernel/api/index.ts'
 import { amountText, type Currency } from '../../service/src/kernel/index.ts'
 import type {
   Acknowledgement,

@@ -1,6 +1,6 @@
 /** The example connector and its bank, as the conformance kit wants them. */
 import { currencies } from '../../service/src/kernel/index.ts'
-import type { Behaviour, Disorder, Fault, Harness } from '../../service/src/connectors/conformance/index.ts'
+import type { Behaviour, Disorder, Fault, Harness } from '../../service/src/banks/conformance/index.ts'
 import { startBank, type Weather } from './bank.ts'
 import { createExampleConnector } from './connector.ts'
 

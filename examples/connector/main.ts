@@ -1,5 +1,5 @@
 /** `npm run check:connector`: runs the conformance kit against the example connector and prints a table of the results. */
-import { runChecks } from '../../service/src/connectors/conformance/index.ts'
+import { runChecks } from '../../service/src/banks/conformance/index.ts'
 import { renderTable } from '../demo/table.ts'
 import { startHarness } from './harness.ts'
 

@@ -10,7 +10,7 @@ import {
   synopsisOf,
   textOf,
 } from '../../service/src/operator/declarations.ts'
-import { staffRoles } from '../../service/src/modules/staff/index.ts'
+import { staffRoles } from '../../service/src/people/staff/index.ts'
 
 export function commandsPage(): string {
   const roles = commandNames.flatMap((command) => {

@@ -1,5 +1,5 @@
 /** The page of the configuration: the variables, from the table that the service reads them with. */
-import { limitsDefault, limitsOfOperator } from '../../service/src/delivery/index.ts'
+import { limitsDefault, limitsOfOperator } from '../../service/src/webhooks/index.ts'
 import { settings } from '../../service/src/app/config.ts'
 import { markdownTable } from '../../service/src/kernel/index.ts'
 

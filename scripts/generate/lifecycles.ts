@@ -1,9 +1,9 @@
 /** The page of lifecycles, from the tables of transitions: a diagram and a table of rows for each. */
 import { type Lifecycle, type Transition, transitionOn } from '../../service/src/lifecycle/index.ts'
 import { unmovedBy } from '../../service/src/lifecycle/engine.ts'
-import { depositLifecycle } from '../../service/src/modules/deposits/lifecycle.ts'
-import { payoutLifecycle } from '../../service/src/modules/payouts/lifecycle.ts'
-import { recallLifecycle } from '../../service/src/modules/recalls/lifecycle.ts'
+import { depositLifecycle } from '../../service/src/deposits/lifecycle.ts'
+import { payoutLifecycle } from '../../service/src/payouts/lifecycle.ts'
+import { recallLifecycle } from '../../service/src/payouts/recalls/lifecycle.ts'
 import { markdownTable } from '../../service/src/kernel/index.ts'
 
 const code = (names: readonly string[] = []) => names.map((name) => `\`${name}\``).join(', ')

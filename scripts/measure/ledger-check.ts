@@ -4,13 +4,13 @@
  * `node scripts/measure/ledger-check.ts [--payouts 5000]`.
  */
 import { parseArgs } from 'node:util'
-import { comparisons } from '../../service/src/integrity/index.ts'
+import { comparisons } from '../../service/src/ledger/integrity/index.ts'
 import { dayMs } from '../../service/src/kernel/index.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { verifyLog } from '../../service/src/audit/index.ts'
 import { createCheckpoints } from '../../service/src/ledger/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, createTestService, pay, type Service, stepMsDefault } from '../../test/support/composition.ts'
 import { auditLogs } from '../../test/support/audit-logs.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { compose } from './app/compose.ts'
 import { type Config, ConfigError, readConfig } from './app/config.ts'
 import { createLog, systemClock } from './kernel/index.ts'
-import { createObservability } from './observability/index.ts'
+import { createObservability } from './edge/observability/index.ts'
 import {
   connectDatabase,
   explain,

@@ -1,9 +1,9 @@
 /** Nodes that lie, lag, hang or belong to another chain move no money, and stop nothing for ever. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { Unreachable } from '../../service/src/api/index.ts'
+import { Unreachable } from '../../service/src/kernel/api/index.ts'
 import { hourMs } from '../../service/src/kernel/index.ts'
-import { submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { type Anvil, contracts, startAnvil } from '../support/chain/anvil.ts'
 import { cut, failing, hanging, type NodeProxy, startNodeProxy } from '../support/chain/proxy.ts'
 import { type ChainScene, createChainScene } from '../support/chain/scene.ts'

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startHarness } from '../../examples/connector/harness.ts'
-import { checks, runChecks } from '../../service/src/connectors/conformance/index.ts'
+import { checks, runChecks } from '../../service/src/banks/conformance/index.ts'
 
 test('the example connector passes every check', async () => {
   const harness = await startHarness()

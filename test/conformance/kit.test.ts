@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { startHarness } from '../../examples/connector/harness.ts'
-import { checks, type Harness, runChecks } from '../../service/src/connectors/conformance/index.ts'
+import { checks, type Harness, runChecks } from '../../service/src/banks/conformance/index.ts'
 import type { Defect } from './defects/defect.ts'
 import { readingDefects } from './defects/reading.ts'
 import { submissionAndOutageDefects } from './defects/submission.ts'

@@ -7,10 +7,10 @@ import assert from 'node:assert/strict'
 import { after, before, test, type TestContext } from 'node:test'
 import { type Bank, startBank } from '../../examples/connector/bank.ts'
 import { createExampleConnector } from '../../examples/connector/connector.ts'
-import { Unreachable } from '../../service/src/api/index.ts'
+import { Unreachable } from '../../service/src/kernel/api/index.ts'
 import { minuteMs, newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import {
   addPartner,

@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => service?.dispose())
 
-/** `service/src/sign-in/passkeys.test.ts` has many more, at the verbs. */
+/** `service/src/people/sign-in/passkeys.test.ts` has many more, at the verbs. */
 const claims = [{ length: 60_000_000 }, '\0']
 
 /** Credentials that claim to be what they are not, in each place that was once read without a schema. */

@@ -1,7 +1,7 @@
 /** Strangers behind a proxy with TLS: what they may ask for together, how their addresses are counted, and what browsers are told. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { strangersBudget } from '../../service/src/gateway/static-pages.ts'
+import { strangersBudget } from '../../service/src/edge/gateway/static-pages.ts'
 import { success } from '../support/client.ts'
 import { startTestService } from '../support/service.ts'
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
-import type { RunningJobs } from '../../service/src/jobs/index.ts'
+import type { RunningJobs } from '../../service/src/postgres/jobs/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import {
   type Counter,

@@ -3,10 +3,10 @@
  * every event of the partner is delivered and prints how many crash points it passed, or crashes at the given point.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createCursors } from '../../service/src/api/index.ts'
+import { createCursors } from '../../service/src/kernel/api/index.ts'
 import { createSealer } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { createDeliveryEngine } from '../../service/src/delivery/index.ts'
+import { createDeliveryEngine } from '../../service/src/webhooks/index.ts'
 import { createHooks } from '../support/webhooks.ts'
 import { startDelivery } from '../support/jobs.ts'
 import { createCrashPoints } from './crashing.ts'

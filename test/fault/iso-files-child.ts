@@ -47,8 +47,8 @@ syncBuiltinESMExports()
 
 const { createTestService } = await import('../support/composition.ts')
 const { bankTakes, openBank, openFolders } = await import('../support/iso-outgoing.ts')
-const { countQueued } = await import('../../service/src/connectors/iso20022/store-instructions.ts')
-const { oldestUndelivered } = await import('../../service/src/connectors/iso20022/store-instructions.ts')
+const { countQueued } = await import('../../service/src/banks/files/store-instructions.ts')
+const { oldestUndelivered } = await import('../../service/src/banks/files/store-instructions.ts')
 const { rulesOfRun } = await import('./iso-files-rules.ts')
 
 const service = await createTestService({ url, now: new Date(now), wrapDatabase })

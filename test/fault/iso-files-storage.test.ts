@@ -5,8 +5,8 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } fro
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
-import { newestFiles } from '../../service/src/connectors/iso20022/store-instructions.ts'
-import { createSftpTransport } from '../../service/src/connectors/iso20022/transport/sftp.ts'
+import { newestFiles } from '../../service/src/banks/files/store-instructions.ts'
+import { createSftpTransport } from '../../service/src/banks/files/transport/sftp.ts'
 import { addPartner, createTestService, type Service } from '../support/composition.ts'
 import {
   createFolders,

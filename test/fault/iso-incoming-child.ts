@@ -3,7 +3,7 @@
  * Runs until there is nothing to do and prints how many crash points it passed, or crashes at the given point.
  */
 import type { Database } from '../../service/src/postgres/index.ts'
-import type { Transport } from '../../service/src/connectors/iso20022/deps.ts'
+import type { Transport } from '../../service/src/banks/files/deps.ts'
 import { createTestService } from '../support/composition.ts'
 import { createIncomingBank, foldersIn } from '../support/iso-incoming.ts'
 import { createCrashPoints } from './crashing.ts'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import {
   addPartner,
   balanceOf,

@@ -2,7 +2,7 @@
  * A process that applies credits of a session in parts: `node parts-child.ts <crash at> <database url> <now>`. Prints how many crash points it
  * passed, or crashes at the given point.
  */
-import { processBankNotifications } from '../../service/src/settlement/index.ts'
+import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { createTestService } from '../support/composition.ts'
 import { createCrashPoints } from './crashing.ts'
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { processBankNotifications } from '../../service/src/settlement/index.ts'
+import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { createSessions } from '../support/checkout.ts'
 import { balanceOf, createTestService, ip, type Service } from '../support/composition.ts'

@@ -3,8 +3,8 @@
  * Runs until nothing is due and prints how many crash points it passed, or crashes at the given point. The points of the bank count too: it is in
  * the same database.
  */
-import { sendDueRecalls } from '../../service/src/settlement/index.ts'
-import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
+import { sendDueRecalls } from '../../service/src/banks/settlement/index.ts'
+import { createSandboxBank } from '../../service/src/banks/sandbox/index.ts'
 import { createTestService, stepMsDefault } from '../support/composition.ts'
 import { createCrashPoints } from './crashing.ts'
 

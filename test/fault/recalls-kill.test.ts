@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { dayMs, present, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, createTestService, pay, type Service, stepMsDefault } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 

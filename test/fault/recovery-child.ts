@@ -2,9 +2,9 @@
  * A recovery worker as a process: `node recovery-child.ts <crash at> <database url> <key> <partner> <now>`. Runs until no
  * recovery is left and prints how many crash points it passed, or crashes at the given point.
  */
-import { createCursors } from '../../service/src/api/index.ts'
+import { createCursors } from '../../service/src/kernel/api/index.ts'
 import { createSealer } from '../../service/src/kernel/index.ts'
-import { createDeliveryEngine } from '../../service/src/delivery/index.ts'
+import { createDeliveryEngine } from '../../service/src/webhooks/index.ts'
 import { createHooks } from '../support/webhooks.ts'
 import { createCrashPoints } from './crashing.ts'
 

@@ -3,8 +3,8 @@
  * the JSON of the caller, the session and the refunds. Prints how many crash points it passed, or crashes at the given point.
  */
 import { rawNumber } from '@partner-payments/wire'
-import type { Caller } from '../../service/src/api/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import type { Caller } from '../../service/src/kernel/api/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { createTestService, ip } from '../support/composition.ts'
 import { createCrashPoints } from './crashing.ts'
 

@@ -4,7 +4,7 @@
  * point.
  */
 import { minuteMs } from '../../service/src/kernel/index.ts'
-import { processBankNotifications } from '../../service/src/settlement/index.ts'
+import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { createTestService } from '../support/composition.ts'
 import { decideAll, screenAll } from '../support/screening/held.ts'
 import { createCrashPoints } from './crashing.ts'

@@ -12,7 +12,7 @@ import { type IsoBank, startIsoBank } from '../../examples/iso-bank/bank.ts'
 import { isoBankSetting } from '../../examples/iso-bank/config.ts'
 import { freePorts } from '../../scripts/ports.ts'
 import { systemClock } from '../../service/src/kernel/index.ts'
-import { isoSettings } from '../../service/src/connectors/iso20022/settings.ts'
+import { isoSettings } from '../../service/src/banks/files/settings.ts'
 import { type Client, createClient, type JsonObject } from '../support/client.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { inheritedEnvironment, type Program, start, stop } from '../support/program.ts'
@@ -22,7 +22,7 @@ import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, createCustomer, payoutText, transactionOf } from '../support/world.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/connect-a-bank.md', import.meta.url), 'utf8')
-const settingsFile = fileURLToPath(new URL('../../service/src/connectors/iso20022/settings.ts', import.meta.url))
+const settingsFile = fileURLToPath(new URL('../../service/src/banks/files/settings.ts', import.meta.url))
 const mainFile = fileURLToPath(new URL('../../service/src/main.ts', import.meta.url))
 
 /** The JSON of the guide. */

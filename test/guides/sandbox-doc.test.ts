@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { rawNumber, simulations } from '@partner-payments/wire'
 import { endings, shortName } from '../../examples/demo/causes.ts'
-import { readAmount } from '../../service/src/api/index.ts'
+import { readAmount } from '../../service/src/kernel/api/index.ts'
 import { type Currency } from '../../service/src/kernel/index.ts'
 import { settings } from '../../service/src/app/config.ts'
 import {
@@ -13,7 +13,7 @@ import {
   magicAmounts,
   magicNamePrefix,
   notificationsOfInstruction,
-} from '../../service/src/connectors/sandbox/script.ts'
+} from '../../service/src/banks/sandbox/script.ts'
 
 const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { retryDelaysMsDefault } from '../../service/src/delivery/index.ts'
+import { retryDelaysMsDefault } from '../../service/src/webhooks/index.ts'
 import { programOf } from './extract.ts'
 import { assertLine, guideTests, runBash, runTypeScript, skipBash } from './run.ts'
 

@@ -9,8 +9,8 @@ import { afterEach, beforeEach, suite, test } from 'node:test'
 import type { BankEntry, EntryDetail } from '../../service/src/iso20022/index.ts'
 import { hourMs, minuteMs } from '../../service/src/kernel/index.ts'
 import { readAtOneMoment, sql } from '../../service/src/postgres/index.ts'
-import type { Line } from '../../service/src/reconciliation/index.ts'
-import { submitDuePayouts } from '../../service/src/settlement/index.ts'
+import type { Line } from '../../service/src/cases/reconciliation/index.ts'
+import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
 import {
   type BankFolders,

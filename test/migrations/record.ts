@@ -4,15 +4,15 @@
  * not change, because databases of released versions do not change either.
  */
 import { once } from 'node:events'
-import { createAccounts } from '../../service/src/modules/accounts/index.ts'
-import { defaultIssuers } from '../../service/src/modules/accounts/settings.ts'
-import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Attempt, createDeliveryEngine, createEndpointAlerts } from '../../service/src/delivery/index.ts'
+import { createAccounts } from '../../service/src/accounts/index.ts'
+import { defaultIssuers } from '../../service/src/accounts/settings.ts'
+import { createUsers } from '../../service/src/people/users/index.ts'
+import { type Attempt, createDeliveryEngine, createEndpointAlerts } from '../../service/src/webhooks/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
-import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import {
   addPartner,
   createTestService,

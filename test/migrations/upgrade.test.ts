@@ -8,18 +8,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { createLog, hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
-import { createAccounts } from '../../service/src/modules/accounts/index.ts'
-import { defaultIssuers } from '../../service/src/modules/accounts/settings.ts'
-import { createUsers, renderInvitation } from '../../service/src/modules/users/index.ts'
+import { createAccounts } from '../../service/src/accounts/index.ts'
+import { defaultIssuers } from '../../service/src/accounts/settings.ts'
+import { createUsers, renderInvitation } from '../../service/src/people/users/index.ts'
 import {
   type Attempt,
   createDeliveryEngine,
   createEndpointAlerts,
   renderEndpointAlert,
-} from '../../service/src/delivery/index.ts'
+} from '../../service/src/webhooks/index.ts'
 import { createMailQueue, smtpTransport, utc } from '../../service/src/mail/index.ts'
 import { createMailStep } from '../../service/src/mail/worker.ts'
-import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { mailServer, readMail } from '../support/mail-server.ts'

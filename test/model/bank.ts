@@ -1,5 +1,5 @@
 /** A bank connector whose next call a test can break, at the points where real connections break. */
-import { Unreachable } from '../../service/src/api/index.ts'
+import { Unreachable } from '../../service/src/kernel/api/index.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
 
 export const faults = ['unreachable', 'answer lost', 'died before', 'died after', 'died before acknowledging'] as const

@@ -1,9 +1,9 @@
 /** Concurrent requests for one balance and one key: exactly as many are accepted as the balance allows, once each. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Refusal } from '../../service/src/api/index.ts'
+import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import {
   addPartner,
   balanceOf,

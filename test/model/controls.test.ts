@@ -6,10 +6,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { type Caller, Refusal } from '../../service/src/api/index.ts'
+import { type Caller, Refusal } from '../../service/src/kernel/api/index.ts'
 import { dayMs, hourMs, newId, nilId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import {
   addPartner,
   balanceOf,

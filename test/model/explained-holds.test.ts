@@ -6,11 +6,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { Unreachable } from '../../service/src/api/index.ts'
+import { Unreachable } from '../../service/src/kernel/api/index.ts'
 import { keptFromPartners, operatorPartnerId } from '../../service/src/cases/index.ts'
 import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
-import { readRule } from '../../service/src/modules/monitoring/rules.ts'
-import { instructionIdOf } from '../../service/src/modules/payouts/index.ts'
+import { readRule } from '../../service/src/monitoring/rules.ts'
+import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import {
   type Explained,
   explain,
@@ -19,9 +19,9 @@ import {
   holdsOfCases,
   told,
   transactionsRoutes,
-} from '../../service/src/modules/transactions/index.ts'
+} from '../../service/src/transactions/index.ts'
 import { readSanctionsList } from '../../service/src/screening/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { createSessions } from '../support/checkout.ts'
 import {
   addPartner,

@@ -1,6 +1,6 @@
 /** A day of guarded payments beside its oracle: how it begins, and what must be equal after each step. */
 import assert from 'node:assert/strict'
-import type { Caller } from '../../service/src/api/index.ts'
+import type { Caller } from '../../service/src/kernel/api/index.ts'
 import { newId, nilId, present } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { addPartner, type Service } from '../support/composition.ts'

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { operations, rawNumber } from '@partner-payments/wire'
-import { Refusal } from '../../service/src/api/index.ts'
+import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { createSessionsInParts } from '../support/checkout.ts'
 import { balanceOf, createTestService, ip, pay, type Service, stepMsDefault } from '../support/composition.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
@@ -177,16 +177,16 @@ const bookings: Readonly<Record<string, string>> = {
   'cases/service.ts': 'decision: opens and ends a case, in suspense',
   'ledger/entries.ts': 'the gate',
   'ledger/funds-check.ts': 'judges funds',
-  'modules/accounts/transfers.ts': 'asks: the rows of transfers',
-  'modules/deposits/debits.ts': 'bank: staff takes back what a bank has taken',
-  'modules/deposits/progress.ts': 'bank: the row of credits',
-  'modules/deposits/reversals.ts': 'bank: the bank takes a credit back',
-  'modules/deposits/service.ts': 'decision: the operator credits the partner itself',
-  'modules/deposits/undo.ts': 'bank: staff takes back a wrong credit',
-  'modules/fx/conversions.ts': 'asks: the row of conversions',
-  'modules/payouts/accept.ts': 'judges funds',
-  'modules/payouts/advance.ts': 'bank: a payout ends or comes back',
-  'modules/payouts/write.ts': 'waits: the rows of payouts',
+  'accounts/transfers.ts': 'asks: the rows of transfers',
+  'deposits/debits.ts': 'bank: staff takes back what a bank has taken',
+  'deposits/progress.ts': 'bank: the row of credits',
+  'deposits/reversals.ts': 'bank: the bank takes a credit back',
+  'deposits/service.ts': 'decision: the operator credits the partner itself',
+  'deposits/undo.ts': 'bank: staff takes back a wrong credit',
+  'fx/conversions.ts': 'asks: the row of conversions',
+  'payouts/accept.ts': 'judges funds',
+  'payouts/advance.ts': 'bank: a payout ends or comes back',
+  'payouts/write.ts': 'waits: the rows of payouts',
   'settlement/wrong-debits.ts': 'bank: staff takes back what a bank has taken',
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { Refusal } from '../../service/src/api/index.ts'
+import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { AssertionFailure, newId } from '../../service/src/kernel/index.ts'
 import { sqlState, violates } from '../../service/src/postgres/index.ts'
 import { entryOf } from '../../service/src/ledger/index.ts'

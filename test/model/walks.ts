@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import type { Lifecycle } from '../../service/src/lifecycle/index.ts'
-import { depositLifecycle } from '../../service/src/modules/deposits/lifecycle.ts'
-import { payoutLifecycle } from '../../service/src/modules/payouts/lifecycle.ts'
+import { depositLifecycle } from '../../service/src/deposits/lifecycle.ts'
+import { payoutLifecycle } from '../../service/src/payouts/lifecycle.ts'
 import { sql, type Tx } from '../../service/src/postgres/index.ts'
 import { leads } from '../lifecycle/walk.ts'
 

@@ -31,7 +31,7 @@ for (const [words, said] of refusals)
 /** Programs that only their own parent starts, and those that hand on or check each word themselves. */
 const others: ReadonlySet<string> = new Set([
   ...['bench/host.ts', 'bench/against-child.ts', 'bench/load-child.ts', 'bench/against.ts', 'scripts/test.ts'],
-  ...['scripts/check-iso.ts', 'scripts/old-version.ts', 'scripts/build-sdk.ts', 'scripts/measure/loaded.ts'],
+  ...['scripts/check-iso.ts', 'scripts/old-version.ts', 'scripts/build-sdk.ts'],
   ...['examples/connector/bank-main.ts', 'scripts/arguments.ts'],
 ])
 test('a program reads its words by parseArgs or by numbersGiven, which refuse the rest', () => {

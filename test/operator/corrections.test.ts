@@ -10,7 +10,7 @@ import { newId } from '../../service/src/kernel/index.ts'
 import { commandNames, declarationOf } from '../../service/src/operator/declarations.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { lastListedOn } from '../../service/src/rails/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
 import {
   type BankFolders,

@@ -8,10 +8,10 @@ import { suite, test } from 'node:test'
 import { accounts, verificationStates } from '@partner-payments/wire'
 import { ConfigError } from '../../service/src/app/config.ts'
 import { caseActions } from '../../service/src/cases/index.ts'
-import { paymentEnds, recallReasons } from '../../service/src/connectors/iso20022/index.ts'
+import { paymentEnds, recallReasons } from '../../service/src/banks/files/index.ts'
 import { currencies, newId } from '../../service/src/kernel/index.ts'
-import { feeRails, limitPeriods, limitScopes } from '../../service/src/modules/payout-controls/index.ts'
-import { staffRoles } from '../../service/src/modules/staff/index.ts'
+import { feeRails, limitPeriods, limitScopes } from '../../service/src/payouts/controls/index.ts'
+import { staffRoles } from '../../service/src/people/staff/index.ts'
 import type { Kinds, Option } from '../../service/src/operator/declaration.ts'
 import {
   type CommandName,

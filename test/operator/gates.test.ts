@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { processBankNotifications } from '../../service/src/settlement/index.ts'
+import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import {
   addPartner,
   createTestService,

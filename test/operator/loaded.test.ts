@@ -52,7 +52,7 @@ const unused = [
 test('a command of the operator loads no gateway, no page, no metrics and no package of theirs', async () => {
   const database = await createTestDatabase()
   const { files } = await loadedBy(['operator', 'partner', 'list'], { DATABASE_URL: database.url, DATA_DIR: folder })
-  assert.ok(files.includes('service/src/modules/payouts/service.ts'))
+  assert.ok(files.includes('service/src/payouts/service.ts'))
   for (const pattern of unused)
     assert.deepEqual(
       files.filter((file) => pattern.test(file)),

@@ -5,18 +5,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { type Call, Refusal } from '../../service/src/api/index.ts'
+import { type Call, Refusal } from '../../service/src/kernel/api/index.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { dayMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
-import { accountsRoutes } from '../../service/src/modules/accounts/index.ts'
-import { beneficiariesRoutes } from '../../service/src/modules/beneficiaries/index.ts'
-import { checkoutRoutes } from '../../service/src/modules/checkout/index.ts'
-import { customersRoutes } from '../../service/src/modules/customers/index.ts'
-import { recallsRoutes } from '../../service/src/modules/recalls/index.ts'
-import { standingOrdersRoutes } from '../../service/src/modules/standing-orders/index.ts'
-import { instructionIdOf } from '../../service/src/modules/payouts/index.ts'
+import { accountsRoutes } from '../../service/src/accounts/index.ts'
+import { beneficiariesRoutes } from '../../service/src/parties/beneficiaries/index.ts'
+import { checkoutRoutes } from '../../service/src/checkout/index.ts'
+import { customersRoutes } from '../../service/src/parties/customers/index.ts'
+import { recallsRoutes } from '../../service/src/payouts/recalls/index.ts'
+import { standingOrdersRoutes } from '../../service/src/payouts/standing-orders/index.ts'
+import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, createTestService, ip, type Service, type TestPartner } from '../support/composition.ts'
 import {
   type BankFolders,
@@ -258,7 +258,7 @@ const underDuty: Readonly<Record<string, string>> = {
 
 /** What no erasure and no age of a payment ends. */
 const always: Readonly<Record<string, string>> = {
-  'events.events.data': 'deleted with its week, 30 days after it (service/src/delivery/retention.ts)',
+  'events.events.data': 'deleted with its week, 30 days after it (service/src/webhooks/retention.ts)',
   'rails.sandbox_instructions.creditor_name':
     'the record of the sandbox bank, which is another company and has no real payments',
 }

@@ -1,12 +1,12 @@
 /** Checkout sessions of a test: opened, paid by a payer of the sandbox, and observed. */
 import assert from 'node:assert/strict'
 import { type BodyOf, rawNumber } from '@partner-payments/wire'
-import { Refusal } from '../../service/src/api/index.ts'
+import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import type { Session } from '../../service/src/modules/checkout/index.ts'
+import type { Session } from '../../service/src/checkout/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { processBankNotifications } from '../../service/src/settlement/index.ts'
+import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, ip, type Service, stepMsDefault, type TestPartner } from './composition.ts'
 import { findingsOf } from './integrity.ts'
 

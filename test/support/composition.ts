@@ -7,12 +7,12 @@ import { permissions, rawNumber } from '@partner-payments/wire'
 import { allPartnerIds } from '../../service/src/access/index.ts'
 import { composeModules } from '../../service/src/app/modules.ts'
 import { readConfig } from '../../service/src/app/config.ts'
-import type { Caller } from '../../service/src/api/index.ts'
+import type { Caller } from '../../service/src/kernel/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
-import type { IdentityProvider } from '../../service/src/identity/index.ts'
-import type { ChosenHostsOptions } from '../../service/src/delivery/index.ts'
-import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
+import type { IdentityProvider } from '../../service/src/parties/identity-port/index.ts'
+import type { ChosenHostsOptions } from '../../service/src/webhooks/index.ts'
+import { createSandboxBank } from '../../service/src/banks/sandbox/index.ts'
 import {
   type BooksAccount,
   type ChooseConnector,

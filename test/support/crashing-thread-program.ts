@@ -1,8 +1,8 @@
 /** See `crashing-thread.ts`. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import '../../service/src/delivery/exchange/thread-program.ts'
-import type { RequestBatch } from '../../service/src/delivery/exchange/batches.ts'
+import '../../service/src/webhooks/exchange/thread-program.ts'
+import type { RequestBatch } from '../../service/src/webhooks/exchange/batches.ts'
 
 const { searchParams } = new URL(import.meta.url)
 const once = searchParams.get('once')

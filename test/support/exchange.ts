@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { createExchange, type Exchange, type ExchangeOptions } from '../../service/src/delivery/exchange/exchange.ts'
-import type { DeliveryRequest } from '../../service/src/delivery/exchange/request.ts'
-import type { AttemptResult, Resolve } from '../../service/src/delivery/index.ts'
+import { createExchange, type Exchange, type ExchangeOptions } from '../../service/src/webhooks/exchange/exchange.ts'
+import type { DeliveryRequest } from '../../service/src/webhooks/exchange/request.ts'
+import type { AttemptResult, Resolve } from '../../service/src/webhooks/index.ts'
 import { newId, randomBytes, systemClock } from '../../service/src/kernel/index.ts'
 
 /** The key and the certificate of hooks.test, proxy.test and 127.0.0.1. */

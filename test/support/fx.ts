@@ -1,6 +1,6 @@
 /** Exchange on a test service: partners with money in two currencies, quotes and conversions. */
 import { rawNumber } from '@partner-payments/wire'
-import { createFx, type Fx } from '../../service/src/modules/fx/index.ts'
+import { createFx, type Fx } from '../../service/src/fx/index.ts'
 import { type Currency, newId } from '../../service/src/kernel/index.ts'
 import type { FxTerms } from '../../service/src/rates/index.ts'
 import { addPartner, ip, type Service, type TestPartner } from './composition.ts'

@@ -5,10 +5,10 @@
  * processes at once.
  */
 import { rawNumber } from '@partner-payments/wire'
-import { Refusal } from '../../service/src/api/index.ts'
+import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { caseActions, operatorPartnerId } from '../../service/src/cases/index.ts'
 import { amountText, hourMs, newId, secondMs } from '../../service/src/kernel/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, createTestService, ip, type Service, stepMsDefault } from './composition.ts'
 import { quoteBody } from './fx.ts'
 import { pick } from './generated-requests.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { rawNumber } from '@partner-payments/wire'
-import { Refusal } from '../../service/src/api/index.ts'
+import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { hourMs, newId } from '../../service/src/kernel/index.ts'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import { ip, type Service } from './composition.ts'

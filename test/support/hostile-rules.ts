@@ -1,7 +1,7 @@
 /** What the operator changes on a hostile day while payments are on their way: gates of customers, and rules that hold payouts. */
 import assert from 'node:assert/strict'
 import { capabilities, verificationStates } from '@partner-payments/wire'
-import { readRule, type Rule } from '../../service/src/modules/monitoring/index.ts'
+import { readRule, type Rule } from '../../service/src/monitoring/index.ts'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import type { Service } from './composition.ts'
 import { pick } from './generated-requests.ts'

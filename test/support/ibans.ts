@@ -1,8 +1,8 @@
 /** Files of IBANs as a bank gives them. */
 import { createHash } from 'node:crypto'
-import { type IbanFile } from '../../service/src/modules/accounts/imported.ts'
-import { composeIban } from '../../service/src/modules/accounts/rules.ts'
-import type { BadLine } from '../../service/src/modules/accounts/index.ts'
+import { type IbanFile } from '../../service/src/accounts/imported.ts'
+import { composeIban } from '../../service/src/accounts/rules.ts'
+import type { BadLine } from '../../service/src/accounts/index.ts'
 import type { Service } from './composition.ts'
 
 /** IBANs of an account number and its successors, all of one bank. */

@@ -5,10 +5,10 @@ import {
   createIdentitySimulator,
   createSimulatedIdentityProvider,
   type SimulatorFaults,
-} from '../../service/src/connectors/identity-simulated/index.ts'
-import { Refusal } from '../../service/src/api/index.ts'
+} from '../../service/src/simulations/identity-provider/index.ts'
+import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
-import { createIdentityWebhookSite } from '../../service/src/modules/identity-checks/index.ts'
+import { createIdentityWebhookSite } from '../../service/src/parties/identity-checks/index.ts'
 import { createTestService, type Service, type TestServiceOptions } from './composition.ts'
 
 export const simulatorKey = Buffer.alloc(32, 7)

@@ -1,5 +1,5 @@
 /** The findings of all comparisons of a partner's rows, as `operator ledger check` makes them. */
-import { comparisons, type Finding, findingsMax } from '../../service/src/integrity/index.ts'
+import { comparisons, type Finding, findingsMax } from '../../service/src/ledger/integrity/index.ts'
 import type { Tx } from '../../service/src/postgres/index.ts'
 
 export async function findingsOf(tx: Tx, partnerId: string): Promise<readonly Finding[]> {

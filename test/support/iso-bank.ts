@@ -8,9 +8,9 @@ import { type SftpServer, startSftp } from '../../examples/iso-bank/sftp.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { type Clock, createLog } from '../../service/src/kernel/index.ts'
 import type { Database } from '../../service/src/postgres/index.ts'
-import { createIsoBank, createTransport } from '../../service/src/connectors/iso20022/banks.ts'
-import type { BankDeps } from '../../service/src/connectors/iso20022/deps.ts'
-import { isoSettings } from '../../service/src/connectors/iso20022/settings.ts'
+import { createIsoBank, createTransport } from '../../service/src/banks/files/banks.ts'
+import type { BankDeps } from '../../service/src/banks/files/deps.ts'
+import { isoSettings } from '../../service/src/banks/files/settings.ts'
 
 /** A Monday on which TARGET is open. */
 export const businessDay = new Date('2026-11-23T09:00:00Z')

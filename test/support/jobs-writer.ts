@@ -2,7 +2,7 @@
  * A process without jobs that commits one piece of work: `node jobs-writer.ts <database url> <announce | kill>`. It announces the commit
  * to the processes with jobs, or it is killed between the commit and the announcement.
  */
-import { announceWrites } from '../../service/src/jobs/index.ts'
+import { announceWrites } from '../../service/src/postgres/jobs/index.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 

@@ -1,8 +1,8 @@
 /** Starts jobs of parts of the service, as a worker process does. They poll quickly, because a manual clock makes no timer fire. */
-import { type DeliveryOptions, deliveryJobs } from '../../service/src/delivery/index.ts'
-import { type Job, type RunningJobs, startJobs } from '../../service/src/jobs/index.ts'
+import { type DeliveryOptions, deliveryJobs } from '../../service/src/webhooks/index.ts'
+import { type Job, type RunningJobs, startJobs } from '../../service/src/postgres/jobs/index.ts'
 import { type MailWorkerDeps, mailJob } from '../../service/src/mail/index.ts'
-import { type SettlementDeps, settlementJobs } from '../../service/src/settlement/index.ts'
+import { type SettlementDeps, settlementJobs } from '../../service/src/banks/settlement/index.ts'
 import type { Service } from './composition.ts'
 
 const pollMs = 5

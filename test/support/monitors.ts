@@ -2,7 +2,7 @@
 import { type BodyOf, rawNumber } from '@partner-payments/wire'
 import { momentOfId, newId, present } from '../../service/src/kernel/index.ts'
 import { entryOf } from '../../service/src/ledger/index.ts'
-import type { Monitors } from '../../service/src/modules/accounts/index.ts'
+import type { Monitors } from '../../service/src/accounts/index.ts'
 import { oldestTransactionStart, sql } from '../../service/src/postgres/index.ts'
 import { addPartner, type Service } from './composition.ts'
 import { until } from './until.ts'

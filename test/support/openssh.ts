@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import type { SftpConfig } from '../../service/src/connectors/iso20022/transport/settings.ts'
+import type { SftpConfig } from '../../service/src/banks/files/transport/settings.ts'
 import { makeKeys } from './sftp.ts'
 import { until } from './until.ts'
 

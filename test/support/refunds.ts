@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { rawNumber } from '@partner-payments/wire'
 import { newId } from '../../service/src/kernel/index.ts'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
-import { processBankNotifications } from '../../service/src/settlement/index.ts'
+import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { ip, type Service, stepMsDefault, type TestPartner } from './composition.ts'
 
 /**

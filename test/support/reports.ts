@@ -5,7 +5,7 @@ import type { BodyOf } from '@partner-payments/wire'
 import { validateXML } from 'xmllint-wasm'
 import { type Currency, newId } from '../../service/src/kernel/index.ts'
 import { type AccountName, entryOf } from '../../service/src/ledger/index.ts'
-import { createReportWork } from '../../service/src/modules/reports/index.ts'
+import { createReportWork } from '../../service/src/reports/index.ts'
 import { createTestService, type Service, type TestServiceOptions } from './composition.ts'
 
 export const keptDays = 30

@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { newKeyPair } from '../../examples/iso-bank/sftp.ts'
 import type { Attributes, Connection, SFTPWrapper } from 'ssh2'
-import type { SftpConfig } from '../../service/src/connectors/iso20022/transport/settings.ts'
+import type { SftpConfig } from '../../service/src/banks/files/transport/settings.ts'
 
 export const sftpOperations = [
   'connect',

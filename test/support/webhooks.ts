@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createCursors } from '../../service/src/api/index.ts'
+import { createCursors } from '../../service/src/kernel/api/index.ts'
 import { createManualClock } from './clock.ts'
 import { type Clock, createLog, createSealer, newId, randomBytes } from '../../service/src/kernel/index.ts'
 import { createEventOutbox, type EventOutbox } from '../../service/src/events/index.ts'
@@ -11,7 +11,7 @@ import {
   createDeliveryEngine,
   createEndpointAlerts,
   type DeliveryEngineDeps,
-} from '../../service/src/delivery/index.ts'
+} from '../../service/src/webhooks/index.ts'
 import { createIdempotency } from '../../service/src/idempotency/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'
 import { createTestDatabase } from './postgres.ts'

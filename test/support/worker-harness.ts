@@ -1,7 +1,7 @@
 /** A delivery worker without HTTP that tests drive step by step, and readers of the resulting state. */
 import assert from 'node:assert/strict'
 import { sql } from '../../service/src/postgres/index.ts'
-import type { AttemptResult, Attempt, SubscriptionKey } from '../../service/src/delivery/index.ts'
+import type { AttemptResult, Attempt, SubscriptionKey } from '../../service/src/webhooks/index.ts'
 import { reconcile } from './reconcile.ts'
 import { type Hooks, statusChanged } from './webhooks.ts'
 

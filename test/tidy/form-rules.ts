@@ -1,6 +1,6 @@
 /** The form of the code: lengths, the files of a module, tests that all run. */
 import { basename } from 'node:path'
-import { ownerOf, placeOf } from './places.ts'
+import { folderOfGroup, ownerOf, type Place, placeOf, schemaOf } from './places.ts'
 import { type File, finding, type Finding, isTest, lineOf, matches, type Source } from './source.ts'
 
 export const fileLinesMax = 600
@@ -95,21 +95,22 @@ function ownLines(source: Source, { start, end }: Body, functions: readonly Body
 
 /** Modules without an operation group of their own, and why. */
 export const modulesWithoutGroup: Readonly<Record<string, string>> = {
-  'audit-log': 'its operations are in the group `users`',
-  'request-log': 'its operations are in the group `requests`',
-  'bulk-payouts': 'its operations are in the group `payouts`',
+  'audit/api': 'its operations are in the group `users`',
+  'requests/api': 'its operations are in the group `requests`',
+  'payouts/bulk': 'its operations are in the group `payouts`',
   deposits: 'no operation creates a deposit: banks and simulations cause them (docs/decisions/0007)',
-  'identity-checks': 'its operations are in the group `identity`',
+  'parties/identity-checks': 'its operations are in the group `identity`',
   monitoring: 'it is for the operator: its rules and alerts are not told to partners (docs/decisions/0094)',
-  'payout-controls': 'its operations are in the group `payouts`',
-  recalls: 'its operations are in the group `payouts`',
-  safeguarding: 'it is for the operator and its auditor: commands and pages of the desk (docs/decisions/0089)',
-  staff: 'its people work for the operator: the API is for partners (docs/decisions/0084)',
-  'standing-orders': 'its operations are in the group `payouts`',
+  'payouts/controls': 'its operations are in the group `payouts`',
+  'payouts/recalls': 'its operations are in the group `payouts`',
+  'reports/safeguarding':
+    'it is for the operator and its auditor: commands and pages of the desk (docs/decisions/0089)',
+  'people/staff': 'its people work for the operator: the API is for partners (docs/decisions/0084)',
+  'payouts/standing-orders': 'its operations are in the group `payouts`',
 }
 
 /** Modules whose verbs and tables live in a folder of the core. */
-const managementApis: ReadonlySet<string> = new Set(['audit-log', 'request-log', 'webhooks'])
+const managementApis: ReadonlySet<string> = new Set(['audit/api', 'requests/api', 'webhooks/api'])
 
 /** Every module has its files and an index.ts whose header names the tables it owns. `tables` are the names of all tables. */
 export function checkModules(
@@ -124,13 +125,13 @@ export function checkModules(
     if (place?.isModule) modules.set(place.name, (modules.get(place.name) ?? new Set()).add(basename(path)))
   }
   const found = [...modules].flatMap(([module, files]) => {
-    const isGroup = tags.includes(module)
+    const isGroup = tags.some((tag) => folderOfGroup(tag) === module)
     const needed = [
       'index.ts',
       ...(managementApis.has(module) ? [] : ['service.ts']),
       ...(isGroup ? ['routes.ts'] : []),
     ]
-    const at = `service/src/modules/${module}`
+    const at = `service/src/${module}`
     const known = isGroup || module in modulesWithoutGroup
     return [
       ...needed.filter((file) => !files.has(file)).map((file) => `${at} the module has no ${file}`),
@@ -138,10 +139,12 @@ export function checkModules(
     ]
   })
   // Without a composition root there is no complete list of modules yet.
-  const missing = isAssembled ? [...tags, ...Object.keys(modulesWithoutGroup)].filter((name) => !modules.has(name)) : []
+  const missing = isAssembled
+    ? [...tags.map(folderOfGroup), ...Object.keys(modulesWithoutGroup)].filter((name) => !modules.has(name))
+    : []
   return [
     ...found,
-    ...missing.map((name) => `service/src/modules/${name} the operation group has no module`),
+    ...missing.map((name) => `service/src/${name} the operation group has no module`),
     ...sources.flatMap((source) => interfaceFindings(source, tables)),
   ]
 }
@@ -156,9 +159,14 @@ function interfaceFindings(source: Source, tables: readonly string[]): readonly 
     return [finding(source, 0, "the module's header says too little")]
   const names = header.match(/\b\w+\.\w+\*?/g) ?? []
   return tables
-    .filter((table) => ownerOf(table) === place.name && !names.some((name) => covers(name, table)))
+    .filter(
+      (table) => ownerOf(table) === schemaOf(place) && isOwner(place) && !names.some((name) => covers(name, table)),
+    )
     .map((table) => finding(source, 0, `the header does not name ${table}, which the place owns`))
 }
+
+/** The tables of all connectors are in the schema of their port, which names none of them. */
+const isOwner = (place: Place): boolean => schemaOf(place) !== 'rails' || place.name === 'rails'
 
 /** `rails.sandbox_*` names every table that begins so. */
 const covers = (name: string, table: string): boolean =>

@@ -36,7 +36,7 @@ suite('form', () => {
 })
 
 suite('each rule of form bites', () => {
-  const path = 'service/src/modules/payouts/service.ts'
+  const path = 'service/src/payouts/service.ts'
   const source = (text: string, at = path) => scan({ path: at, text })
   const lines = (count: number) => 'x\n'.repeat(count)
 
@@ -79,7 +79,7 @@ suite('each rule of form bites', () => {
   test('modules', () => {
     const moduleOf = (files: Readonly<Record<string, string>>) =>
       checkModules(
-        Object.entries(files).map(([name, text]) => source(text, `service/src/modules/${name}`)),
+        Object.entries(files).map(([name, text]) => source(text, `service/src/${name}`)),
         ['payouts'],
         ['payouts.payouts'],
         false,
@@ -90,7 +90,7 @@ suite('each rule of form bites', () => {
     assert.equal(moduleOf({ 'payouts/index.ts': header, 'payouts/service.ts': '' }).length, 1)
     assert.equal(moduleOf({ ...whole, 'payouts/index.ts': "export * from './service.ts'" }).length, 1)
     assert.equal(moduleOf({ ...whole, 'payouts/index.ts': '/**\n * Payouts.\n */' }).length, 1)
-    assert.equal(moduleOf({ 'attic/index.ts': header, 'attic/service.ts': '' }).length, 1)
+    assert.equal(moduleOf({ 'parties/customers/index.ts': header, 'parties/customers/service.ts': '' }).length, 1)
     assert.equal(checkModules([], ['payouts'], [], true).length, 12, 'payouts and those without a group have no module')
   })
 

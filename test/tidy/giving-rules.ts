@@ -2,7 +2,7 @@
 import { finding, type Finding, isTest, type Source } from './source.ts'
 import { readStatements } from './statements.ts'
 
-const judgement = 'service/src/modules/users/giving.ts'
+const judgement = 'service/src/people/users/giving.ts'
 const isService = (source: Source): boolean => !isTest(source) && source.path.startsWith('service/src/')
 const withoutComments = (sql: string): string => sql.replace(/\/\*[\s\S]*?\*\//g, '')
 
@@ -71,15 +71,15 @@ const guarded: readonly {
     call: /\b(?:access|support)\.(?:createServiceAccount|changeServiceAccount|rotateServiceAccount|expireServiceAccount|revoke)\(/g,
     home: 'service/src/access/',
     callers: {
-      'service/src/modules/users/service-accounts.ts': 'judged',
-      'service/src/modules/users/support-entrance.ts': 'staff end their own session',
+      'service/src/people/users/service-accounts.ts': 'judged',
+      'service/src/people/users/support-entrance.ts': 'staff end their own session',
       'service/src/operator/': 'the operator, by commands of admins',
       'service/src/app/seed.ts': 'the first key of a sandbox',
     },
   },
   {
     call: /\bstaff\.(?:invite|setRole|remove)\(/g,
-    home: 'service/src/modules/staff/',
+    home: 'service/src/people/staff/',
     callers: { 'service/src/operator/': 'the operator, by commands of admins' },
   },
 ]

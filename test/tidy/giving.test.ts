@@ -21,7 +21,7 @@ suite('giving', () => {
 })
 
 suite('the rules of giving find violations', () => {
-  const file = (text: string, path = 'service/src/modules/users/store.ts') => scan({ path, text })
+  const file = (text: string, path = 'service/src/people/users/store.ts') => scan({ path, text })
   const write = (sql: string, parameters = 'tx: Tx') =>
     file(`export async function f(${parameters}) {\n  await tx.run(sql\`/* users.f */ ${sql}\`)\n}`)
   const count = (...texts: readonly ReturnType<typeof file>[]) => checkRoleWrites(texts).length
@@ -53,9 +53,9 @@ suite('the rules of giving find violations', () => {
   test('a key or an account of staff that another file gives', () => {
     const calls = (text: string, path: string) => checkGivingCalls([file(text, path)]).length
     const make = 'export const f = (tx: Tx) => access.createServiceAccount(tx, {})'
-    assert.equal(calls(make, 'service/src/modules/webhooks/service.ts'), 1)
-    assert.equal(calls(make, 'service/src/modules/users/service-accounts.ts'), 1)
-    assert.equal(calls(`${make}\nconst g = () => permit(by)`, 'service/src/modules/users/service-accounts.ts'), 0)
+    assert.equal(calls(make, 'service/src/webhooks/api/service.ts'), 1)
+    assert.equal(calls(make, 'service/src/people/users/service-accounts.ts'), 1)
+    assert.equal(calls(`${make}\nconst g = () => permit(by)`, 'service/src/people/users/service-accounts.ts'), 0)
     assert.equal(calls(make, 'service/src/operator/keys.ts'), 0)
     assert.equal(calls('const f = () => staff.setRole(tx, id, role)', 'service/src/pages/desk/staff-routes.ts'), 1)
   })

@@ -1,5 +1,5 @@
 /** Rules for imports: layers, public interfaces, cycles, packages. Source: docs/architecture.md, Layers. */
-import { type Layers, packageOf, placeOf, resolve } from './places.ts'
+import { type Layers, packageOf, placeOf, resolve, topOf } from './places.ts'
 import { finding, type Finding, isTest, type Source } from './source.ts'
 
 const isService = (source: Source): boolean => !isTest(source) && placeOf(source.path) !== undefined
@@ -62,7 +62,7 @@ export function unusedEdges(sources: readonly Source[], { edges }: Layers): read
 
 /** The gateway sees modules as `Handlers` values; only the composition root imports every module. */
 export function checkModulesUnseen(sources: readonly Source[]): readonly Finding[] {
-  const blind = new Set(['gateway', 'main', 'app/config'])
+  const blind = new Set(['edge/gateway', 'main', 'app/config'])
   return sources.filter(isService).flatMap((source) =>
     source.imports.flatMap(({ from, at }) => {
       const here = placeOf(source.path)?.name ?? ''
@@ -94,43 +94,68 @@ export function checkCycles(sources: readonly Source[]): readonly Finding[] {
   return found
 }
 
+/** No folder of `service/src` reaches itself through others: each stands above or below another one, whatever its parts do. */
+export function checkTops(sources: readonly Source[]): readonly string[] {
+  const below = new Map<string, Set<string>>()
+  for (const source of sources.filter(isService)) {
+    const here = topOf(placeOf(source.path)?.name ?? '')
+    for (const { from } of source.imports) {
+      const there = topOf(placeOf(resolve(source.path, from) ?? '')?.name ?? '')
+      if (there !== '' && there !== here) below.set(here, (below.get(here) ?? new Set()).add(there))
+    }
+  }
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (top: string, trail: readonly string[]) => {
+    if (trail.includes(top)) {
+      const circle = [...trail.slice(trail.indexOf(top)), top]
+      found.push(`service/src/${top} imports itself: ${circle.join(' -> ')}`)
+    } else if (!done.has(top)) {
+      for (const next of below.get(top) ?? []) visit(next, [...trail, top])
+      done.add(top)
+    }
+  }
+  for (const top of below.keys()) visit(top, [])
+  return found
+}
+
 /** The users of a package; `tests` are all test files and test/, scripts/, bench/, examples/. */
 export const packageUsers: Readonly<Record<string, readonly string[]>> = {
-  '@fastify/reply-from': ['gateway'],
-  '@opentelemetry/api': ['observability'],
-  '@opentelemetry/context-async-hooks': ['observability'],
-  '@opentelemetry/core': ['observability'],
-  '@opentelemetry/exporter-trace-otlp-http': ['observability'],
-  '@opentelemetry/resources': ['observability'],
-  '@opentelemetry/sdk-trace': ['observability'],
-  '@simplewebauthn/server': ['sign-in'],
-  '@zxcvbn-ts/core': ['sign-in'],
-  '@zxcvbn-ts/language-common': ['sign-in'],
-  'any-ascii': ['iso20022', 'screening', 'customers'],
+  '@fastify/reply-from': ['edge/gateway'],
+  '@opentelemetry/api': ['edge/observability'],
+  '@opentelemetry/context-async-hooks': ['edge/observability'],
+  '@opentelemetry/core': ['edge/observability'],
+  '@opentelemetry/exporter-trace-otlp-http': ['edge/observability'],
+  '@opentelemetry/resources': ['edge/observability'],
+  '@opentelemetry/sdk-trace': ['edge/observability'],
+  '@simplewebauthn/server': ['people/sign-in'],
+  '@zxcvbn-ts/core': ['people/sign-in'],
+  '@zxcvbn-ts/language-common': ['people/sign-in'],
+  'any-ascii': ['iso20022', 'screening', 'parties/customers'],
   'fast-check': [],
-  fastify: ['gateway'],
+  fastify: ['edge/gateway'],
   'graphile-worker': [],
-  'i18n-iso-countries': ['customers', 'beneficiaries', 'accounts', 'checkout', 'screening'],
-  'libphonenumber-js': ['customers'],
-  ibantools: ['beneficiaries', 'rails'],
-  'ipaddr.js': ['delivery', 'gateway'],
-  marked: ['gateway'],
+  'i18n-iso-countries': ['parties/customers', 'parties/beneficiaries', 'accounts', 'checkout', 'screening'],
+  'libphonenumber-js': ['parties/customers'],
+  ibantools: ['parties/beneficiaries', 'rails'],
+  'ipaddr.js': ['webhooks', 'edge/gateway'],
+  marked: ['edge/gateway'],
   pdfkit: ['typesetting'],
   nodemailer: ['mail'],
-  'openid-client': ['sign-in'],
-  otpauth: ['sign-in'],
+  'openid-client': ['people/sign-in'],
+  otpauth: ['people/sign-in'],
   pg: ['postgres'],
   'pg-boss': [],
   pino: ['kernel'],
-  'prom-client': ['observability'],
+  'prom-client': ['edge/observability'],
   qrcode: ['pages'],
   sax: ['branding', 'iso20022', 'rates'],
   'smtp-server': [],
-  'ssh2-sftp-client': ['connectors/iso20022'],
+  'ssh2-sftp-client': ['banks/files'],
   standardwebhooks: [],
-  typebox: ['wire', 'gateway'],
-  undici: ['gateway', 'delivery', 'connectors/evm', 'rates'],
-  viem: ['connectors/evm'],
+  typebox: ['wire', 'edge/gateway'],
+  undici: ['edge/gateway', 'webhooks', 'chains/evm', 'rates'],
+  viem: ['chains/evm'],
 }
 /** Outside the service `pg` serves only what makes databases and what measures them. */
 const pgOutside = /^(?:test\/support|scripts|bench)\//
@@ -140,7 +165,7 @@ const computedImports: Readonly<Record<string, string>> = {
 }
 /** Places that reach no file, socket or process: they compute, or speak to the database by `postgres`. */
 const isInner = (name: string, isModule: boolean): boolean =>
-  isModule || ['wire', 'ledger', 'lifecycle', 'events', 'access', 'kernel', 'api'].includes(name)
+  isModule || ['wire', 'ledger', 'lifecycle', 'events', 'access', 'kernel', 'kernel/api'].includes(name)
 /** A file that takes what is pure of another module: here the lists of addresses. */
 const pureParts: Readonly<Record<string, string>> = { 'service/src/access/addresses.ts': 'node:net' }
 const innerBuiltins = new Set([
@@ -188,31 +213,31 @@ const fetching = /(?<![.\w])fetch\s*\(|\bglobalThis\s*\.\s*fetch\b|\bnew\s+(?:We
 export const reachers: Readonly<Record<string, 'own' | 'operator' | 'chosen'>> = {
   'service/src/app/process.ts': 'own',
   'service/src/app/processes.ts': 'own',
-  'service/src/gateway/forward.ts': 'own',
-  'service/src/gateway/gateway.ts': 'own',
-  'service/src/gateway/router.ts': 'own',
-  'service/src/observability/operations-server.ts': 'own',
+  'service/src/edge/gateway/forward.ts': 'own',
+  'service/src/edge/gateway/gateway.ts': 'own',
+  'service/src/edge/gateway/router.ts': 'own',
+  'service/src/edge/observability/operations-server.ts': 'own',
   'service/src/postgres/database.ts': 'own',
   'service/src/postgres/embedded/start.ts': 'own',
-  'service/src/connectors/evm/rpc.ts': 'operator',
-  'service/src/connectors/evm/viem.ts': 'operator',
-  'service/src/connectors/identity-simulated/connector.ts': 'operator',
-  'service/src/connectors/identity-simulated/server.ts': 'operator',
-  'service/src/connectors/iso20022/transport/session.ts': 'operator',
+  'service/src/chains/evm/rpc.ts': 'operator',
+  'service/src/chains/evm/viem.ts': 'operator',
+  'service/src/simulations/identity-provider/connector.ts': 'operator',
+  'service/src/simulations/identity-provider/server.ts': 'operator',
+  'service/src/banks/files/transport/session.ts': 'operator',
   'service/src/mail/folder.ts': 'operator',
   'service/src/mail/smtp.ts': 'operator',
-  'service/src/observability/tracing.ts': 'operator',
+  'service/src/edge/observability/tracing.ts': 'operator',
   'service/src/rates/configured.ts': 'operator',
-  'service/src/delivery/exchange/chosen-hosts.ts': 'chosen',
-  'service/src/delivery/exchange/exchange.ts': 'chosen',
-  'service/src/delivery/exchange/guard.ts': 'chosen',
-  'service/src/delivery/exchange/proxy.ts': 'chosen',
-  'service/src/delivery/exchange/resolver.ts': 'chosen',
-  'service/src/sign-in/single-sign-on.ts': 'chosen',
+  'service/src/webhooks/exchange/chosen-hosts.ts': 'chosen',
+  'service/src/webhooks/exchange/exchange.ts': 'chosen',
+  'service/src/webhooks/exchange/guard.ts': 'chosen',
+  'service/src/webhooks/exchange/proxy.ts': 'chosen',
+  'service/src/webhooks/exchange/resolver.ts': 'chosen',
+  'service/src/people/sign-in/single-sign-on.ts': 'chosen',
 }
 /** Parts of delivery/exchange that reach hosts without a budget. The queue has leases, and slots of its own. */
 const unbudgeted = /\b(?:createExchange|createGuard|createResolver|createTxtResolver|systemResolve|openTunnel)\b/
-const exchangeUsers = /^service\/src\/delivery\/(?:exchange\/[\w-]+|jobs)\.ts$/
+const exchangeUsers = /^service\/src\/webhooks\/(?:exchange\/[\w-]+|jobs)\.ts$/
 
 const reachesBy = ({ imports, code }: Source): readonly number[] => [
   ...imports
@@ -234,7 +259,7 @@ export function checkReach(
   return sources.filter(isService).flatMap((source) => {
     const listed = table[source.path]
     const found = reachesBy(source)
-    const isExchange = source.path.startsWith('service/src/delivery/exchange/')
+    const isExchange = source.path.startsWith('service/src/webhooks/exchange/')
     return [
       ...(listed === undefined
         ? found.map((at) =>

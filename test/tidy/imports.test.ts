@@ -6,6 +6,7 @@ import {
   checkPackages,
   checkPlaces,
   checkReach,
+  checkTops,
   checkLayers,
   checkModulesUnseen,
   packageUsers,
@@ -35,11 +36,11 @@ suite('imports', () => {
       return `${name}: ${places.join(' ')}`
     })
     assert.deepEqual(table, [
-      'base: wire kernel api',
-      'storage: postgres jobs',
-      'core: branding ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification identity sign-in integrity requests',
-      'modules: accounts audit-log beneficiaries bulk-payouts checkout customers deposits fx identity-checks monitoring payout-controls payouts recalls reports request-log safeguarding simulations staff standing-orders transactions users wallets webhooks',
-      'edges: gateway observability pages settlement connectors/conformance connectors/evm connectors/identity-simulated connectors/internal connectors/iso20022 connectors/sandbox',
+      'base: wire kernel kernel/api',
+      'storage: postgres postgres/jobs',
+      'core: branding ledger cases screening cases/reconciliation lifecycle events access rails rates mail webhooks idempotency iso20022 typesetting audit parties/payee-check parties/identity-port people/sign-in ledger/integrity requests',
+      'modules: accounts audit/api parties/beneficiaries payouts/bulk checkout parties/customers deposits fx parties/identity-checks monitoring payouts/controls payouts payouts/recalls reports requests/api reports/safeguarding simulations people/staff payouts/standing-orders transactions people/users chains/wallets webhooks/api',
+      'edges: edge/gateway edge/observability pages banks/settlement banks/conformance chains/evm simulations/identity-provider banks/internal banks/files banks/sandbox',
       'composition: app/cells app/identity app/customer-settings app/staff-settings app/config app/cases app/derived-settings app/personal-data app/safeguarding app/waiting app/wallets app/people app/modules app/background app/gateway app/desk app/compose app/seed operator app/process app/processes app/router app/signals child command service roles compiled-code main',
     ])
   })
@@ -50,6 +51,7 @@ suite('imports', () => {
   test('every declared import within a layer is made', () => assert.deepEqual(unusedEdges(sources, layers), none))
   test('the gateway and main import no module', () => assert.deepEqual(checkModulesUnseen(sources), none))
   test('no cycles', () => assert.deepEqual(checkCycles(sources), none))
+  test('no circle between the folders of service/src', () => assert.deepEqual(checkTops(sources), none))
   test('a package is used where it belongs', () => assert.deepEqual(checkPackages(sources), none))
   test('a file reaches others only if it says whom, and chosen hosts only within a budget', () =>
     assert.deepEqual(checkReach(sources), none))
@@ -69,17 +71,17 @@ suite('imports', () => {
 })
 
 suite('each import rule bites', () => {
-  const first = 'service/src/modules/payouts/service.ts'
+  const first = 'service/src/payouts/service.ts'
   const layersOf = (path: string, text: string) => checkLayers(files({ [path]: text }), layers)
 
   test('a higher layer', () =>
-    assert.deepEqual(layersOf('service/src/ledger/a.ts', "import { x } from '../gateway/index.ts'"), [
-      'service/src/ledger/a.ts:1 ledger (core) imports gateway (edges)',
+    assert.deepEqual(layersOf('service/src/ledger/a.ts', "import { x } from '../edge/gateway/index.ts'"), [
+      'service/src/ledger/a.ts:1 ledger (core) imports edge/gateway (edges)',
     ]))
   test('a new way out, a listed file without one, and an exchange without a budget', () => {
     const reach = (path: string, text: string, table: Readonly<Record<string, string>> = {}) =>
       checkReach(files({ [path]: text }), table).length
-    const place = 'service/src/modules/users/a.ts'
+    const place = 'service/src/people/users/a.ts'
     for (const text of [
       "import { request } from 'node:https'",
       "import { isIP, connect } from 'node:net'",
@@ -108,13 +110,13 @@ suite('each import rule bites', () => {
   })
   test('a connector, from the core, a module and another connector', () => {
     for (const [path, text] of [
-      ['service/src/rails/a.ts', "import { x } from '../connectors/evm/index.ts'"],
-      ['service/src/modules/wallets/a.ts', "import type { X } from '../../connectors/evm/index.ts'"],
-      ['service/src/settlement/a.ts', "import { x } from '../connectors/sandbox/index.ts'"],
-      ['service/src/connectors/sandbox/a.ts', "import { x } from '../iso20022/index.ts'"],
+      ['service/src/rails/a.ts', "import { x } from '../chains/evm/index.ts'"],
+      ['service/src/chains/wallets/a.ts', "import type { X } from '../evm/index.ts'"],
+      ['service/src/banks/settlement/a.ts', "import { x } from '../sandbox/index.ts'"],
+      ['service/src/banks/sandbox/a.ts', "import { x } from '../iso20022/index.ts'"],
     ] as const)
       assert.equal(layersOf(path, text).length, 1, path)
-    assert.deepEqual(layersOf('service/src/app/modules.ts', "import { x } from '../connectors/evm/index.ts'"), none)
+    assert.deepEqual(layersOf('service/src/app/modules.ts', "import { x } from '../chains/evm/index.ts'"), none)
   })
   test('an undeclared module, by a type', () =>
     assert.deepEqual(layersOf(first, "\nimport type { X } from '../deposits/index.ts'"), [
@@ -154,7 +156,8 @@ suite('each import rule bites', () => {
     assert.equal(checkPlaces(files({ 'service/src/utils/index.ts': '' }), layers).length, 1))
   test('the gateway and a module', () =>
     assert.equal(
-      checkModulesUnseen(files({ 'service/src/gateway/a.ts': "import { x } from '../modules/users/index.ts'" })).length,
+      checkModulesUnseen(files({ 'service/src/edge/gateway/a.ts': "import { x } from '../../people/users/index.ts'" }))
+        .length,
       1,
     ))
   test('a cycle, by types', () =>
@@ -167,6 +170,18 @@ suite('each import rule bites', () => {
         }),
       ),
       ['wire/src/a.ts:1 import cycle: wire/src/a.ts -> wire/src/b.ts -> wire/src/c.ts -> wire/src/a.ts'],
+    ))
+  test('a circle of folders, by files that make none', () =>
+    assert.deepEqual(
+      checkTops(
+        files({
+          'service/src/parties/customers/a.ts': "import { x } from '../../payouts/controls/index.ts'",
+          'service/src/payouts/controls/index.ts': '',
+          'service/src/payouts/b.ts': "import type { X } from '../parties/beneficiaries/index.ts'",
+          'service/src/parties/beneficiaries/index.ts': '',
+        }),
+      ),
+      ['service/src/parties imports itself: parties -> payouts -> parties'],
     ))
   test('packages', () => {
     const count = (path: string, text: string) => checkPackages(files({ [path]: text })).length

@@ -7,7 +7,7 @@ import { readStatements } from './statements.ts'
 export const lifecycleTables: Readonly<Record<string, string>> = {
   deposits: 'deposits.deposits',
   payouts: 'payouts.payouts',
-  recalls: 'payouts.recalls',
+  'payouts/recalls': 'payouts.recalls',
 }
 const engineFile = 'service/src/lifecycle/index.ts'
 const isService = (source: Source): boolean => !isTest(source) && source.path.startsWith('service/src/')

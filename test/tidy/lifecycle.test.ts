@@ -16,12 +16,12 @@ suite('lifecycles', () => {
 })
 
 suite('the rules of lifecycles find violations', () => {
-  const path = 'service/src/modules/payouts/store.ts'
+  const path = 'service/src/payouts/store.ts'
   const update = (set: string, where = 'payout.status = given.from_status') =>
     `export function f(tx: Tx) {\n  tx.later(sql\`/* payouts.f */ update payouts.payouts as payout set ${set} from (x) as given where ${where}\`)\n}`
   const file = (text: string, at = path) => scan({ path: at, text })
-  const advance = (text: string) => file(text, 'service/src/modules/payouts/advance.ts')
-  const engine = "import { createEngine } from '../../lifecycle/index.ts'\n"
+  const advance = (text: string) => file(text, 'service/src/payouts/advance.ts')
+  const engine = "import { createEngine } from '../lifecycle/index.ts'\n"
   const count = (...texts: readonly ReturnType<typeof file>[]) => checkStatusWrites(texts).length
 
   test('a statement that writes a status names the one that it leaves', () => {
@@ -47,7 +47,7 @@ suite('the rules of lifecycles find violations', () => {
     const call = 'export const g = (tx: Tx) => store.f(tx)'
     assert.equal(count(written, advance(engine + call)), 0)
     assert.equal(count(written, advance(call)), 1)
-    assert.equal(count(written, advance(`import { type Move } from '../../lifecycle/index.ts'\n${call}`)), 1)
+    assert.equal(count(written, advance(`import { type Move } from '../lifecycle/index.ts'\n${call}`)), 1)
     assert.equal(count(file(`${update('status = given.status')}\nexport const g = (tx: Tx) => f(tx)`)), 1)
   })
 
@@ -61,11 +61,10 @@ suite('the rules of lifecycles find violations', () => {
   })
 
   test('a table of transitions that the rule does not know', () => {
-    const make = (module: string) =>
-      file('export const x = createLifecycle({})', `service/src/modules/${module}/lifecycle.ts`)
+    const make = (module: string) => file('export const x = createLifecycle({})', `service/src/${module}/lifecycle.ts`)
     const known = Object.keys(lifecycleTables).map(make)
     assert.deepEqual(checkLifecycleTables(known), none)
-    assert.equal(checkLifecycleTables([...known, make('users')]).length, 1)
+    assert.equal(checkLifecycleTables([...known, make('people/users')]).length, 1)
     assert.equal(checkLifecycleTables(known.slice(1)).length, 1)
   })
 })

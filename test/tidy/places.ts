@@ -4,32 +4,70 @@ import { dirname, join } from 'node:path'
 import { root } from './source.ts'
 
 export type Place = {
-  /** `kernel`, `payouts`, `gateway`, `connectors/evm`, `app/compose`, `wire`, `sdk`, ... */
+  /** A folder below `service/src`, or a part of one that has an interface of its own: `kernel`, `parties/customers`, `edge/gateway`, `app/compose`, `wire`, ... */
   readonly name: string
   /** The folder that other folders import by its `index.ts`; for a lone file, the file itself. */
   readonly home: string
+  /** True for a folder with verbs and tables, which reaches nothing but the database. */
   readonly isModule: boolean
 }
 
-/** The PostgreSQL schema of a place has its name; the tables of all connectors are in `rails`. */
-export const schemaOf = ({ name }: Place): string =>
-  name.startsWith('connectors/') ? 'rails' : name === 'sign-in' ? 'sign_in' : name
+/** Places whose subject, and so the PostgreSQL schema and the label of their statements, has another name than the folder. */
+const subjects: Readonly<Record<string, string>> = {
+  'audit/api': 'audit-log',
+  'banks/conformance': 'rails',
+  'banks/files': 'rails',
+  'banks/internal': 'rails',
+  'banks/sandbox': 'rails',
+  'chains/evm': 'rails',
+  'parties/identity-port': 'identity',
+  'parties/payee-check': 'verification',
+  'payouts/bulk': 'bulk-payouts',
+  'payouts/controls': 'payout-controls',
+  'people/sign-in': 'sign_in',
+  'requests/api': 'request-log',
+  'simulations/identity-provider': 'rails',
+  webhooks: 'delivery',
+  'webhooks/api': 'webhooks',
+}
+
+/** The PostgreSQL schema of a place, and the first word of the labels of its statements. */
+export const schemaOf = ({ name }: Pick<Place, 'name'>): string => subjects[name] ?? name.split('/').at(-1) ?? name
 
 /** Undefined: outside the service (tests, scripts, examples). */
 export function placeOf(path: string): Place | undefined {
-  const module = /^(service\/src\/modules\/([^/]+))\//.exec(path)
-  if (module) return { name: module[2] ?? '', home: module[1] ?? '', isModule: true }
-  const connector = /^(service\/src\/(connectors\/[^/]+))\//.exec(path)
-  if (connector) return { name: connector[2] ?? '', home: connector[1] ?? '', isModule: false }
   const part = /^service\/src\/(app\/[^/]+?)(?:\.test)?\.ts$/.exec(path)
   if (part) return { name: part[1] ?? '', home: path, isModule: false }
-  const folder = /^(service\/src\/([^/]+))\//.exec(path)
-  if (folder) return { name: folder[2] ?? '', home: folder[1] ?? '', isModule: false }
+  const folder = /^service\/src\/(([^/]+)(?:\/[^/]+)?)\//.exec(path)
+  if (folder) {
+    const [, both = '', first = ''] = folder
+    const name = layerNames().has(both) ? both : first
+    return { name, home: `service/src/${name}`, isModule: layerNames().get(name) === 'modules' }
+  }
   const file = /^service\/src\/([^/]+)\.ts$/.exec(path)
   if (file) return { name: file[1] ?? '', home: path, isModule: false }
   const workspace = /^((wire|sdk)\/src)\//.exec(path)
   if (workspace) return { name: workspace[2] ?? '', home: workspace[1] ?? '', isModule: false }
   return undefined
+}
+
+let known: ReadonlyMap<string, string> | undefined
+/** The name of the layer of each place. */
+function layerNames(): ReadonlyMap<string, string> {
+  if (known === undefined) {
+    const { layerOf, names } = readLayers()
+    known = new Map([...layerOf].map(([name, layer]) => [name, names[layer] ?? '']))
+  }
+  return known
+}
+
+/** The folder below `service/src` that contains a place. */
+export const topOf = (name: string): string => name.split('/')[0] ?? name
+
+/** The folder, below `service/src`, of the module that has the operations of a group. */
+export function folderOfGroup(group: string): string {
+  const places = [...layerNames()].filter(([name, layer]) => layer === 'modules' && schemaOf({ name }) === group)
+  return places[0]?.[0] ?? group
 }
 
 /** The file that an import leads to, or undefined for a package. */

@@ -68,11 +68,11 @@ const jsonReaders: Readonly<Record<string, string>> = {
   'wire/src/decimal.ts': 'the parser with exact decimals',
   'wire/src/approvals.ts': 'a partner verifies what was signed with this file alone',
   'wire/src/audit-proof.ts': 'a partner verifies what was signed with this file alone',
-  'service/src/gateway/json.ts': 'the body of a request, which the schema of its operation judges next',
+  'service/src/edge/gateway/json.ts': 'the body of a request, which the schema of its operation judges next',
   'service/src/access/signature-variants.ts': 'writes a body again in other forms, and reads none of its fields',
-  'service/src/modules/monitoring/rules.ts': 'refuses each field of a rule with its pointer',
-  'service/src/connectors/evm/settings.ts': 'refuses each field of a setting in words',
-  'service/src/connectors/iso20022/setting-files.ts': 'refuses each field of a setting in words',
+  'service/src/monitoring/rules.ts': 'refuses each field of a rule with its pointer',
+  'service/src/chains/evm/settings.ts': 'refuses each field of a setting in words',
+  'service/src/banks/files/setting-files.ts': 'refuses each field of a setting in words',
 }
 const parsing = [
   [/\bJSON\s*(?:\?\.|\.)\s*parse\b|\bJSON\s*\[/g, 'JSON.parse'],

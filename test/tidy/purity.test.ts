@@ -6,7 +6,7 @@ import { type Finding, readSources, scan } from './source.ts'
 
 const sources = readSources()
 const none: readonly Finding[] = []
-const path = 'service/src/modules/payouts/service.ts'
+const path = 'service/src/payouts/service.ts'
 const one = (text: string, at = path) => [scan({ path: at, text })]
 
 suite('purity', () => {

@@ -112,7 +112,7 @@ function tablesIn(
 }
 
 /** The file compares the rows of all tables, and writes none. */
-const readsAll = 'integrity'
+const readsAll = 'ledger/integrity'
 
 /** A table that a declaration names (sealed and personal columns) belongs to the folder of the declaration. */
 export function checkDeclaredTables(sources: readonly Source[]): readonly Finding[] {

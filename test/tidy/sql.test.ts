@@ -1,7 +1,7 @@
 /** Each folder uses its own tables, each statement reads one partner's rows, and the database computes nothing. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { readLayers } from './places.ts'
+import { readLayers, schemaOf } from './places.ts'
 import { type Finding, isTest, readFiles, readSources, scan } from './source.ts'
 import {
   checkCitusMigrations,
@@ -25,7 +25,7 @@ const migrations = allMigrations.filter(({ path }) => !path.endsWith('.citus.sql
 const schemas = readSchemas(migrations)
 const tables = readTables(migrations)
 const shared = new Set(tables.filter(({ spread }) => spread === 'replicate').map(({ name }) => name))
-const places = new Set([...readLayers().layerOf.keys()].map((name) => (name === 'sign-in' ? 'sign_in' : name)))
+const places = new Set([...readLayers().layerOf.keys()].map((name) => schemaOf({ name })))
 const none: readonly Finding[] = []
 
 suite('sql', () => {
@@ -55,7 +55,7 @@ suite('sql', () => {
     assert.deepEqual(checkMigrations(migrations, places), none))
 })
 
-const store = 'service/src/modules/payouts/store.ts'
+const store = 'service/src/payouts/store.ts'
 const one = (statement: string, path = store) => [scan({ path, text: `function f() { return sql\`${statement}\` }` })]
 
 suite('the rules of statements find violations', () => {
@@ -74,11 +74,11 @@ suite('the rules of statements find violations', () => {
       'lock table ledger.accounts',
     ])
       assert.equal(owned(statement), 1, statement)
-    assert.equal(owned('select 1 from payouts.payouts', 'service/src/modules/payouts/service.ts'), 1)
-    assert.equal(owned('select 1 from payouts.limits', 'service/src/modules/payout-controls/store.ts'), 0)
-    assert.equal(owned('select 1 from payouts.payouts', 'service/src/modules/payout-controls/store.ts'), 1)
+    assert.equal(owned('select 1 from payouts.payouts', 'service/src/payouts/service.ts'), 1)
+    assert.equal(owned('select 1 from payouts.limits', 'service/src/payouts/controls/store.ts'), 0)
+    assert.equal(owned('select 1 from payouts.payouts', 'service/src/payouts/controls/store.ts'), 1)
     assert.equal(owned('select 1 from payouts.limits'), 1)
-    assert.equal(owned('select 1 from delivery.deliveries', 'service/src/gateway/store.ts'), 1)
+    assert.equal(owned('select 1 from delivery.deliveries', 'service/src/edge/gateway/store.ts'), 1)
   })
 
   test('declared tables', () => {

@@ -48,7 +48,7 @@ suite('the rule of doc comments finds its violation', () => {
       'Under its lock.',
       'Neither of both.',
     ])
-      assert.equal(count(`/** ${text} */`, 'service/src/connectors/a.ts'), 1, text)
+      assert.equal(count(`/** ${text} */`, 'service/src/banks/a.ts'), 1, text)
     const places = ['wire/src/operations/a.ts', 'service/src/ledger/a.test.ts', 'test/tidy/a.ts']
     for (const path of places) assert.equal(count(`/** ${'That of it.'} */`, path), 1, path)
   })

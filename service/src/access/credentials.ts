@@ -2,7 +2,7 @@
 import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Permission } from '@partner-payments/wire'
-import { type Caller, Refusal } from '../api/index.ts'
+import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { type Clock, newId, partnerKey, randomToken, type Sealer, secondMs } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import { allowedFrom } from './addresses.ts'

@@ -1,6 +1,6 @@
 /** Operator actions on partners and their credentials: list, rotate, expire. */
 import type { Permission } from '@partner-payments/wire'
-import { notFound, type PageRequest, Refusal } from '../api/index.ts'
+import { notFound, type PageRequest, Refusal } from '../kernel/api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IssuedCredential, IssueRequest } from './credentials.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
-import { type OpenNonce, Refusal } from '../api/index.ts'
+import { type OpenNonce, Refusal } from '../kernel/api/index.ts'
 import { createLog, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { createNonceBatcher } from './index.ts'

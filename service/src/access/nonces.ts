@@ -1,5 +1,5 @@
 /** Consumes nonces in batches: in statements of their own, or in the transaction that carries out the request. */
-import { type Nonce, type OpenNonce, Refusal } from '../api/index.ts'
+import { type Nonce, type OpenNonce, Refusal } from '../kernel/api/index.ts'
 import { type Clock, nilId, partnerKey } from '../kernel/index.ts'
 import {
   type Batcher,

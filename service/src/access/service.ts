@@ -1,6 +1,6 @@
 /** The verbs of access. */
 import { type Permission, permissions as allPermissions } from '@partner-payments/wire'
-import { type Caller, Refusal } from '../api/index.ts'
+import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, minuteMs, newId, type Sealer } from '../kernel/index.ts'
 import type { Database, SealedColumn, Tx } from '../postgres/index.ts'
 import {

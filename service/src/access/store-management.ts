@@ -1,6 +1,6 @@
 /** The SQL of the operator's lists and changes of partners and credentials. */
 import { minuteMs } from '../kernel/index.ts'
-import type { PageRequest } from '../api/index.ts'
+import type { PageRequest } from '../kernel/api/index.ts'
 import { acrossPartners, columnOf, noSql, ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type PartnerRow = { readonly partnerId: string; readonly name: string; readonly createdAt: Date }

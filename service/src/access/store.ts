@@ -1,6 +1,6 @@
 /** The SQL of access. */
 import type { Permission } from '@partner-payments/wire'
-import type { Nonce } from '../api/index.ts'
+import type { Nonce } from '../kernel/api/index.ts'
 import { acrossPartners, dueWork, insertBy, ofPartners, type RowOf, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {

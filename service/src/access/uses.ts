@@ -1,5 +1,5 @@
 /** Records when each credential was last used: at most once a minute, outside the request's transaction. */
-import type { Caller } from '../api/index.ts'
+import type { Caller } from '../kernel/api/index.ts'
 import { type Clock, minuteMs, partnerKey } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import * as store from './store-management.ts'

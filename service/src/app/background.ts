@@ -2,22 +2,22 @@
 import { createChainStep } from '../audit/index.ts'
 import type { Config } from './config.ts'
 import { publicUrlOf, siteNameOf } from './derived-settings.ts'
-import { deliveryJobs, endpointStatistics, renderEndpointAlert, statisticsJob } from '../delivery/index.ts'
-import { defineJob, type Job } from '../jobs/index.ts'
+import { deliveryJobs, endpointStatistics, renderEndpointAlert, statisticsJob } from '../webhooks/index.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { type Clock, dayMs, hourMs, type Log, minuteMs, present, secondMs, type Tracing } from '../kernel/index.ts'
 import { createCheckpoints } from '../ledger/index.ts'
 import { folderTransport, mailJob, readMailbox, smtpTransport } from '../mail/index.ts'
-import { accountJobs, renderMonitorMail } from '../modules/accounts/index.ts'
-import { beneficiaryJobs } from '../modules/beneficiaries/index.ts'
-import { customerJobs } from '../modules/customers/index.ts'
-import { identityJobs } from '../modules/identity-checks/index.ts'
-import { bulksJob } from '../modules/bulk-payouts/index.ts'
-import { approvalsJob } from '../modules/payouts/index.ts'
-import { recallsJob } from '../modules/recalls/index.ts'
-import { renderReportMail, reportJobs } from '../modules/reports/index.ts'
-import { monitoringJobs } from '../modules/monitoring/index.ts'
-import { assignmentsJob, renderStaffMail } from '../modules/staff/index.ts'
-import { safeguardingJob } from '../modules/safeguarding/index.ts'
+import { accountJobs, renderMonitorMail } from '../accounts/index.ts'
+import { beneficiaryJobs } from '../parties/beneficiaries/index.ts'
+import { customerJobs } from '../parties/customers/index.ts'
+import { identityJobs } from '../parties/identity-checks/index.ts'
+import { bulksJob } from '../payouts/bulk/index.ts'
+import { approvalsJob } from '../payouts/index.ts'
+import { recallsJob } from '../payouts/recalls/index.ts'
+import { renderReportMail, reportJobs } from '../reports/index.ts'
+import { monitoringJobs } from '../monitoring/index.ts'
+import { assignmentsJob, renderStaffMail } from '../people/staff/index.ts'
+import { safeguardingJob } from '../reports/safeguarding/index.ts'
 import {
   recoveriesJob,
   renderGuestLink,
@@ -30,15 +30,15 @@ import {
   renderRoleChange,
   renderSignInChange,
   renderSignInLink,
-} from '../modules/users/index.ts'
-import { ordersJob } from '../modules/standing-orders/index.ts'
-import { type Observability, queueAgesJob, type QueueProbe } from '../observability/index.ts'
+} from '../people/users/index.ts'
+import { ordersJob } from '../payouts/standing-orders/index.ts'
+import { type Observability, queueAgesJob, type QueueProbe } from '../edge/observability/index.ts'
 import type { Modules } from './modules.ts'
 import { analyseWhatHasGrown, type Database } from '../postgres/index.ts'
 import { isIsoConnectorId } from '../rails/index.ts'
-import { reconciliationEveryMs } from '../reconciliation/index.ts'
+import { reconciliationEveryMs } from '../cases/reconciliation/index.ts'
 import { screeningJobs } from '../screening/index.ts'
-import { settlementJobs, type SettlementObserver } from '../settlement/index.ts'
+import { settlementJobs, type SettlementObserver } from '../banks/settlement/index.ts'
 
 export type BackgroundDeps = {
   readonly config: Config

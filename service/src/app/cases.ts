@@ -9,15 +9,15 @@ import {
   operatorPartnerId,
   type Returns,
 } from '../cases/index.ts'
-import { createIsoBooks } from '../connectors/iso20022/index.ts'
+import { createIsoBooks } from '../banks/files/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
-import type { Deposits } from '../modules/deposits/index.ts'
-import type { Monitoring } from '../modules/monitoring/index.ts'
-import { decidesCases, twoOfStaff } from '../modules/staff/index.ts'
+import type { Deposits } from '../deposits/index.ts'
+import type { Monitoring } from '../monitoring/index.ts'
+import { decidesCases, twoOfStaff } from '../people/staff/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BooksAccount } from '../rails/index.ts'
-import { createReconciliation, type Reconciliation } from '../reconciliation/index.ts'
+import { createReconciliation, type Reconciliation } from '../cases/reconciliation/index.ts'
 import {
   type CancelEntry,
   type CandidatesDeps,
@@ -29,7 +29,7 @@ import {
   createInLedger,
   createUndoPayment,
   type UndoPayment,
-} from '../settlement/index.ts'
+} from '../banks/settlement/index.ts'
 
 type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
   Pick<CandidatesDeps, 'ownersOf'> & {

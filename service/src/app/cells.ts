@@ -2,7 +2,7 @@
  * The settings of cells: several installations with a database each, behind a router. All cells share the same `IBAN_ISSUERS`, so that each
  * cell sees at its start that its account numbers do not overlap with those of another.
  */
-import type { Cell } from '../gateway/index.ts'
+import type { Cell } from '../edge/gateway/index.ts'
 import { refuseSetting, type Settings } from '../kernel/index.ts'
 import {
   accountsSettings,
@@ -11,9 +11,9 @@ import {
   type Issuer,
   issuersProblem,
   overlapProblem,
-} from '../modules/accounts/settings.ts'
+} from '../accounts/settings.ts'
 
-export type { Issuer } from '../modules/accounts/settings.ts'
+export type { Issuer } from '../accounts/settings.ts'
 
 type CellIssuer = Issuer & { readonly cell: string | undefined }
 

@@ -6,11 +6,11 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { dirname, join, resolve } from 'node:path'
 import { brandingSettings } from '../branding/settings.ts'
 import { cellSettings, type Issuer, issuersOf } from './cells.ts'
-import { evmSettings } from '../connectors/evm/settings.ts'
-import { bankProblem, isoSettings } from '../connectors/iso20022/settings.ts'
-import { sandboxSettings } from '../connectors/sandbox/settings.ts'
-import { deliverySettings } from '../delivery/settings.ts'
-import { gatewaySettings } from '../gateway/settings.ts'
+import { evmSettings } from '../chains/evm/settings.ts'
+import { bankProblem, isoSettings } from '../banks/files/settings.ts'
+import { sandboxSettings } from '../banks/sandbox/settings.ts'
+import { deliverySettings } from '../webhooks/settings.ts'
+import { gatewaySettings } from '../edge/gateway/settings.ts'
 import {
   coresMax,
   integer,
@@ -27,12 +27,12 @@ import {
 import { customerSettings } from './customer-settings.ts'
 import { staffSettings } from './staff-settings.ts'
 import { mailSettings } from '../mail/settings.ts'
-import { observabilitySettings } from '../observability/settings.ts'
+import { observabilitySettings } from '../edge/observability/settings.ts'
 import { databaseSettings } from '../postgres/settings.ts'
 import { chainConnectorId, isChainConnectorId, isIsoConnectorId, simulatedChainConnectorId } from '../rails/index.ts'
 import { railsSettings } from '../rails/settings.ts'
 import { ratesSettings } from '../rates/settings.ts'
-import { verificationSettings } from '../verification/settings.ts'
+import { verificationSettings } from '../parties/payee-check/settings.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

@@ -1,7 +1,7 @@
 /** The settings of customers: whose money pays, what they may do, and how long their data are kept. */
-import { identitySettings } from '../identity/settings.ts'
+import { identitySettings } from '../parties/identity-port/settings.ts'
 import { integer, oneOf, type Settings } from '../kernel/index.ts'
-import { monitoringSettings } from '../modules/monitoring/settings.ts'
+import { monitoringSettings } from '../monitoring/settings.ts'
 import { screeningSettings } from '../screening/settings.ts'
 
 export const customerSettings = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gatewaySettings } from '../gateway/settings.ts'
+import { gatewaySettings } from '../edge/gateway/settings.ts'
 import { hstsAt } from './derived-settings.ts'
 
 test('browsers are told to keep to https where the address does, or as the operator says', () => {

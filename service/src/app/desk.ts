@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { partnerRow, partnersPage } from '../access/index.ts'
 import type { BackgroundDeps } from './background.ts'
 import { brandOf, deskUrlOf, hstsAt, pageRate } from './derived-settings.ts'
-import { createSiteListener, findRunbook } from '../gateway/index.ts'
+import { createSiteListener, findRunbook } from '../edge/gateway/index.ts'
 import type { Modules } from './modules.ts'
 import { createDeskSite, type DeskChanges } from '../pages/index.ts'
 

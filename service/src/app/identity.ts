@@ -1,7 +1,7 @@
 /** Composes the identity provider of the configuration, and the simulated one of a sandbox. A part of the composition root. */
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
-import type { Cursors } from '../api/index.ts'
+import type { Cursors } from '../kernel/api/index.ts'
 import type { Audit } from '../audit/index.ts'
 import { type Config, ConfigError } from './config.ts'
 import { publicUrlOf } from './derived-settings.ts'
@@ -9,12 +9,12 @@ import {
   createIdentitySimulator,
   createSimulatedIdentityProvider,
   simulatedIdentityId,
-} from '../connectors/identity-simulated/index.ts'
-import { createIdentityCalls, type IdentityProvider } from '../identity/index.ts'
+} from '../simulations/identity-provider/index.ts'
+import { createIdentityCalls, type IdentityProvider } from '../parties/identity-port/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import { type Clock, deriveKey, type Log, type Sealer } from '../kernel/index.ts'
-import type { Customers } from '../modules/customers/index.ts'
-import { createIdentitiesOf, createIdentityChecks } from '../modules/identity-checks/index.ts'
+import type { Customers } from '../parties/customers/index.ts'
+import { createIdentitiesOf, createIdentityChecks } from '../parties/identity-checks/index.ts'
 import type { Database } from '../postgres/index.ts'
 
 type Deps = {

@@ -12,14 +12,14 @@ import {
   usesSandboxBank,
   webhookSettings,
 } from './derived-settings.ts'
-import { type ChosenHostsOptions, createChosenHosts } from '../delivery/index.ts'
-import { createCursors } from '../api/index.ts'
+import { type ChosenHostsOptions, createChosenHosts } from '../webhooks/index.ts'
+import { createCursors } from '../kernel/api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
 import { createCases, operatorPartnerId } from '../cases/index.ts'
 import { createLedger, type MoneyHolds, type PartyOfMoney } from '../ledger/index.ts'
 import { createMailQueue } from '../mail/index.ts'
-import { type Observability } from '../observability/index.ts'
+import { type Observability } from '../edge/observability/index.ts'
 import {
   createScreener,
   createScreening,
@@ -30,11 +30,11 @@ import {
 } from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type { IdentityProvider } from '../identity/index.ts'
+import type { IdentityProvider } from '../parties/identity-port/index.ts'
 import { composeIdentity, composeProofs } from './identity.ts'
-import { createIsoBanks, type PayerKey } from '../connectors/iso20022/index.ts'
-import { createInternalConnector } from '../connectors/internal/index.ts'
-import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
+import { createIsoBanks, type PayerKey } from '../banks/files/index.ts'
+import { createInternalConnector } from '../banks/internal/index.ts'
+import { createSandboxBank, type SandboxBank } from '../banks/sandbox/index.ts'
 import {
   type BooksAccount,
   type ChooseConnector,
@@ -43,22 +43,16 @@ import {
   type PayerData,
 } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
-import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
-import {
-  type Accounts,
-  createAccounts,
-  createCancellations,
-  createMonitors,
-  recordFreeze,
-} from '../modules/accounts/index.ts'
-import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modules/beneficiaries/index.ts'
-import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../modules/checkout/index.ts'
-import { createCustomers, type Customers } from '../modules/customers/index.ts'
-import { createDeposits, type Deposits, depositsOfHit } from '../modules/deposits/index.ts'
-import { createMonitoring, type Monitoring } from '../modules/monitoring/index.ts'
-import { createFx } from '../modules/fx/index.ts'
-import { createBulkPayouts } from '../modules/bulk-payouts/index.ts'
-import { createPayoutControls, listApprovalRules } from '../modules/payout-controls/index.ts'
+import { createVerification, type OwnNames, schemeOf } from '../parties/payee-check/index.ts'
+import { type Accounts, createAccounts, createCancellations, createMonitors, recordFreeze } from '../accounts/index.ts'
+import { type Beneficiaries, createBeneficiaries, createRenewals } from '../parties/beneficiaries/index.ts'
+import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../checkout/index.ts'
+import { createCustomers, type Customers } from '../parties/customers/index.ts'
+import { createDeposits, type Deposits, depositsOfHit } from '../deposits/index.ts'
+import { createMonitoring, type Monitoring } from '../monitoring/index.ts'
+import { createFx } from '../fx/index.ts'
+import { createBulkPayouts } from '../payouts/bulk/index.ts'
+import { createPayoutControls, listApprovalRules } from '../payouts/controls/index.ts'
 import {
   createPayoutAges,
   createPayoutLife,
@@ -67,13 +61,13 @@ import {
   waitingPayouts,
   payoutsOfHit,
   subjectOfPayout,
-} from '../modules/payouts/index.ts'
-import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
-import { createReports } from '../modules/reports/index.ts'
-import { createStaffChanges, decidesHits, twoOfStaff } from '../modules/staff/index.ts'
-import { createStandingOrders } from '../modules/standing-orders/index.ts'
-import { createSimulations } from '../modules/simulations/index.ts'
-import { createTransactions } from '../modules/transactions/index.ts'
+} from '../payouts/index.ts'
+import { createRecalls, createReturnedByRecall } from '../payouts/recalls/index.ts'
+import { createReports } from '../reports/index.ts'
+import { createStaffChanges, decidesHits, twoOfStaff } from '../people/staff/index.ts'
+import { createStandingOrders } from '../payouts/standing-orders/index.ts'
+import { createSimulations } from '../simulations/index.ts'
+import { createTransactions } from '../transactions/index.ts'
 import {
   createFactors,
   createGuestLinks,
@@ -85,10 +79,10 @@ import {
   createUsers,
   memberIdsAfter,
   subjectOfMember,
-} from '../modules/users/index.ts'
+} from '../people/users/index.ts'
 import { createRequests } from '../requests/index.ts'
-import { createSignIn } from '../sign-in/index.ts'
-import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../delivery/index.ts'
+import { createSignIn } from '../people/sign-in/index.ts'
+import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../webhooks/index.ts'
 import { composeMembers, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { composeSafeguarding } from './safeguarding.ts'

@@ -2,10 +2,10 @@
 import type { Audit } from '../audit/index.ts'
 import { type Config } from './config.ts'
 import { consoleUrlOf, deskSettings, deskUrlOf, signInSettings } from './derived-settings.ts'
-import { type ChosenHosts, createChosenHosts } from '../delivery/index.ts'
-import { createMembers, type MembersDeps } from '../modules/users/index.ts'
-import { createStaff, type StaffDeps } from '../modules/staff/index.ts'
-import { createSignIn, createSingleSignOn, type SignIn } from '../sign-in/index.ts'
+import { type ChosenHosts, createChosenHosts } from '../webhooks/index.ts'
+import { createMembers, type MembersDeps } from '../people/users/index.ts'
+import { createStaff, type StaffDeps } from '../people/staff/index.ts'
+import { createSignIn, createSingleSignOn, type SignIn } from '../people/sign-in/index.ts'
 
 type StaffParts = Omit<StaffDeps, 'deskName' | 'signIn' | 'singleSignOn' | 'provider' | 'addOperator'> & {
   readonly config: Config

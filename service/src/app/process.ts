@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { allPartnerIds, masterKeyState, recordMasterKeys } from '../access/index.ts'
 import { type Config, ConfigError, makeDataDir, saveMasterKey } from './config.ts'
-import { createTracing } from '../observability/index.ts'
-import { Refusal, Unreachable } from '../api/index.ts'
+import { createTracing } from '../edge/observability/index.ts'
+import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import { type Log, systemClock, type Tracing } from '../kernel/index.ts'
 import {
   createDatabase,

@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Config, ConfigError } from './config.ts'
 import { type Log, minuteMs, secondMs } from '../kernel/index.ts'
-import type { MetricsSnapshot } from '../observability/index.ts'
+import type { MetricsSnapshot } from '../edge/observability/index.ts'
 import { type gatewayForms, listening } from './process.ts'
 
 /** The roles that answer requests, and so can run as several processes. */

@@ -1,9 +1,9 @@
 /** The role `router`: the gateway of several cells. It has no database and no master key. */
 import type { RouterConfig } from './config.ts'
 import { requestLimits } from './derived-settings.ts'
-import { createRouter } from '../gateway/index.ts'
+import { createRouter } from '../edge/gateway/index.ts'
 import { type Log, systemClock } from '../kernel/index.ts'
-import { createRouterObservability } from '../observability/index.ts'
+import { createRouterObservability } from '../edge/observability/index.ts'
 import { drainParts, listenForOperations, listening, type Started } from './process.ts'
 
 type RouterParts = { readonly log: Log; readonly started: Started[]; readonly stop: () => Promise<void> }

@@ -1,6 +1,6 @@
 /** Composes safeguarding with the calendars of the configured banks. */
 import { type Config, usedIsoBanks } from './config.ts'
-import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '../modules/safeguarding/index.ts'
+import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '../reports/safeguarding/index.ts'
 import { dayMs } from '../kernel/index.ts'
 import { internalConnectorId, lastListedOn } from '../rails/index.ts'
 

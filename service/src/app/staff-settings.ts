@@ -1,5 +1,5 @@
 /** The settings of the operator's staff. */
-import { readJsonOrFile, readSettingFile } from '../connectors/iso20022/settings.ts'
+import { readJsonOrFile, readSettingFile } from '../banks/files/settings.ts'
 import {
   booleanOf,
   fieldsOf,

@@ -10,12 +10,12 @@ import {
   type TestPartner,
 } from '../../../test/support/composition.ts'
 import { addHolder, decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
-import { Unreachable } from '../api/index.ts'
+import { Unreachable } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { dayMs, hourMs, minuteMs, newId, secondMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../settlement/index.ts'
-import type { ThingKey } from '../modules/staff/index.ts'
+import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../banks/settlement/index.ts'
+import type { ThingKey } from '../people/staff/index.ts'
 
 let service: Service
 let partner: TestPartner

@@ -5,11 +5,11 @@
 import { type Cases, operatorPartnerId } from '../cases/index.ts'
 import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Access } from '../access/index.ts'
-import type { Accounts } from '../modules/accounts/index.ts'
-import type { Customers, Review } from '../modules/customers/index.ts'
-import { type Deposits, holdOfDeposit, lacksOwnership } from '../modules/deposits/index.ts'
-import { instructionIdOf, type PayoutAges, payoutsDue } from '../modules/payouts/index.ts'
-import type { Recalls } from '../modules/recalls/index.ts'
+import type { Accounts } from '../accounts/index.ts'
+import type { Customers, Review } from '../parties/customers/index.ts'
+import { type Deposits, holdOfDeposit, lacksOwnership } from '../deposits/index.ts'
+import { instructionIdOf, type PayoutAges, payoutsDue } from '../payouts/index.ts'
+import type { Recalls } from '../payouts/recalls/index.ts'
 import {
   type AskWaiting,
   type StaffChange,
@@ -17,8 +17,8 @@ import {
   type ThingKey,
   thingName,
   type WaitingThing,
-} from '../modules/staff/index.ts'
-import { type Hold, type HoldOf, holds, holdsOfCases } from '../modules/transactions/index.ts'
+} from '../people/staff/index.ts'
+import { type Hold, type HoldOf, holds, holdsOfCases } from '../transactions/index.ts'
 import type { ConnectorFacts } from '../pages/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BankFiles, Connector, ConnectorHealth } from '../rails/index.ts'

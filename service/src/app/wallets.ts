@@ -1,13 +1,13 @@
 /** Composes token payments: keys, chain connectors, wallets. A part of the composition root. */
 import type { Access } from '../access/index.ts'
-import type { Cursors } from '../api/index.ts'
+import type { Cursors } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { Config } from './config.ts'
 import type { Clock, Log, Sealer } from '../kernel/index.ts'
-import type { Accounts } from '../modules/accounts/index.ts'
-import type { Beneficiaries } from '../modules/beneficiaries/index.ts'
-import type { Customers } from '../modules/customers/index.ts'
-import { createWallets, type Wallets } from '../modules/wallets/index.ts'
+import type { Accounts } from '../accounts/index.ts'
+import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
+import type { Customers } from '../parties/customers/index.ts'
+import { createWallets, type Wallets } from '../chains/wallets/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {
   type ChainKeys,
@@ -23,7 +23,7 @@ import {
   proofAboveOf,
   receivedOn,
   type TravelParties,
-} from '../connectors/evm/index.ts'
+} from '../chains/evm/index.ts'
 import { type ChooseConnector, createChooseConnector, type Instruction } from '../rails/index.ts'
 import type { Rates } from '../rates/index.ts'
 

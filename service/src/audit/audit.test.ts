@@ -9,7 +9,7 @@ import { type AuditProof, faultsOfProof, leafOf, pathOf, rootOf } from '@partner
 import { auditLogs, day, recordAt } from '../../../test/support/audit-logs.ts'
 import { addPartner, createTestService, pay, type Service } from '../../../test/support/composition.ts'
 import { until } from '../../../test/support/until.ts'
-import { type AllHandlers, type Call, Refusal } from '../api/index.ts'
+import { type AllHandlers, type Call, Refusal } from '../kernel/api/index.ts'
 import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { auditedHandlers } from './index.ts'

@@ -11,7 +11,7 @@ import {
   type Operation,
   requestAuditOf,
 } from '@partner-payments/wire'
-import type { AllHandlers, Answer, Call } from '../api/index.ts'
+import type { AllHandlers, Answer, Call } from '../kernel/api/index.ts'
 import type { Audit } from './service.ts'
 
 /** The path parameter that names a customer: operations on a customer's data are part of the data held about it. */

@@ -1,6 +1,6 @@
 /** The verbs of the audit log. */
 import { type AuditProof, type AuditStatementContent, ownJson, pathOf } from '@partner-payments/wire'
-import { type Cursors, type Page, readTime } from '../api/index.ts'
+import { type Cursors, type Page, readTime } from '../kernel/api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { signAsPartner, signBy, subtreeRecords } from './chain.ts'

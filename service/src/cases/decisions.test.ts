@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { dayMs, newId } from '../kernel/index.ts'
-import { instructionIdOf } from '../modules/payouts/index.ts'
+import { instructionIdOf } from '../payouts/index.ts'
 import { sql } from '../postgres/index.ts'
 import type { BankNotification, Connector } from '../rails/index.ts'
 import {
@@ -14,7 +14,7 @@ import {
   stepMsDefault,
 } from '../../../test/support/composition.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
-import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../settlement/index.ts'
+import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../banks/settlement/index.ts'
 import { caseActions, type CaseAction, keptCases, operatorPartnerId } from './index.ts'
 import type { Proposing } from './decisions.ts'
 

@@ -3,7 +3,7 @@
  * that of two concurrent steps one counts and the other is refused; and each leaves a row in `cases.decisions`.
  */
 import { ownJson } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import {
   after,
   type Clock,

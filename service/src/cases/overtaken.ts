@@ -1,5 +1,5 @@
 /** The refusal of a step that another person's step has overtaken. */
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 
 /** Steps of other people, after which a step no longer applies. */
 export type Overtaking = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'

@@ -20,7 +20,7 @@ import {
   ownJsonExactly,
   type ResponseOf,
 } from '@partner-payments/wire'
-import { type AllHandlers, type Answer, type Call, type Handler, Refusal } from '../api/index.ts'
+import { type AllHandlers, type Answer, type Call, type Handler, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, minuteMs, type Sealer, secondMs } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, requestInProgress, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'

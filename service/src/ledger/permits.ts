@@ -2,7 +2,7 @@
  * The gate of money that is on hold: screening holds a customer or a partner, and no verb may move its money past that. An entry says by its
  * permit why it may change a balance, and only `clear` makes a permit for what a request asks for.
  */
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { assert, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { creditAccount, debitAccount, type Movement } from './account-keys.ts'

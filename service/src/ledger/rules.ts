@@ -1,5 +1,5 @@
 /** Pure: the effects of a transfer on its two accounts, and the limit of an account. */
-import { type Caller, Refusal } from '../api/index.ts'
+import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { amountText, assert, type Currency, idAfter, type Minor, newId } from '../kernel/index.ts'
 import { type AccountKey, type AccountName, kindOf } from './account-kinds.ts'
 

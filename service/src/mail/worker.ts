@@ -1,6 +1,6 @@
 /** The mail worker: claim, render, send, record. No mail is sent inside a database transaction. */
 import { ownJson } from '@partner-payments/wire'
-import { defineJob, type Job } from '../jobs/index.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { after, type Clock, hourMs, type Log, minuteMs, present } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { MailData, MailQueue } from './queue.ts'

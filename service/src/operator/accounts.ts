@@ -1,7 +1,7 @@
 /** Commands for the states of accounts: a balance (`--currency`) or the account of a customer (`--customer`). */
 import { ConfigError } from '../app/config.ts'
 import { type AccountState, blocksOutbound } from '../ledger/index.ts'
-import type { AccountRef, StateChange } from '../modules/accounts/index.ts'
+import type { AccountRef, StateChange } from '../accounts/index.ts'
 import type { Call, CommandsOf, Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { decided } from './limits.ts'

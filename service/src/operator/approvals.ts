@@ -1,7 +1,7 @@
 /** Commands for the rules by which payouts wait for a second person. */
 import { ConfigError } from '../app/config.ts'
 import { amountText, type Minor } from '../kernel/index.ts'
-import type { ApprovalRule } from '../modules/payout-controls/index.ts'
+import type { ApprovalRule } from '../payouts/controls/index.ts'
 import type { CommandsOf } from './context.ts'
 import { decided } from './limits.ts'
 

@@ -1,7 +1,7 @@
 /** Commands for the BIC directory, which the operator loads from a file. */
 import { readFile, stat } from 'node:fs/promises'
 import { ConfigError } from '../app/config.ts'
-import { BicFileProblem } from '../modules/beneficiaries/index.ts'
+import { BicFileProblem } from '../parties/beneficiaries/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { record } from './changes.ts'
 import type { CommandsOf } from './context.ts'

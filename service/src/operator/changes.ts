@@ -1,5 +1,5 @@
 /** Runs a change of a command and its record in the partner's audit log in one transaction. */
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import type { NewRecord } from '../audit/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'

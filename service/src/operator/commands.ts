@@ -1,5 +1,5 @@
 /** All commands of the operator by their names, and who may run them: here and at the desk. */
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { type Config, ConfigError } from '../app/config.ts'
 import { assert } from '../kernel/index.ts'
 import type { DeskChanges } from '../pages/index.ts'

@@ -4,7 +4,7 @@
  */
 import type { Capability, Permission } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
-import type { StaffRole } from '../modules/staff/index.ts'
+import type { StaffRole } from '../people/staff/index.ts'
 
 /** The value of an option of each kind when it has been read (parse.ts). */
 export type Kinds = {

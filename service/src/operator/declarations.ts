@@ -1,5 +1,5 @@
 /** Pure: every command by its name, and what derives from the declarations: the options of each, who may run it, and its help. */
-import type { StaffRole } from '../modules/staff/index.ts'
+import type { StaffRole } from '../people/staff/index.ts'
 import {
   type Declaration,
   type Declared,

@@ -1,7 +1,7 @@
 /** Commands for the fees of payouts. */
 import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
-import type { FeeRule } from '../modules/payout-controls/index.ts'
+import type { FeeRule } from '../payouts/controls/index.ts'
 import type { CommandsOf } from './context.ts'
 import { decided } from './limits.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '../kernel/index.ts'
-import { monitoringSettings } from '../modules/monitoring/settings.ts'
+import { monitoringSettings } from '../monitoring/settings.ts'
 import { goamlReport, type ReportedAlert, type ReportedPayment } from './goaml.ts'
 
 const hostile = '</person><x a="1">&#0;]]>\u0000\u0008\ud800\uffff<!-- -->'

@@ -4,9 +4,9 @@
  */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
 import { shortened, xmlDeclaration, xmlElement as element, xmlText } from '../iso20022/index.ts'
-import type { Customer } from '../modules/customers/index.ts'
-import { countryOf, type FiuCodes } from '../modules/monitoring/index.ts'
-import type { Payment } from '../modules/transactions/index.ts'
+import type { Customer } from '../parties/customers/index.ts'
+import { countryOf, type FiuCodes } from '../monitoring/index.ts'
+import type { Payment } from '../transactions/index.ts'
 
 /** The reporting entity, by the settings. */
 export type Reporting = {

@@ -5,7 +5,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '../app/config.ts'
-import type { BadLine } from '../modules/accounts/index.ts'
+import type { BadLine } from '../accounts/index.ts'
 
 /** A line with an IBAN and a BIC has 48. The rest of a longer line is dropped: the line is bad anyway. */
 const lineCharsMax = 256

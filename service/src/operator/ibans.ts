@@ -1,7 +1,7 @@
 /** Commands for pools of IBANs from a bank's file. */
 import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
-import { IbanFileProblem, type ImportedFile, poolNameForm } from '../modules/accounts/index.ts'
+import { IbanFileProblem, type ImportedFile, poolNameForm } from '../accounts/index.ts'
 import { sqlState, stateOf } from '../postgres/index.ts'
 import type { Call, CommandsOf, Context, Write } from './context.ts'
 import { type BadLines, hashOf, linesOf, withBadLines } from './iban-file.ts'

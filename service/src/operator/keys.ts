@@ -2,7 +2,7 @@
 import { deleteOtherKeys, masterKeys } from '../access/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { masterKeyId } from '../kernel/index.ts'
-import { staffRealmId } from '../modules/staff/index.ts'
+import { staffRealmId } from '../people/staff/index.ts'
 import { countByKey, replaceValues, type SealedColumn, sealedColumnName, valuesNotUnder } from '../postgres/index.ts'
 import { record } from './changes.ts'
 import type { CommandsOf, Context } from './context.ts'

@@ -9,7 +9,7 @@ import {
   type StatementRequest,
 } from '../ledger/index.ts'
 import { verifyLog } from '../audit/index.ts'
-import { comparisons, type Finding, findingsMax } from '../integrity/index.ts'
+import { comparisons, type Finding, findingsMax } from '../ledger/integrity/index.ts'
 import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
 import type { CommandsOf, Context, Write } from './context.ts'
 import type { OptionsOf } from './declarations.ts'

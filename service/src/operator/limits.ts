@@ -1,8 +1,8 @@
 /** Commands for the limits of payouts. Days and months are those of UTC. */
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { amountText, nilId } from '../kernel/index.ts'
-import type { Limit } from '../modules/payout-controls/index.ts'
+import type { Limit } from '../payouts/controls/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type Change, changing, refusedInOneLine } from './changes.ts'
 import type { CommandsOf, Context } from './context.ts'

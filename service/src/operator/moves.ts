@@ -2,7 +2,7 @@
 import { readFile, rm, stat } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { credentialTtlMs } from '../access/index.ts'
-import { Refusal, Unreachable } from '../api/index.ts'
+import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import {

@@ -1,6 +1,6 @@
 /** Commands for incoming payments that lack data of their payers. The rules hold for all partners: their records are in the log of the operator. */
 import { amountText, type Minor } from '../kernel/index.ts'
-import type { PayerRule } from '../modules/deposits/index.ts'
+import type { PayerRule } from '../deposits/index.ts'
 import type { CommandsOf } from './context.ts'
 import { decided } from './limits.ts'
 

@@ -1,9 +1,9 @@
 /** Finds a payment that a partner or a bank asks about, and quotes the runbook on its status. */
 import { ConfigError } from '../app/config.ts'
 import { after, amountText, dayMs } from '../kernel/index.ts'
-import { instructionIdOf, partiesOf, type PayoutSearch } from '../modules/payouts/index.ts'
-import { operatorOf } from '../modules/recalls/index.ts'
-import { explain, type Hold, holds } from '../modules/transactions/index.ts'
+import { instructionIdOf, partiesOf, type PayoutSearch } from '../payouts/index.ts'
+import { operatorOf } from '../payouts/recalls/index.ts'
+import { explain, type Hold, holds } from '../transactions/index.ts'
 import type { CommandsOf, Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { decided } from './limits.ts'

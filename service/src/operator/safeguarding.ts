@@ -12,7 +12,7 @@ import {
   type SafeguardingRecord,
   type Signed,
   signedOfCsv,
-} from '../modules/safeguarding/index.ts'
+} from '../reports/safeguarding/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
 import type { CommandsOf, Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'

@@ -1,10 +1,10 @@
 /** Changes that wait for a second person: their commands, and how one is carried out. The desk uses the same verbs. */
 import { ownJson } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { present } from '../kernel/index.ts'
-import type { StaffChange, StaffRole } from '../modules/staff/index.ts'
+import type { StaffChange, StaffRole } from '../people/staff/index.ts'
 import { record, refusedInOneLine } from './changes.ts'
 import { readEvidence } from './banks.ts'
 import type { Call, CommandsOf, Context, Result } from './context.ts'

@@ -1,6 +1,6 @@
 /** Commands for the tables of the modulus check, which the operator loads from the files of Vocalink. */
 import { ConfigError } from '../app/config.ts'
-import { ModulusFileProblem } from '../modules/beneficiaries/index.ts'
+import { ModulusFileProblem } from '../parties/beneficiaries/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { readText } from './bics.ts'
 import { record } from './changes.ts'

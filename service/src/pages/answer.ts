@@ -1,6 +1,6 @@
 /** The headers and the encoding of answers to browsers. */
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { type Encoding, notFound, type PublicAnswer, type PublicRoute } from '../api/index.ts'
+import { type Encoding, notFound, type PublicAnswer, type PublicRoute } from '../kernel/api/index.ts'
 
 /** Policy without inline content, other hosts or frames. The browser test fails if it blocks anything of the pages. */
 const contentSecurityPolicy = [

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { Encoding, PublicAnswer } from '../api/index.ts'
+import type { Encoding, PublicAnswer } from '../kernel/api/index.ts'
 import { accentCss, type Brand } from '../branding/index.ts'
 import { compressed } from './answer.ts'
 

@@ -5,7 +5,7 @@
  * `desk/` has the pages of the operator's staff, on the operations port.
  * Owns no tables.
  */
-import type { PublicSite } from '../api/index.ts'
+import type { PublicSite } from '../kernel/api/index.ts'
 import type { ConsoleDeps } from './console/request.ts'
 import type { DeskDeps } from './desk/request.ts'
 import type { SiteDeps } from './site.ts'

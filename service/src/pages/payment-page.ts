@@ -1,6 +1,6 @@
 /** The payment page: the payment details, the progress, or the outcome. */
 import { amountText } from '../kernel/index.ts'
-import { epcText, type Payment } from '../modules/checkout/index.ts'
+import { epcText, type Payment } from '../checkout/index.ts'
 import { britishAccountOf } from '../rails/index.ts'
 import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
 import { html, type Html } from './html.ts'

@@ -1,6 +1,6 @@
 /** The purchase of a payer: the partner's logo, the description, and the line items with their sum. */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
-import type { Payment } from '../modules/checkout/index.ts'
+import type { Payment } from '../checkout/index.ts'
 import { html, type Html } from './html.ts'
 import type { View } from './layout.ts'
 

@@ -1,8 +1,14 @@
 /** The routes of the pages: the page for a request, and the effect of a form. */
-import { encodingFor, type PublicAnswer, type PublicRequest, type PublicRoute, type PublicSite } from '../api/index.ts'
+import {
+  encodingFor,
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  type PublicSite,
+} from '../kernel/api/index.ts'
 import { accentCss, type Brand } from '../branding/index.ts'
 import type { Clock } from '../kernel/index.ts'
-import type { Checkout, Payment } from '../modules/checkout/index.ts'
+import type { Checkout, Payment } from '../checkout/index.ts'
 import { compressed, pageHeaders, unknownPage } from './answer.ts'
 import { type Assets, logoPolicy, readAssets } from './assets.ts'
 import { bankPage, nameCharsMax } from './bank-page.ts'

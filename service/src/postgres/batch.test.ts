@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { createLog } from '../kernel/index.ts'
 import { createBatcher, createDatabase, ofPartners, sql, toStatement, type Tx, withoutTransaction } from './index.ts'
 

@@ -2,7 +2,7 @@
  * Batches: calls that arrive while a batch runs form the next batch and share one transaction. Each call gets its own
  * answer after the commit. How calls gather, how batches queue and what happens on a failure: batches.md.
  */
-import { Refusal, Unreachable } from '../api/index.ts'
+import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import type { Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import type { Tx } from './tx.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, mock, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { Refusal, Unreachable } from '../api/index.ts'
+import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import { AssertionFailure, createLog } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'

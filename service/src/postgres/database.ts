@@ -2,7 +2,7 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Log } from '../kernel/index.ts'
-import { Unreachable } from '../api/index.ts'
+import { Unreachable } from '../kernel/api/index.ts'
 import { createDurability, flushStatement, type Unflushed } from './durability.ts'
 import { classify, isReadOnly, isRetryable } from './errors.ts'
 import { createLiveness, type Liveness } from './liveness.ts'

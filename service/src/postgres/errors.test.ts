@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal, Unreachable } from '../api/index.ts'
+import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import { classify, isReadOnly, isRetryable, sqlState, stateOf, violates } from './errors.ts'
 
 const error = (fields: object, message = 'x') => Object.assign(new Error(message), fields)

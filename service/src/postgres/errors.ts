@@ -1,5 +1,5 @@
 /** PostgreSQL's errors by SQLSTATE, never by their text. The name of a constraint may carry the number of its shard. */
-import { Unreachable } from '../api/index.ts'
+import { Unreachable } from '../kernel/api/index.ts'
 
 export const sqlState = {
   uniqueViolation: '23505',

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { Unreachable } from '../api/index.ts'
+import { Unreachable } from '../kernel/api/index.ts'
 import type { Log } from '../kernel/index.ts'
 
 /** A statement or a connection attempt is checked after this time without an answer, if the database answers. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { sqlState } from './errors.ts'
 import { type Keyed, KeyTaken, once } from './once.ts'
 

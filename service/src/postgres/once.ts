@@ -2,7 +2,7 @@
  * Runs a verb once per idempotency key. The row that the verb makes keeps the key for ever, under a unique constraint. A
  * concurrent duplicate waits at that constraint and gets the first request's answer. A refused request leaves the key free.
  */
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { sqlState, stateOf } from './errors.ts'
 
 export type Keyed = {

@@ -1,5 +1,5 @@
 /** One transaction: `begin`, the statements, `commit` or `rollback`, pipelined on one connection. */
-import { Unreachable } from '../api/index.ts'
+import { Unreachable } from '../kernel/api/index.ts'
 import { assert } from '../kernel/index.ts'
 import type { Durability } from './durability.ts'
 import { classify, isReadOnly, sqlState, stateOf } from './errors.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { composeIban, issuingCountries } from '../modules/accounts/rules.ts'
+import { composeIban, issuingCountries } from '../accounts/rules.ts'
 import { britishAccountOf, ibanCountries, ibanMistake, ibanProblem, isBic, isIban } from './ibans.ts'
 
 /** SWIFT, IBAN Registry: the example of each country in the electronic format. Release 101 has the countries of release 99. */

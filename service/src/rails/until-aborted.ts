@@ -2,7 +2,7 @@
  * Ends a wait at its signal, for connectors whose records are in this database. The database has its own time limit,
  * which is longer than their caller waits.
  */
-import { Unreachable } from '../api/index.ts'
+import { Unreachable } from '../kernel/api/index.ts'
 import type { CallOptions } from './port.ts'
 
 export async function untilAborted<T>(work: Promise<T>, options?: CallOptions): Promise<T> {

@@ -1,5 +1,5 @@
 /** The verbs of rates: a background loop reads the source into sheets, and everyone else reads the newest sheet. */
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import {
   after,
   type Clock,

@@ -3,7 +3,7 @@
  * at most a second of requests.
  */
 import type { Access } from '../access/index.ts'
-import type { Caller } from '../api/index.ts'
+import type { Caller } from '../kernel/api/index.ts'
 import { type Clock, type Log, minuteMs, newId, secondMs } from '../kernel/index.ts'
 import { type Database, isDataException, sqlState, stateOf } from '../postgres/index.ts'
 import { type AnsweredRequest, rowOf, type Sender, sumsOf } from './rows.ts'

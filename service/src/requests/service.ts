@@ -1,6 +1,6 @@
 /** Reads the request log, and drops what is older than its retention. */
 import { type ProblemCode, problemPath, problems } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readTime, refuseField } from '../api/index.ts'
+import { type Cursors, notFound, type Page, readTime, refuseField } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, type Log, momentOfId } from '../kernel/index.ts'
 import { type Database, deleteDefault, dropWeek, ensureWeeks, weeksOf } from '../postgres/index.ts'
 import { dayOf } from './rows.ts'

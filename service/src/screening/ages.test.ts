@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../cases/index.ts'
 import { minuteMs } from '../kernel/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import { createTestService, pay, type Service, stepMsDefault } from '../../../test/support/composition.ts'
 import {
   addHolder,

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { secondMs } from '../kernel/index.ts'
-import { processBankNotifications, submitDuePayouts } from '../settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import {
   addPartner,
   createTestService,

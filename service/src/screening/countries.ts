@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { ownJson } from '@partner-payments/wire'
 import countryCodes from 'i18n-iso-countries/index.js'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, isNoName, secondMs } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { ListEntry } from './lists/entry.ts'

@@ -2,7 +2,7 @@
  * The jobs of screening. A name waits for a list, which no single read of the names shows: therefore tables wake the
  * job.
  */
-import { defineJob, type Job } from '../jobs/index.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { minuteMs, secondMs } from '../kernel/index.ts'
 import type { Screener } from './screener.ts'
 import type { Screening } from './service.ts'

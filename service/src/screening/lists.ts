@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { ownJson } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { type Clock, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {

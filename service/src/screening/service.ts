@@ -34,7 +34,7 @@ import {
 } from './store.ts'
 import * as store from './store.ts'
 import { craftText } from './vessels.ts'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { createMatches } from './names/matches.ts'
 
 const isAccount = ({ kind }: HeldParty) => kind === 'account'

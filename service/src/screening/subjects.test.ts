@@ -12,11 +12,11 @@ import {
 } from '../../../test/support/composition.ts'
 import { addTrader, convert, quote } from '../../../test/support/fx.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
-import { Refusal } from '../api/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { submitDuePayouts } from '../settlement/index.ts'
-import { createMayPay } from '../modules/users/index.ts'
+import { submitDuePayouts } from '../banks/settlement/index.ts'
+import { createMayPay } from '../people/users/index.ts'
 
 let service: Service
 before(async () => {

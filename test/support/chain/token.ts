@@ -6,7 +6,7 @@
  * balance. It refuses `failingAmount` only in a block, not in an estimate, where gas has no price. `mint` and `block` are
  * open to all.
  */
-import { hex } from '../../../service/src/connectors/evm/viem.ts'
+import { hex } from '../../../service/src/chains/evm/viem.ts'
 
 /** Refused when the transaction is mined. */
 export const failingAmount = 4001_010000n

@@ -1,7 +1,7 @@
 /** How a person signs in: passkeys and password, changed after a sign-in of the last minutes. */
-import { Refusal, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../api/index.ts'
-import type { Factors, Members } from '../../modules/users/index.ts'
-import { isRecentSignIn } from '../../sign-in/index.ts'
+import { Refusal, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
+import type { Factors, Members } from '../../people/users/index.ts'
+import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { qrCode } from '../qr.ts'
 import { accountPage, newPasswordPage } from './account-page.ts'
 import { recoveryCodesPage } from './recovery-codes-page.ts'

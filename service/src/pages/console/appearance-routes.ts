@@ -1,6 +1,6 @@
 /** The page of the branding of payment pages, its form, and the logo that it shows. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { accentsOf } from '../../branding/index.ts'
 import { logoPolicy } from '../assets.ts'
 import { pageHeaders } from '../answer.ts'

@@ -2,11 +2,11 @@
  * Approving and rejecting a payout, or those of a bulk. A person approves by proving a factor again, over a snapshot that is made again
  * when the form comes back: what was signed is what is approved.
  */
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
-import { Refusal } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { Refusal } from '../../kernel/api/index.ts'
 import { amountText } from '../../kernel/index.ts'
-import type { BeyondMaximum } from '../../modules/payout-controls/index.ts'
-import type { GivenConfirmation } from '../../sign-in/index.ts'
+import type { BeyondMaximum } from '../../payouts/controls/index.ts'
+import type { GivenConfirmation } from '../../people/sign-in/index.ts'
 import { approvalPage } from './approval-page.ts'
 import { bulkSubject, payoutSubject, type Subject } from './approval-subjects.ts'
 import { consoleMessage } from './message-page.ts'

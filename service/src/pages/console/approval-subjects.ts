@@ -1,7 +1,7 @@
 /** Things to approve: a payout, and the payouts of a bulk. */
 import { amountText, isUuid } from '../../kernel/index.ts'
-import { type Caller, notFound } from '../../api/index.ts'
-import { type BeyondMaximum, readReference } from '../../modules/payout-controls/index.ts'
+import { type Caller, notFound } from '../../kernel/api/index.ts'
+import { type BeyondMaximum, readReference } from '../../payouts/controls/index.ts'
 import type { Approval } from './approval-page.ts'
 import { message, table, time } from './components.ts'
 import { inFours, money, referenceText, serviceReference } from './lists.ts'

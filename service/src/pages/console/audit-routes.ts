@@ -1,6 +1,6 @@
 /** The audit log, made of the operations that read it: records, one record with its proof, and the signed heads. */
 import { type AuditHeadContent, ownJson, type ResponseOf } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { momentOfId } from '../../kernel/index.ts'
 import {
   auditFilters,

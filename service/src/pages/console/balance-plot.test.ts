@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { evil, tags, viewOf } from '../../../../test/support/console-pages.ts'
-import type { DailyBalances } from '../../modules/accounts/index.ts'
+import type { DailyBalances } from '../../accounts/index.ts'
 import { balancePlot, type BalancePlot, plotOf } from './balance-plot.ts'
 
 const balanceOf = (currency: DailyBalances['currency'], amounts: readonly bigint[]): DailyBalances => ({

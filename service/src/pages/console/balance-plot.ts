@@ -1,7 +1,7 @@
 /** The plot of a balance by day: a drawing of the server, its range in words, and the table beside it. */
 import { decimalText } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
-import type { DailyBalances } from '../../modules/accounts/index.ts'
+import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { calendarDay } from './components.ts'

@@ -1,6 +1,6 @@
 /** Bulk payouts: the upload of a file is checked and previewed, and then sent by the operation. */
 import { bulkPayouts, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { fill } from '../language.ts'
 import { type BulkFile, linesMax, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'

@@ -1,6 +1,6 @@
 /** Checkout sessions: the list, a new one, the page of one, and the form that ends it. */
 import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, Refusal } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import {
   newSessionPage,

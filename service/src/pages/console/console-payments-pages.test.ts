@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { permissions } from '@partner-payments/wire'
-import { explain } from '../../modules/transactions/index.ts'
+import { explain } from '../../transactions/index.ts'
 import { receiving, verificationRows } from '../../../../test/support/identity-rows.ts'
 import {
   all,

@@ -1,6 +1,6 @@
 /** The request that created a transaction, from the request log; and the transactions that a request has created. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { PublicRequest } from '../../api/index.ts'
+import type { PublicRequest } from '../../kernel/api/index.ts'
 import { callOf, queryText } from './payments-request.ts'
 import type { Frame, Person } from './request.ts'
 

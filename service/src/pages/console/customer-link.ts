@@ -1,5 +1,5 @@
 /** Customers as pages of other things name them: by name, with a link to their page. */
-import type { PublicRequest } from '../../api/index.ts'
+import type { PublicRequest } from '../../kernel/api/index.ts'
 import { callOf, ifFound } from './payments-request.ts'
 import type { Frame, Person } from './request.ts'
 

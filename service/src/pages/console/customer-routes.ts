@@ -1,6 +1,6 @@
 /** Customers: the list, the page of one, and the forms that create, change and erase one and open its account. */
 import { decimalText, kycFields, type Permission, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { customerFormPage } from './customer-form.ts'
 import { isUndecided, kindFields } from './customer-identity.ts'

@@ -1,5 +1,5 @@
 /** Every component of the console in all its states, on one page. */
-import type { DailyBalances } from '../../modules/accounts/index.ts'
+import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
 import { balancePlot, plotOf } from './balance-plot.ts'
 import {

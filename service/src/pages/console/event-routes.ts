@@ -1,6 +1,6 @@
 /** Events: the list, the page of one with its deliveries, and the form that sends one again. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { type EventDelivery, eventFilters, eventPage, eventsPage } from './event-page.ts'
 import {

@@ -1,6 +1,6 @@
 /** Exchange: the rates, the form of a quote, the page of one, and the form that makes its conversion. */
 import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, Refusal } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { customerLinksOf } from './customer-link.ts'
 import { exchangePage, quoteFields, quotePage } from './exchange-page.ts'

@@ -1,6 +1,6 @@
 /** Finds a payment, a payout, a customer, a payee or a request by what a person has at hand, by the filters that the lists of the API have indexes for. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
-import { Refusal } from '../../api/index.ts'
+import { Refusal } from '../../kernel/api/index.ts'
 import { referenceText } from './lists.ts'
 import { findPage, type Found } from './find-page.ts'
 import { callOf, queryText } from './payments-request.ts'

@@ -1,6 +1,6 @@
 /** The link that the service prints for a partner without members: its first Admin gives a name and an address, and chooses how to sign in. */
 import { permissions } from '@partner-payments/wire'
-import { Refusal, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../api/index.ts'
+import { Refusal, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { firstAdminPage } from './first-admin-page.ts'
 import { errorsOf, type Form, type Frame, page, readForm, seeOther, viewOf } from './request.ts'
 

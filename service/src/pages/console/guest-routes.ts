@@ -1,6 +1,6 @@
 /** Guests: the list of their links, the forms that make and revoke one, and the page that a guest opens. */
 import { guestLinks as wire } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { guestsPage, openGuestPage } from './guests-page.ts'
 import {

@@ -1,6 +1,6 @@
 /** The link of an invitation: the page with both ways to sign in, and what happens when one is chosen. */
-import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../api/index.ts'
-import type { GivenFactor } from '../../sign-in/index.ts'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
+import type { GivenFactor } from '../../people/sign-in/index.ts'
 import { qrCode } from '../qr.ts'
 import { joinPage } from './join-page.ts'
 import { signOnError } from './single-sign-on.ts'

@@ -1,5 +1,5 @@
 /** The way to a new payout: choose the payee, fill in the form, check the preview, send. */
-import type { Explained } from '../../modules/transactions/index.ts'
+import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { badge, empty, field, hiddenField, message, table, time } from './components.ts'

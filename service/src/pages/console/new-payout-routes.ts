@@ -1,6 +1,6 @@
 /** Making a payout: each page calls the operation that reads, previews or creates. The key of the form makes a repeated send one payout. */
 import { decimalText, rawNumber } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { choosePayeePage, newPayoutPage, type PayoutDraft, payoutPreviewPage } from './new-payout-page.ts'
 import { payeeRowOf } from './payee-routes.ts'

@@ -1,6 +1,6 @@
 /** Standing orders: the list, a new one, the page of one, and the forms that pause, resume and cancel it. */
 import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { choose } from './new-payout-routes.ts'
 import { newOrderPage, orderFields, orderFilters, orderPage, type OrderRow, ordersPage } from './order-page.ts'

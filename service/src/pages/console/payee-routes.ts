@@ -1,6 +1,6 @@
 /** Payees: the list, the page of one, and the forms that save, change, verify and delete one. */
 import type { Permission, ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { accountText } from './lists.ts'
 import { payeePage } from './payee-page.ts'

@@ -1,6 +1,6 @@
 /** Parts that the routes of money and customers share: permission, filters of the query, days, amounts, refusals of fields. */
 import type { FieldError, Permission } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { fill } from '../language.ts'
 import type { ConsoleLanguage } from './language.ts'
 import { consoleMessage } from './message-page.ts'

@@ -1,5 +1,5 @@
 /** The page of one payout: sum and payee, what it waits for, what happened, and what a person may do now. */
-import type { Explained } from '../../modules/transactions/index.ts'
+import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { asking, message, time } from './components.ts'
 import {

@@ -1,9 +1,9 @@
 /** The list of payouts, the page of one, its cancellation and its recalls. `approval-routes.ts` approves and rejects. */
 import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { amountText, type Currency, isUuid, type Minor, newId } from '../../kernel/index.ts'
-import type { WaitingApproval } from '../../modules/payouts/index.ts'
-import { explain } from '../../modules/transactions/index.ts'
+import type { WaitingApproval } from '../../payouts/index.ts'
+import { explain } from '../../transactions/index.ts'
 import { payoutPage } from './payout-page.ts'
 import {
   payoutFilters,

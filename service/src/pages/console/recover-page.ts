@@ -1,7 +1,7 @@
 /** The page on which an Admin cancels a recovery, by the link of a mail. */
 import { html } from '../html.ts'
 import { fill } from '../language.ts'
-import type { CancellableRecovery } from '../../modules/users/index.ts'
+import type { CancellableRecovery } from '../../people/users/index.ts'
 import { hiddenField, time } from './components.ts'
 import { type ConsoleView, shell } from './view.ts'
 

@@ -1,6 +1,6 @@
 /** The links of a recovery: the person sets a new way to sign in, or an Admin cancels the recovery. A link alone changes nothing. */
-import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../api/index.ts'
-import type { GivenFactor } from '../../sign-in/index.ts'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
+import type { GivenFactor } from '../../people/sign-in/index.ts'
 import { qrCode } from '../qr.ts'
 import { joinPage } from './join-page.ts'
 import { consoleMessage } from './message-page.ts'

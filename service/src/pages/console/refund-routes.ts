@@ -1,6 +1,6 @@
 /** The refunds of a checkout session in the console: what its page shows of them, the check of a new one, and its sending. */
 import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../kernel/api/index.ts'
 import { amountText, type Currency, newId } from '../../kernel/index.ts'
 import { accountText } from './lists.ts'
 import {

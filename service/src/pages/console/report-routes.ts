@@ -1,6 +1,6 @@
 /** Reports: the files, the schedules, and the forms that create and delete them. A file is streamed as the operation answers it. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import {
   callOf,

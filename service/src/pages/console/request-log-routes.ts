@@ -7,7 +7,7 @@ import {
   problems as catalogue,
   type ResponseOf,
 } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { createdBy } from './creating-request.ts'
 import type { Options } from './lists.ts'
 import { callOf, queryText, readList, routesOf, statusOf } from './payments-request.ts'

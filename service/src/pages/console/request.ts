@@ -13,14 +13,14 @@ import {
   readCookie,
   Refusal,
   sessionCookie,
-} from '../../api/index.ts'
+} from '../../kernel/api/index.ts'
 import type { Brand } from '../../branding/index.ts'
 import { type Clock, type Log, randomBytes } from '../../kernel/index.ts'
-import type { Accounts } from '../../modules/accounts/index.ts'
-import type { BulkPayouts } from '../../modules/bulk-payouts/index.ts'
-import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../modules/users/index.ts'
-import type { Payouts } from '../../modules/payouts/index.ts'
-import type { Client, Confirmations, SignIn } from '../../sign-in/index.ts'
+import type { Accounts } from '../../accounts/index.ts'
+import type { BulkPayouts } from '../../payouts/bulk/index.ts'
+import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../people/users/index.ts'
+import type { Payouts } from '../../payouts/index.ts'
+import type { Client, Confirmations, SignIn } from '../../people/sign-in/index.ts'
 import { compressed, pageHeaders } from '../answer.ts'
 import type { Assets } from '../assets.ts'
 import { fill } from '../language.ts'

@@ -1,5 +1,5 @@
 /** The forms that save, rename and delete a view of a list. */
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { type Form, page, type Person, readForm, type Routes, seeOther, uuid } from './request.ts'
 import { filtersOf, refusedViewPage, savedPages } from './saved-views.ts'
 import { savedViewTexts } from './texts/saved-views.ts'

@@ -1,6 +1,6 @@
 /** Service accounts: the list, a new one, the page of one, and the forms that change, rotate and revoke it. */
 import { type ResponseOf, serviceAccounts as wire } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { minuteMs, newId } from '../../kernel/index.ts'
 import {
   callOf,

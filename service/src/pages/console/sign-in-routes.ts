@@ -1,8 +1,8 @@
 /** Signing in and out. A refused sign-in does not say what was wrong. */
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
-import { partnerCookie, readCookie, sessionCookie } from '../../api/index.ts'
-import type { SignedIn } from '../../modules/users/index.ts'
-import type { Client } from '../../sign-in/index.ts'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { partnerCookie, readCookie, sessionCookie } from '../../kernel/api/index.ts'
+import type { SignedIn } from '../../people/users/index.ts'
+import type { Client } from '../../people/sign-in/index.ts'
 import {
   clientOf,
   browserOf,

@@ -1,6 +1,6 @@
 /** Simulations of the sandbox by form. Each calls its operation. */
 import { operations, rawNumber } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import {
   callOf,

@@ -1,6 +1,6 @@
 /** Parts of pages about single sign-on, for teams and for staff: the way to the provider, and the way back. */
-import { type PublicAnswer, type PublicRequest, readCookie } from '../../api/index.ts'
-import { SignOnFailed } from '../../sign-in/index.ts'
+import { type PublicAnswer, type PublicRequest, readCookie } from '../../kernel/api/index.ts'
+import { SignOnFailed } from '../../people/sign-in/index.ts'
 import { fill } from '../language.ts'
 import { html, type Html } from '../html.ts'
 import { time } from './components.ts'

@@ -1,5 +1,5 @@
 /** The routes of the team's pages: which page a request gets, and what a form does. */
-import { encodingFor, type PublicAnswer, type PublicRoute, type PublicSite } from '../../api/index.ts'
+import { encodingFor, type PublicAnswer, type PublicRoute, type PublicSite } from '../../kernel/api/index.ts'
 import { unknownPage } from '../answer.ts'
 import { type Assets, readAssets } from '../assets.ts'
 import { accountRoutes } from './account-routes.ts'

@@ -8,8 +8,8 @@ import {
   readCookie,
   Refusal,
   sessionCookie,
-} from '../../api/index.ts'
-import { isRecentSignIn } from '../../sign-in/index.ts'
+} from '../../kernel/api/index.ts'
+import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { consoleMessage } from './message-page.ts'
 import {
   browserOf,

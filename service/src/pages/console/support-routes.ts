@@ -1,5 +1,5 @@
 /** The entrance of staff of the operator: a link alone opens nothing, and its code works once. */
-import { type PublicRoute, readCookie, sessionCookie } from '../../api/index.ts'
+import { type PublicRoute, readCookie, sessionCookie } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { hiddenField } from './components.ts'
 import { consoleMessage } from './message-page.ts'

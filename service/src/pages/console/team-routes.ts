@@ -1,7 +1,7 @@
 /** The team: who is in it, who is invited, and who may change it. Each form is an operation of the API. */
 import { permissions, type ResponseOf, roleAllows, users as wire } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
-import { isRecentSignIn } from '../../sign-in/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import {
   clientOf,
   errorsOf,

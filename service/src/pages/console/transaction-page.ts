@@ -1,5 +1,5 @@
 /** The page of one transaction: what it is, what happened, what belongs to it, its proof, and the answer of the API. */
-import type { Explained } from '../../modules/transactions/index.ts'
+import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { call, message, table, time } from './components.ts'

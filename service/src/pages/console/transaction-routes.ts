@@ -2,7 +2,7 @@
 import { creatingRequest } from './creating-request.ts'
 import { accountText } from './lists.ts'
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { fill } from '../language.ts'
 import type { Step } from './lists.ts'
 import { wordOf } from './payment-words.ts'

@@ -1,6 +1,6 @@
 /** Wallets: the list, a new one, and the page of one. */
 import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, Refusal } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { type CustomerLink, customerLinksOf } from './customer-link.ts'
 import {

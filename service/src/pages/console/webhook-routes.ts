@@ -1,6 +1,6 @@
 /** Webhooks: the list of endpoints, the page of one, and the forms that enable it and send an event again. */
 import { type ResponseOf, subscribedIn, webhooks } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { newWebhookPage, secretPage, type WebhookDraft } from './new-webhook-page.ts'
 import {

@@ -10,8 +10,8 @@ import {
   viewOf,
 } from '../../../../test/support/console-pages.ts'
 import { type BankFileFacts, bankFileFilters, type FileEntry } from '../../rails/index.ts'
-import type { Line } from '../../reconciliation/index.ts'
-import { differenceKinds, memoKinds } from '../../reconciliation/rules.ts'
+import type { Line } from '../../cases/reconciliation/index.ts'
+import { differenceKinds, memoKinds } from '../../cases/reconciliation/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../console/language.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { html } from '../html.ts'

@@ -1,7 +1,7 @@
 /** The routes by which staff sign commands in, and decide changes that wait for a second person. */
 import { ownJson } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
-import type { SignedStaff, StaffChange } from '../../modules/staff/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import type { SignedStaff, StaffChange } from '../../people/staff/index.ts'
 import { fill } from '../language.ts'
 import { page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'

@@ -1,5 +1,5 @@
 /** The rules for countries: the form runs the command of the operator that does the same. Every role of staff reads them. */
-import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { type CountryRules, countrySides } from '../../screening/index.ts'
 import { type Form, page, readForm, seeOther } from '../console/request.ts'
 import { changesOf } from './command-routes.ts'

@@ -8,12 +8,12 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import type { Content } from '../../modules/safeguarding/index.ts'
-import { kindsOf } from '../../modules/safeguarding/rules.ts'
+import type { Content } from '../../reports/safeguarding/index.ts'
+import { kindsOf } from '../../reports/safeguarding/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../console/language.ts'
 import { html } from '../html.ts'
 import type { ConsoleView } from '../console/view.ts'
-import { type ThingKind, waitingReasons } from '../../modules/staff/index.ts'
+import { type ThingKind, waitingReasons } from '../../people/staff/index.ts'
 import { casePage } from './case-pages.ts'
 import { connectorsPage } from './connector-pages.ts'
 import { thingPage } from './thing-parts.ts'

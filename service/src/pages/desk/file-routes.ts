@@ -1,5 +1,5 @@
 /** The files of banks, and one file. Every role of staff reads them, and the log of the operator has who opened which file. */
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { type BankFileFacts, bankFileFilters } from '../../rails/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'

@@ -1,5 +1,5 @@
 /** The search across partners. Every role of staff searches, and the log of the operator has what each one found. */
-import type { PublicRoute } from '../../api/index.ts'
+import type { PublicRoute } from '../../kernel/api/index.ts'
 import { page, readForm } from '../console/request.ts'
 import { find, readQuestion } from './find.ts'
 import { findPage } from './find-pages.ts'

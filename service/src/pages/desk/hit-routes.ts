@@ -1,6 +1,6 @@
 /** The open hits of screening and the decisions about them. Two persons who signed in decide a hit of a high score. */
-import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
-import { decidesHits, type SignedStaff } from '../../modules/staff/index.ts'
+import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { decidesHits, type SignedStaff } from '../../people/staff/index.ts'
 import { type Hit, outcomes } from '../../screening/index.ts'
 import { page, readForm, seeOther } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'

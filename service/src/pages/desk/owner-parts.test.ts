@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../../api/index.ts'
+import { Refusal } from '../../kernel/api/index.ts'
 import { Overtaken } from '../../cases/index.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { refusalText } from './owner-parts.ts'

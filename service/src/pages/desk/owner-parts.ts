@@ -1,5 +1,5 @@
 /** The owner of a case or of what else waits, and its notes: the forms by which staff take it, give it, hand it back and add a note. */
-import type { Refusal } from '../../api/index.ts'
+import type { Refusal } from '../../kernel/api/index.ts'
 import { Overtaken } from '../../cases/index.ts'
 import { field, hiddenField, time } from '../console/components.ts'
 import { select } from '../console/lists.ts'

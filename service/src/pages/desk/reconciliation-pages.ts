@@ -1,5 +1,5 @@
 /** Reconciliation: every account with its last result, and one account with each part of its difference and what to do about it. */
-import type { Line } from '../../reconciliation/index.ts'
+import type { Line } from '../../cases/reconciliation/index.ts'
 import { badge, calendarDay, call, empty, message, table, time } from '../console/components.ts'
 import { facts, freeText, identifier, inFours, money, moneyText, pager, strip } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'

@@ -1,8 +1,8 @@
 /** Reconciliation as `operator reconcile` prints it. Every role of staff reads it. */
-import { notFound, type PublicRequest, type PublicRoute } from '../../api/index.ts'
+import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { dayMs } from '../../kernel/index.ts'
 import { readAtOneMoment, type Tx } from '../../postgres/index.ts'
-import type { Line } from '../../reconciliation/index.ts'
+import type { Line } from '../../cases/reconciliation/index.ts'
 import { page } from '../console/request.ts'
 import { accountPage, accountsPage } from './reconciliation-pages.ts'
 import { type DeskFrame, withStaff } from './request.ts'

@@ -1,5 +1,5 @@
 /** The overdue reviews of customers. */
-import type { Review } from '../../modules/customers/index.ts'
+import type { Review } from '../../parties/customers/index.ts'
 import { html } from '../html.ts'
 import { badge, calendarDay, call, empty, table, time } from '../console/components.ts'
 import { freeText, identifier, pager } from '../console/lists.ts'

@@ -1,12 +1,5 @@
 /** The form of a rule of monitoring: the fields of every kind, and the JSON that the command reads. */
-import {
-  currencyScopes,
-  moments,
-  ruleFields,
-  type RuleKind,
-  ruleKinds,
-  severities,
-} from '../../modules/monitoring/index.ts'
+import { currencyScopes, moments, ruleFields, type RuleKind, ruleKinds, severities } from '../../monitoring/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { field, hiddenField } from '../console/components.ts'

@@ -1,5 +1,5 @@
 /** The rules of monitoring in a list, and the page of one with its versions, backtests and switches. */
-import type { RuleState } from '../../modules/monitoring/index.ts'
+import type { RuleState } from '../../monitoring/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { asking, badge, call, empty, field, hiddenField, message, table, time } from '../console/components.ts'

@@ -1,5 +1,5 @@
 /** The rules of monitoring: each form runs the command of the operator that does the same. Every role of staff reads them. */
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
 import { ruleOf } from './rule-form.ts'

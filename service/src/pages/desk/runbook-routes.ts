@@ -1,5 +1,5 @@
 /** The runbooks at the desk: what to do about a case, an alert or a payment that stands still. In English, as they are written. */
-import { notFound, type PublicRoute } from '../../api/index.ts'
+import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { page } from '../console/request.ts'
 import { shell } from '../console/view.ts'

@@ -1,5 +1,5 @@
 /** The days of safeguarding with their results, and the page of one day in one currency with the parts of its difference. */
-import type { Content } from '../../modules/safeguarding/index.ts'
+import type { Content } from '../../reports/safeguarding/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { badge, call, empty, message, table, time } from '../console/components.ts'

@@ -1,7 +1,7 @@
 /** The days of safeguarding, and one day in one currency. Every role of staff reads them. */
-import { notFound, type PublicRoute } from '../../api/index.ts'
+import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
 import { isFiat } from '../../kernel/index.ts'
-import { isDay } from '../../modules/safeguarding/index.ts'
+import { isDay } from '../../reports/safeguarding/index.ts'
 import { page } from '../console/request.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 import { dayPage, daysPage } from './safeguarding-pages.ts'

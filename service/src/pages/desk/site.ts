@@ -7,8 +7,8 @@ import {
   readCookie,
   Refusal,
   staffCookie,
-} from '../../api/index.ts'
-import type { Client, GivenFactor } from '../../sign-in/index.ts'
+} from '../../kernel/api/index.ts'
+import type { Client, GivenFactor } from '../../people/sign-in/index.ts'
 import { readAssets } from '../assets.ts'
 import { html } from '../html.ts'
 import { qrCode } from '../qr.ts'

@@ -1,7 +1,13 @@
 /** The routes by which staff sign in, join and connect their accounts at the provider of the installation. */
-import { type PublicAnswer, type PublicRequest, type PublicRoute, readCookie, staffCookie } from '../../api/index.ts'
-import type { SignedStaff } from '../../modules/staff/index.ts'
-import { isRecentSignIn } from '../../sign-in/index.ts'
+import {
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  readCookie,
+  staffCookie,
+} from '../../kernel/api/index.ts'
+import type { SignedStaff } from '../../people/staff/index.ts'
+import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { browserOf, deviceCookieOf, page, seeOther } from '../console/request.ts'
 import { attemptOf, failedPage, leadsOn, onToProvider, toProvider } from '../console/single-sign-on.ts'
 import { signOnTexts } from '../console/texts/single-sign-on.ts'

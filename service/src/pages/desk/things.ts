@@ -1,6 +1,6 @@
 /** Shows what waits besides cases: its owner and last note, its page and its runbook. */
-import type { Assignment, ThingKey, WaitingThing } from '../../modules/staff/index.ts'
-import { thingName } from '../../modules/staff/index.ts'
+import type { Assignment, ThingKey, WaitingThing } from '../../people/staff/index.ts'
+import { thingName } from '../../people/staff/index.ts'
 
 type Why = WaitingThing['why']
 

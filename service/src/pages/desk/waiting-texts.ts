@@ -1,5 +1,5 @@
 /** The texts of what waits besides cases. `{…}` is replaced. */
-import type { WaitingThing } from '../../modules/staff/index.ts'
+import type { WaitingThing } from '../../people/staff/index.ts'
 import type { ConsoleLanguage } from '../console/language.ts'
 
 const en = {

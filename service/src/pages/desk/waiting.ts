@@ -1,7 +1,7 @@
 /** Shares a look at what waits for a person besides cases, so that many people with an open queue cost no more than one. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { after, secondMs } from '../../kernel/index.ts'
-import type { WaitingThing } from '../../modules/staff/index.ts'
+import type { WaitingThing } from '../../people/staff/index.ts'
 import type { DeskDeps } from './request.ts'
 
 /** `late`: the look has not ended yet. `failed`: it ended with an error, which is in the log. */

@@ -1,5 +1,5 @@
 /** The words of what a payment waits for. The English reasons are those of the API. */
-import { type Explained, told } from '../../../modules/transactions/index.ts'
+import { type Explained, told } from '../../../transactions/index.ts'
 import type { ConsoleLanguage } from '../language.ts'
 
 type Kind = Explained['kind']

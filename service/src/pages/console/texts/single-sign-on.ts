@@ -1,5 +1,5 @@
 /** The texts of single sign-on, for teams and for staff. */
-import type { SignOnFailure } from '../../../sign-in/index.ts'
+import type { SignOnFailure } from '../../../people/sign-in/index.ts'
 import type { ConsoleLanguage } from '../language.ts'
 
 const settingWords = [

@@ -1,0 +1,397 @@
+/** Pools of IBANs from a bank's file: the operator fills them, openings of accounts take from them, a worker warns when one is low. */
+import { Refusal } from '../kernel/api/index.ts'
+import { operatorPartnerId } from '../cases/index.ts'
+import { after, assert, type Clock, dayMs, hourMs, type Log, newId } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { type Issuer, issuerOf } from './rules.ts'
+import * as store from './store.ts'
+import { ibanProblem, isBic } from '../rails/index.ts'
+
+export type IbanFile = {
+  /** Undefined: the pool is shared by all partners. */
+  readonly partnerId: string | undefined
+  readonly pool: string
+  readonly currency: string
+  readonly connector: string | null
+  readonly staff: string
+  /** SHA-256. */
+  readonly hash: string
+  readonly lines: () => AsyncIterable<string>
+  /** Imports the good lines. Otherwise a bad one refuses the file. */
+  readonly skipsBad: boolean
+  /** Receives every bad line, in pages. */
+  readonly report: (lines: readonly BadLine[]) => Promise<void>
+}
+
+export type ImportedFile = {
+  readonly pool: string
+  readonly country: string | null
+  /** Lines that are not empty, without the header. */
+  readonly lines: number
+  readonly imported: number
+  /** Bad lines. */
+  readonly bad: number
+  /** The same file was imported into this pool before: nothing has changed. */
+  readonly isRepetition: boolean
+}
+
+/** Thrown if the file has bad lines, all of which were reported. */
+export class IbanFileProblem extends Error {
+  readonly bad: number
+  constructor(bad: number) {
+    super(`${bad} wrong lines`)
+    this.bad = bad
+  }
+}
+
+export type PoolView = Omit<store.PoolCounts, 'partnerId'> & {
+  /** Null: all partners share the pool. */
+  readonly partnerId: string | null
+  readonly daysLeft: number | null
+  readonly isLow: boolean
+}
+
+export type PoolLevel = {
+  readonly pool: string
+  readonly currency: string
+  readonly free: number
+  /** Null: the pool is not in use. */
+  readonly daysLeft: number | null
+  readonly isLow: boolean
+}
+
+export type ImportedPools = {
+  /**
+   * Reads the file in pages, in one transaction. Throws IbanFileProblem, so that nothing is imported. Refuses: validation_failed (the
+   * pool belongs to another partner, or has another currency or connector).
+   */
+  readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportedFile>
+  /** Lists the pools by name. Reads all IBANs. */
+  readonly list: (tx: Tx) => Promise<readonly PoolView[]>
+  /**
+   * Withdraws one free IBAN of a pool, or all. Returns how many. Refuses: not_found (the pool, the IBAN among its free ones),
+   * validation_failed (the pool belongs to another partner).
+   */
+  readonly withdraw: (
+    tx: Tx,
+    wanted: Pick<IbanFile, 'pool' | 'partnerId'> & { readonly iban: string | undefined },
+  ) => Promise<number>
+  /** The pools with how many IBANs are free. Reads no IBANs. */
+  readonly levels: () => Promise<readonly PoolLevel[]>
+  /** A check by the worker: logs pools that are low, once an hour each. Returns 0, so that the loop pauses. */
+  readonly lookStep: (observe?: (levels: readonly PoolLevel[]) => void) => Promise<number>
+}
+
+export type ImportedPoolsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly issuers: readonly Issuer[]
+  readonly poolCountries: readonly string[]
+  readonly poolLevels: PoolLevels
+}
+
+/** A page is four statements. */
+const linesPerPage = 5_000
+const ibansPerWithdrawal = 10_000
+const repeatedLogMs = hourMs
+
+export function createImportedPools(deps: ImportedPoolsDeps): ImportedPools {
+  const { db, clock, log, poolLevels } = deps
+  const since = () => after(clock.now(), -useDays * dayMs)
+  const loggedAt = new Map<string, number>()
+  const readLevels = async (): Promise<readonly PoolLevel[]> => {
+    const now = clock.now()
+    return (await store.poolLevels(db, since())).map((row) => ({
+      pool: row.name,
+      currency: row.currency,
+      free: row.free,
+      daysLeft: daysLeft(row, now),
+      isLow: isLow(row, poolLevels, now),
+    }))
+  }
+  const warn = (level: PoolLevel) => {
+    const now = clock.now().getTime()
+    if (!level.isLow) return void loggedAt.delete(level.pool)
+    if (now - (loggedAt.get(level.pool) ?? -Infinity) < repeatedLogMs) return
+    loggedAt.set(level.pool, now)
+    log.warn(level, 'a pool of IBANs is low')
+  }
+  return {
+    importFile: (tx, file) => importFile(deps, tx, file),
+    list: async (tx) =>
+      (await store.countPools(tx, since())).map((row) => ({
+        ...row,
+        partnerId: row.partnerId === operatorPartnerId ? null : row.partnerId,
+        daysLeft: daysLeft(row, clock.now()),
+        isLow: row.withdrawnAt === null && isLow(row, poolLevels, clock.now()),
+      })),
+    withdraw: (tx, wanted) => withdraw(tx, wanted, clock.now()),
+    levels: readLevels,
+    lookStep: async (observe) => {
+      const levels = await readLevels()
+      levels.forEach(warn)
+      observe?.(levels)
+      return 0
+    },
+  }
+}
+
+async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Promise<ImportedFile> {
+  const now = deps.clock.now()
+  await store.lockImports(tx)
+  const partnerId = file.partnerId ?? operatorPartnerId
+  const known = await store.poolNamed(tx, file.pool)
+  if (known !== undefined) {
+    refuseOther(known, file)
+    if ((await store.importedAt(tx, known, file.hash)) !== undefined)
+      return { pool: file.pool, country: known.country, lines: 0, imported: 0, bad: 0, isRepetition: true }
+  }
+  const importId = newId()
+  let country = known?.country ?? null
+  let [number, lines, imported, bad] = [0, 0, 0, 0]
+  const open = async (first: GoodLine) => {
+    country ??= first.iban.slice(0, 2)
+    const { currency, connector } = file
+    await store.openPool(tx, { partnerId, name: file.pool, country, currency, connector, createdAt: now })
+  }
+  let isOpen = false
+  const importPage = async (page: readonly (GoodLine | BadLine)[]) => {
+    const first = page.find(isGood)
+    if (first !== undefined && !isOpen) await open(first)
+    isOpen ||= first !== undefined
+    const judged = country === null ? page : await judge(deps, tx, page, { country, importId })
+    const good = judged.filter(isGood)
+    const wrong = judged.filter((each): each is BadLine => !isGood(each))
+    const of = { partnerId, pool: file.pool, country: country ?? '', importId }
+    if (good.length > 0)
+      await store.insertImported(
+        tx,
+        good.map((each) => ({ ...of, ...each })),
+      )
+    if (wrong.length > 0) await file.report(wrong)
+    ;[lines, imported, bad] = [lines + page.length, imported + good.length, bad + wrong.length]
+  }
+  let page: (GoodLine | BadLine)[] = []
+  for await (const text of file.lines()) {
+    number += 1
+    const read = number === 1 && isHeader(text) ? undefined : readLine(text, number)
+    if (read === undefined) continue
+    page.push(read)
+    if (page.length < linesPerPage) continue
+    await importPage(page)
+    page = []
+  }
+  if (page.length > 0) await importPage(page)
+  if (bad > 0 && !file.skipsBad) throw new IbanFileProblem(bad)
+  if (imported > 0)
+    await store.insertImport(tx, {
+      ...{ partnerId, id: importId, pool: file.pool, fileHash: file.hash },
+      ...{ imported, skipped: bad, importedAt: now, importedBy: file.staff },
+    })
+  return { pool: file.pool, country, lines, imported, bad, isRepetition: false }
+}
+
+function refuse(pool: string, detail: string): never {
+  throw new Refusal('validation_failed', `The pool ${pool} ${detail}`)
+}
+
+function refuseOwner(known: store.PoolRow, { partnerId, pool }: Pick<IbanFile, 'pool' | 'partnerId'>): void {
+  if (known.partnerId === (partnerId ?? operatorPartnerId)) return
+  if (known.partnerId === operatorPartnerId) refuse(pool, 'is shared by all partners.')
+  refuse(pool, `belongs to the partner ${known.partnerId}.`)
+}
+
+function refuseOther(known: store.PoolRow, file: IbanFile): void {
+  const { pool, currency, connector } = file
+  refuseOwner(known, file)
+  if (known.currency !== currency) refuse(pool, `has the currency ${known.currency}.`)
+  if (connector !== null && known.connector !== connector)
+    refuse(pool, `is of ${known.connector === null ? 'no connector' : `the connector ${known.connector}`}.`)
+}
+
+const isGood = (line: GoodLine | BadLine): line is GoodLine => !('reason' in line)
+
+/** Judges the good lines of a page by the database and the other lines of the file. */
+async function judge(
+  { issuers, poolCountries }: ImportedPoolsDeps,
+  tx: Tx,
+  page: readonly (GoodLine | BadLine)[],
+  of: { readonly country: string; readonly importId: string },
+): Promise<readonly (GoodLine | BadLine)[]> {
+  const ibans = page.filter(isGood).map(({ iban }) => iban)
+  const known = new Map((await store.knownAmong(tx, ibans)).map((row) => [row.iban, row]))
+  const issued = new Set(await store.issuedAmong(tx, ibans))
+  const ranges = issuers.filter(({ country }) => !poolCountries.includes(country))
+  const seen = new Map<string, number>()
+  const whyBad = ({ iban }: GoodLine): Pick<BadLine, 'reason' | 'detail'> | undefined => {
+    const inPool = known.get(iban)
+    const earlier = seen.get(iban) ?? (inPool?.importId === of.importId ? inPool.line : undefined)
+    if (!iban.startsWith(of.country))
+      return { reason: 'wrong_country', detail: `The pool contains only IBANs of ${of.country}.` }
+    if (earlier !== undefined) return { reason: 'double_in_file', detail: `Line ${earlier} has the same IBAN.` }
+    if (inPool !== undefined)
+      return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has it from an earlier import.` }
+    if (issued.has(iban)) return { reason: 'double_in_database', detail: 'An account has it, or had it.' }
+    if (issuerOf(ranges, iban) !== undefined)
+      return {
+        reason: 'issued_by_range',
+        detail: `IBAN_ISSUERS issues this bank code itself, because IBAN_POOLS does not name ${of.country}.`,
+      }
+    return undefined
+  }
+  return page.map((each) => {
+    if (!isGood(each)) return each
+    const why = whyBad(each)
+    if (why !== undefined) return { line: each.line, iban: each.iban, ...why }
+    seen.set(each.iban, each.line)
+    return each
+  })
+}
+
+async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1], now: Date): Promise<number> {
+  const { pool: name, iban } = wanted
+  const pool = await store.poolNamed(tx, name)
+  if (pool === undefined) throw new Refusal('not_found', `No such pool: ${name}.`)
+  refuseOwner(pool, wanted)
+  let withdrawn = 0
+  for (let behind = ''; ;) {
+    const page = { after: behind, iban: iban ?? null, rowsMax: ibansPerWithdrawal }
+    const ibans = await store.withdrawPage(tx, pool, page, now)
+    withdrawn += ibans.length
+    if (ibans.length < ibansPerWithdrawal) break
+    behind = ibans.toSorted().at(-1) ?? ''
+  }
+  if (iban !== undefined && withdrawn === 0) throw new Refusal('not_found', `No such free IBAN in the pool ${name}.`)
+  if (iban === undefined) await store.markWithdrawn(tx, pool, now)
+  return withdrawn
+}
+
+/** The partner's own pools come before the shared ones. Refuses: iban_pool_exhausted. */
+export async function takeFromPools(
+  tx: Tx,
+  partnerId: string,
+  country: string,
+  now: Date,
+): Promise<{ readonly iban: string; readonly bic: string | null }> {
+  assert(partnerId !== operatorPartnerId, 'the operator has no customers')
+  const taken =
+    (await store.takeImported(tx, partnerId, country, partnerId, now)) ??
+    (await store.takeImported(tx, operatorPartnerId, country, partnerId, now))
+  if (taken === undefined) throw new Refusal('iban_pool_exhausted', `No IBAN is left in ${country}.`)
+  return taken
+}
+
+/** Quarantines the IBANs of a closed account. Those of no pool stay as they are. */
+export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly string[], now: Date): Promise<void> {
+  if (ibans.length === 0) return
+  for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantine(tx, ownerId, partnerId, ibans, now)
+}
+
+/** Reports whether an IBAN is in a pool, given or not. */
+export const isImported = async (tx: Tx, iban: string): Promise<boolean> =>
+  (await store.knownAmong(tx, [iban])).length > 0
+
+// Pure: judges a line of a bank's file of IBANs, and says when a pool runs low.
+
+/** Reasons why a line of the file is not imported. */
+type BadReason =
+  | 'not_an_iban'
+  | 'unknown_country'
+  | 'structure'
+  | 'check_digits'
+  | 'wrong_country'
+  | 'bic'
+  | 'too_many_cells'
+  | 'double_in_file'
+  | 'double_in_database'
+  | 'issued_by_range'
+
+export type BadLine = {
+  /** Line number, from 1. */
+  readonly line: number
+  readonly iban: string
+  readonly reason: BadReason
+  readonly detail: string
+}
+type GoodLine = { readonly line: number; readonly iban: string; readonly bic: string | null }
+
+export const poolNameForm = /^[a-z0-9][a-z0-9-]{0,31}$/
+
+/** No IBAN with its BIC is longer. A longer text is not an IBAN, and only its beginning is kept. */
+const shownCharsMax = 64
+
+const cellsOf = (text: string): readonly string[] =>
+  text.split(/[,;]/).map((cell) =>
+    cell
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .trim(),
+  )
+
+/** Reports whether the first line of a file names its columns. */
+const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(cellsOf(text).join())
+
+/** Undefined: the line is empty. Banks also print IBANs in groups of four; small letters and other separators are refused. */
+function readLine(text: string, line: number): GoodLine | BadLine | undefined {
+  if (text.trim() === '') return undefined
+  const [first = '', second = '', ...others] = cellsOf(text)
+  const iban = first.replaceAll(' ', '')
+  const bad = (reason: BadReason, detail: string): BadLine => ({
+    line,
+    iban: iban.slice(0, shownCharsMax),
+    reason,
+    detail,
+  })
+  if (others.length > 0) return bad('too_many_cells', 'A line has an IBAN and at most a BIC.')
+  if (!/^[A-Z]{2}\d{2}[A-Z0-9]{1,30}$/.test(iban))
+    return bad('not_an_iban', 'An IBAN has two capital letters, two check digits, then capital letters and digits.')
+  const problem = ibanProblem(iban)
+  if (problem !== undefined) return bad(...reasonOf(iban.slice(0, 2), problem))
+  if (second !== '' && !isBic(second)) return bad('bic', 'The second cell is not a BIC (ISO 9362).')
+  return { line, iban, bic: second === '' ? null : second }
+}
+
+function reasonOf(
+  country: string,
+  problem: NonNullable<ReturnType<typeof ibanProblem>>,
+): readonly [reason: BadReason, detail: string] {
+  switch (problem) {
+    case 'country':
+      return ['unknown_country', `${country} has no IBANs (ISO 13616).`]
+    case 'length':
+      return ['structure', `The length is not that of an IBAN of ${country}.`]
+    case 'structure':
+      return ['structure', `The letters and digits are not those of an IBAN of ${country}.`]
+    case 'checkDigits':
+      return ['check_digits', 'The check digits are wrong.']
+  }
+}
+
+/** Period over which the use of a pool is estimated. */
+const useDays = 30
+
+type PoolUse = {
+  readonly free: number
+  /** Given in the last `useDays` days. */
+  readonly givenLately: number
+  readonly createdAt: Date
+}
+
+/**
+ * Estimates in how many days the pool will be empty, by its use of the last 30 days or since its creation. Null: it is
+ * not in use.
+ */
+function daysLeft({ free, givenLately, createdAt }: PoolUse, now: Date): number | null {
+  if (givenLately === 0) return null
+  const days = Math.min(useDays, Math.max(1, (now.getTime() - createdAt.getTime()) / dayMs))
+  return Math.floor(free / (givenLately / days))
+}
+
+/** IBAN_POOL_FREE_MIN and IBAN_POOL_DAYS_MIN. */
+type PoolLevels = { readonly freeMin: number; readonly daysMin: number }
+
+function isLow(use: PoolUse, { freeMin, daysMin }: PoolLevels, now: Date): boolean {
+  const days = daysLeft(use, now)
+  return use.free < freeMin || (days !== null && days < daysMin)
+}

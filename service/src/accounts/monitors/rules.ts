@@ -1,0 +1,153 @@
+/** Pure: what a partner may ask of a monitor, and how monitors judge the movements of a balance. */
+import type { BodyOf, Decimal } from '@partner-payments/wire'
+import { readBalance, refuseField } from '../../kernel/api/index.ts'
+import { type Currency, type Minor, momentOfId, present } from '../../kernel/index.ts'
+import type { AccountMovement } from '../../ledger/index.ts'
+import type { BalanceRow, CrossingRow, MonitorRow } from './store.ts'
+
+/** Fields of a monitor that a request sets. */
+export type MonitorTerms = Pick<
+  MonitorRow,
+  'direction' | 'measure' | 'threshold' | 'rearmAt' | 'emails' | 'sendsEvent' | 'description'
+>
+
+/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no one to notify. */
+export function termsOf(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
+  return changedTerms(noTerms, body, currency)
+}
+const noTerms: MonitorTerms = {
+  direction: 'Below',
+  measure: 'Posted',
+  threshold: 0n,
+  rearmAt: null,
+  emails: [],
+  sendsEvent: true,
+  description: null,
+}
+
+/** Applies the fields of the body to the terms, as `termsOf` does. */
+export function changedTerms(
+  terms: MonitorTerms,
+  body: BodyOf<'updateAccountMonitor'>,
+  currency: Currency,
+): MonitorTerms {
+  const { direction = terms.direction, measure = terms.measure, notify = {}, description = terms.description } = body
+  const threshold = body.threshold === undefined ? terms.threshold : readBalance(body.threshold, currency, '/threshold')
+  const rearmAt = body.rearmAt === undefined ? terms.rearmAt : rearmAtOf(body.rearmAt, currency)
+  const { emails = terms.emails, event: sendsEvent = terms.sendsEvent } = notify
+  const changed = { direction, measure, threshold, rearmAt, emails, sendsEvent, description }
+  refuseBadTerms(changed)
+  return changed
+}
+
+const rearmAtOf = (value: Decimal | null, currency: Currency): Minor | null =>
+  value === null ? null : readBalance(value, currency, '/rearmAt')
+
+function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: MonitorTerms): void {
+  const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
+  if (direction === 'Below' && threshold === 0n)
+    throw refuse('/threshold', 'must be greater than 0 with `Below`: a balance never falls below 0')
+  if (rearmAt !== null && (direction === 'Below' ? rearmAt < threshold : rearmAt > threshold))
+    throw refuse(
+      '/rearmAt',
+      `must be ${direction === 'Below' ? 'at least' : 'at most'} the threshold with \`${direction}\``,
+    )
+  if (emails.length === 0 && !sendsEvent)
+    throw refuse('/notify', 'must have an address in `emails`, or `event` must be true')
+}
+
+/** Reports whether a change makes it a different monitor, which starts at the current balance. */
+export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean =>
+  before.direction !== after.direction ||
+  before.measure !== after.measure ||
+  before.threshold !== after.threshold ||
+  before.rearmAt !== after.rearmAt
+
+type Sums = { readonly posted: Minor; readonly reserved: Minor }
+export const measured = ({ measure }: Pick<MonitorRow, 'measure'>, { posted, reserved }: Sums): Minor =>
+  measure === 'Posted' ? posted : posted - reserved
+export const rearmedAt = ({ rearmAt, threshold }: Pick<MonitorRow, 'rearmAt' | 'threshold'>): Minor =>
+  rearmAt ?? threshold
+
+/** Decides whether a balance triggers or rearms a monitor. Undefined: neither. */
+function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | undefined {
+  const { direction, state, threshold } = monitor
+  const isAcross = direction === 'Below' ? balance < threshold : balance > threshold
+  if (state === 'Armed') return isAcross ? 'Triggered' : undefined
+  const isBack = direction === 'Below' ? balance >= rearmedAt(monitor) : balance <= rearmedAt(monitor)
+  return state === 'Triggered' && isBack ? 'Rearmed' : undefined
+}
+
+/** `reference` null: no single transaction. */
+type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
+
+/** The movements and monitors of a balance that a worker has read after its position. */
+export type Reading = {
+  readonly balance: BalanceRow
+  /** Monitors that have not ended. */
+  readonly monitors: readonly MonitorRow[]
+  readonly movements: readonly Movement[]
+  /** Up to which transfer the movements are complete. */
+  readonly readTo: string
+}
+export type Judgement = {
+  /** The balance with its new position and sums. */
+  readonly balance: BalanceRow
+  /** Monitors that have changed. */
+  readonly monitors: readonly MonitorRow[]
+  readonly crossings: readonly Crossing[]
+  /** True if movements remain to be judged. */
+  readonly isPartial: boolean
+}
+/** `monitor`: its state after the crossing. */
+export type Crossing = CrossingRow & { readonly monitor: MonitorRow }
+
+/**
+ * Judges each monitor by the balance at its start, and after each later movement. Transfers that take effect together
+ * are judged as one. Stops after the movement that reaches `crossingsMax` crossings.
+ */
+export function judge({ balance, monitors, movements, readTo }: Reading, crossingsMax: number): Judgement {
+  const now = new Map(monitors.map((monitor) => [monitor.id, monitor]))
+  const waiting = monitors
+    .filter(({ startsAfter }) => startsAfter > balance.position)
+    .toSorted((one, other) => (one.startsAfter < other.startsAfter ? -1 : 1))
+  const started = monitors.filter(({ startsAfter }) => startsAfter <= balance.position)
+  const crossings: Crossing[] = []
+  let sums: Sums = balance
+  const observe = ({ id }: MonitorRow, position: string, reference: string | null) => {
+    const monitor = present(now.get(id), 'every monitor is in the map')
+    const value = measured(monitor, sums)
+    const kind = kindOf(monitor, value)
+    if (kind === undefined) return
+    const crossedAt = momentOfId(position)
+    const changed: MonitorRow =
+      kind === 'Triggered' ? { ...monitor, state: kind, lastTriggeredAt: crossedAt } : { ...monitor, state: 'Armed' }
+    now.set(id, changed)
+    const { partnerId } = monitor
+    crossings.push({ partnerId, monitorId: id, position, kind, balance: value, reference, crossedAt, monitor: changed })
+  }
+  const startUntil = (position: string) => {
+    for (let next = waiting[0]; next !== undefined && next.startsAfter <= position; next = waiting[0]) {
+      waiting.shift()
+      observe(next, next.startsAfter, null)
+      started.push(next)
+    }
+  }
+  let judgedTo = readTo
+  for (const [index, { id, posted, reserved, reference, together }] of movements.entries()) {
+    startUntil(id)
+    sums = { posted: sums.posted + posted, reserved: sums.reserved + reserved }
+    if (together !== undefined && movements[index + 1]?.together === together) continue
+    for (const monitor of started) observe(monitor, id, reference)
+    if (crossings.length < crossingsMax || index === movements.length - 1) continue
+    judgedTo = id
+    break
+  }
+  startUntil(judgedTo)
+  return {
+    balance: { ...balance, ...sums, position: judgedTo },
+    monitors: [...now.values()].filter((monitor) => !monitors.includes(monitor)),
+    crossings,
+    isPartial: judgedTo !== readTo,
+  }
+}

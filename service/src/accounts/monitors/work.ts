@@ -1,0 +1,254 @@
+/**
+ * Judges balances with monitors. A step looks at some balances in one statement and without locks, and reads the transfers of those
+ * whose partner moved money. One transaction then writes, for many balances, how far they were judged, the crossings, their
+ * events and their mails. It locks each balance and skips those that another worker holds: a kill leaves all of it or nothing.
+ *
+ * Transfers are judged in the order of their ids, and only those before which none can still appear (README.md of the ledger).
+ */
+import { after, type Clock, firstIdOf, momentOfId, newId, nilId, writeAmount } from '../../kernel/index.ts'
+import type { MovementPage, Standing } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { certainUntil, limitsDefault, type MonitorLimits, type MonitorsDeps } from './deps.ts'
+import { queueMonitorMails } from './mail.ts'
+import { type Crossing, judge, type Judgement, rearmedAt } from './rules.ts'
+import * as store from './store.ts'
+import type { EventData } from '@partner-payments/wire'
+import type { EventOutbox } from '../../events/index.ts'
+
+/** The balances with more to read that a step reads again: in turn, so that none delays the others. */
+const behindPerStepMax = 64
+const start: store.BalanceKey = { partnerId: nilId, accountId: nilId }
+
+export type MonitorStep = {
+  readonly monitorStep: () => Promise<number>
+  readonly judgedSince: () => Date
+}
+
+export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
+  const { db, clock, limits = limitsDefault } = deps
+  const round = createRound(clock)
+  const judgeAll = createBatches(deps, limits)
+  let last = start
+  return {
+    judgedSince: round.judgedSince,
+    monitorStep: async () => {
+      const certain = await certainUntil(db, deps)
+      const end = firstIdOf(certain)
+      round.begin(momentOfId(newId()).getTime() - deps.clockDifferenceMsMax - certain.getTime())
+      const found = await store.monitoredBehind(db, last, limits.balancesPerLookMax)
+      const due = await dueOf(deps, found, end)
+      const keys = [...round.takeBehind(behindPerStepMax), ...due].map((key) => [key.accountId, key] as const)
+      const outcome = await judgeAll([...new Map(keys).values()], end)
+      const isLast = found.length < limits.balancesPerLookMax
+      last = isLast ? start : (found.at(-1) ?? start)
+      round.record(outcome, isLast)
+      return isLast && round.isComplete() ? 0 : 1
+    },
+  }
+}
+
+/** `partial`: more can be read at once. `failed`: the next round reads them again. */
+type Outcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
+
+/** Tracks one process's rounds over all balances. A restart begins a new round: the positions are in the database. */
+function createRound(clock: Clock) {
+  const behind = new Map<string, store.BalanceKey>()
+  let judgedAt = clock.now()
+  let startedAt: Date | undefined
+  let hasFailed = false
+  return {
+    /**
+     * The start of the last round in which all balances were judged, less the time for which an open transaction held
+     * it back.
+     */
+    judgedSince: () => judgedAt,
+    /** Begins a step. `heldBackMs`: the age of the oldest open transaction of the database. */
+    begin: (heldBackMs: number) => {
+      startedAt ??= after(clock.now(), -Math.max(0, heldBackMs))
+    },
+    isComplete: () => behind.size === 0,
+    takeBehind: (keysMax: number): readonly store.BalanceKey[] => {
+      const taken = [...behind].slice(0, keysMax)
+      for (const [name] of taken) behind.delete(name)
+      return taken.map(([, key]) => key)
+    },
+    record: ({ partial, failed }: Outcome, isLast: boolean) => {
+      for (const key of partial) behind.set(key.accountId, key)
+      hasFailed ||= failed > 0
+      if (!isLast || behind.size > 0) return
+      if (!hasFailed) judgedAt = startedAt ?? judgedAt
+      startedAt = undefined
+      hasFailed = false
+    },
+  }
+}
+
+/** Splits keys into parts. On a sharded database the keys of a statement or a transaction are of one partner. */
+function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
+  const groups = sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [[...keys]]
+  return groups.flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / keysMax) }, (_, at) => group.slice(at * keysMax, (at + 1) * keysMax)),
+  )
+}
+
+/** Finds due balances: the partner moved money, a monitor starts, or the account closed or does not agree. */
+async function dueOf(
+  { db, ledger, limits = limitsDefault }: MonitorsDeps,
+  rows: readonly store.BalanceRow[],
+  end: string,
+): Promise<readonly store.BalanceRow[]> {
+  const due: store.BalanceRow[] = []
+  for (const part of partsOf(db.sharded, rows, limits.balancesPerLookMax)) {
+    const standings = await ledger.standings(db, part, end)
+    due.push(...part.filter((row) => isDue(row, standings.get(row.accountId), end)))
+  }
+  return due
+}
+
+function isDue(row: store.BalanceRow, standing: Standing | undefined, end: string): boolean {
+  if (row.startsUntil > row.position && row.startsUntil < end) return true
+  return standing !== undefined && (standing.hasMoved || hasClosed(row, standing) || differs(row, standing))
+}
+const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQuiet }: Standing): boolean =>
+  isClosed && isQuiet && startsUntil <= position
+
+/** A transfer appeared among those that were judged: the clock of a process was wrong by more than the setting says. */
+const differs = (row: store.BalanceRow, { isQuiet, posted, reserved }: Standing): boolean =>
+  isQuiet && (row.posted !== posted || row.reserved !== reserved)
+
+function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
+  const { db, log } = deps
+  const attempt = (keys: readonly store.BalanceKey[], end: string) =>
+    db.transaction((tx) => judgeBatch(deps, limits, tx, keys, end))
+  return async (keys: readonly store.BalanceKey[], end: string): Promise<Outcome> => {
+    const partial: store.BalanceKey[] = []
+    let failed = 0
+    for (const part of partsOf(db.sharded, keys, limits.balancesPerBatchMax))
+      try {
+        partial.push(...(await attempt(part, end)))
+      } catch {
+        // One balance that cannot be judged does not delay those of the other partners.
+        for (const key of part)
+          try {
+            partial.push(...(await attempt([key], end)))
+          } catch (error) {
+            failed += 1
+            log.error({ err: error, ...key }, 'balance with monitors not evaluated; will retry')
+          }
+      }
+    return { partial, failed }
+  }
+}
+
+/** Returns the balances of which more can be read at once. */
+async function judgeBatch(
+  deps: MonitorsDeps,
+  limits: MonitorLimits,
+  tx: Tx,
+  keys: readonly store.BalanceKey[],
+  end: string,
+): Promise<readonly store.BalanceKey[]> {
+  const { clock, eventOutbox, ledger } = deps
+  const claimed = (await store.claimBalances(tx, keys)).filter(({ position }) => position < end)
+  if (claimed.length === 0) return []
+  const transfersMax = Math.max(1, Math.floor(limits.transfersPerBatchMax / claimed.length))
+  const standings = await ledger.standings(tx, claimed, end)
+  const pages = await ledger.movementsBehind(tx, claimed, end, transfersMax)
+  const monitors = Map.groupBy(await store.openMonitors(tx, claimed), ({ accountId }) => accountId)
+  const now = clock.now()
+  const results = claimed.map((row) => {
+    const page = pages.get(row.accountId) ?? { movements: [], readTo: undefined }
+    const reading = { row, page, standing: standings.get(row.accountId), end }
+    return resultOf(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
+  })
+  const crossings = results.flatMap((result) => result.crossings)
+  store.moveBalances(
+    tx,
+    results.map(({ balance }) => balance),
+  )
+  store.setStates(
+    tx,
+    results.flatMap((result) => result.monitors),
+  )
+  store.insertCrossings(tx, crossings)
+  appendCrossed(eventOutbox, tx, crossings, now)
+  await queueMonitorMails(deps, tx, crossings)
+  return results.filter(({ isPartial }) => isPartial).map(({ balance }) => balance)
+}
+
+type Read = {
+  readonly row: store.BalanceRow
+  readonly page: MovementPage
+  readonly standing: Standing | undefined
+  readonly end: string
+}
+
+function resultOf(
+  { log }: MonitorsDeps,
+  { row, page, standing, end }: Read,
+  monitors: readonly store.MonitorRow[],
+  crossingsMax: number,
+  now: Date,
+): Judgement {
+  const { movements, readTo = end } = page
+  const isStill = standing !== undefined && movements.length === 0
+  if (isStill && differs(row, standing)) {
+    const { partnerId, accountId } = row
+    log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers; evaluated as recorded')
+    const { posted, reserved } = standing
+    // No transfer follows, so that the current balance shows what the monitors missed.
+    const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }
+    return judge({ balance: row, monitors, movements: [{ ...missed, reference: null }], readTo }, crossingsMax)
+  }
+  if (isStill && hasClosed(row, standing)) {
+    const ended = { state: 'Ended', endReason: 'AccountClosed', endedAt: now } as const
+    const balance = { ...row, monitors: 0 }
+    return { balance, monitors: monitors.map((monitor) => ({ ...monitor, ...ended })), crossings: [], isPartial: false }
+  }
+  const judgement = judge({ balance: row, monitors, movements, readTo }, crossingsMax)
+  return page.readTo === undefined ? judgement : { ...judgement, isPartial: true }
+}
+
+// The data of the event of monitors.
+
+type Crossed = Omit<EventData<'account.balance.crossed'>, 'eventType' | 'timestamp'>
+
+function crossed({ monitor, kind, balance, reference, crossedAt }: Crossing): Crossed {
+  const { id, accountId, currency, direction, measure, threshold, description } = monitor
+  return {
+    amount: writeAmount(balance, currency),
+    currency,
+    customFields: null,
+    idempotencyKey: null,
+    reference: id,
+    websiteReference: description,
+    accountId,
+    crossedAt: crossedAt.toISOString(),
+    direction,
+    kind,
+    measure,
+    rearmAt: writeAmount(rearmedAt(monitor), currency),
+    threshold: writeAmount(threshold, currency),
+    transactionReference: reference,
+  }
+}
+
+/** Appends one event for each crossing of a monitor that sends events. */
+function appendCrossed(
+  eventOutbox: Pick<EventOutbox, 'appendMany'>,
+  tx: Tx,
+  crossings: readonly Crossing[],
+  now: Date,
+): void {
+  eventOutbox.appendMany(
+    tx,
+    crossings
+      .filter(({ monitor }) => monitor.sendsEvent)
+      .map((crossing) => ({
+        partnerId: crossing.partnerId,
+        type: 'account.balance.crossed' as const,
+        occurredAt: now,
+        data: crossed(crossing),
+      })),
+  )
+}

@@ -1,0 +1,108 @@
+/** Operation id -> verb -> shape. */
+import { accounts as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../kernel/api/index.ts'
+import { writeAmount } from '../kernel/index.ts'
+import type { Idempotency } from '../idempotency/index.ts'
+import type { AccountName, PartySum } from '../ledger/index.ts'
+import type { Accounts, CustomerAccount } from './service.ts'
+import type { ModalBalance, StatementEntry } from './statements.ts'
+import type { StateChange } from './store.ts'
+import type { Transferred } from './transfers.ts'
+
+const writeAccount = writerOf(wire.CustomerAccount)
+/** The documented account: `iban` and `country` are the first of `ibans`. */
+const toWire = (account: CustomerAccount) => writeAccount({ ...account.ibans[0], ...account })
+
+export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Handlers<'accounts'> {
+  return {
+    createCustomerAccount: idempotency.handler('createCustomerAccount', async ({ caller, params }, tx) => {
+      const account = await accounts.create(caller.partnerId, params.id, tx)
+      const { customerId } = account
+      return { body: toWire(account), created: `the account of the customer ${params.id}`, customerId }
+    }),
+    getCustomerAccount: async ({ caller, params }) => ({
+      body: toWire(await accounts.get(caller.partnerId, params.id)),
+    }),
+    listAccounts: async ({ caller, query }) => {
+      const { asOf, balances } = await accounts.balances(caller.partnerId, query)
+      return { body: whole(balances.map((balance) => modalToWire(balance, asOf))) }
+    },
+    createAccountTransfer: idempotency.handler('createAccountTransfer', async ({ caller, body, ip, requestId }, tx) => {
+      const moved = await accounts.transfer(caller.partnerId, body, { caller, ip, requestId }, tx)
+      const { outwardReference, fromCustomerId, toCustomerId } = moved
+      const created = `the transfer ${outwardReference}`
+      return { body: transferToWire(moved), created, customerId: fromCustomerId ?? toCustomerId }
+    }),
+    listAccountEntries: async ({ caller, params, query }) => {
+      const { data, ...page } = await accounts.entries(caller.partnerId, params.id, query)
+      const isOwn = ({ partyId }: StatementEntry) => partyId === caller.partnerId
+      const toItem = (entry: StatementEntry) => ({
+        ...entryToWire(entry),
+        ...(isOwn(entry) ? {} : { customerId: entry.partyId }),
+      })
+      return { body: { ...page, data: data.map(toItem) } }
+    },
+    listAccountStateChanges: async ({ caller, query }) =>
+      pageOf(await accounts.stateChanges(caller.partnerId, query), changeToWire),
+    listCustomerBalances: async ({ caller, params, query }) => {
+      const { asOf, balances } = await accounts.customerBalances(caller.partnerId, params.id, query)
+      return { body: whole(balances.map((balance) => balanceToWire(balance, asOf))) }
+    },
+    listCustomerAccountEntries: async ({ caller, params, query }) =>
+      pageOf(await accounts.customerEntries(caller.partnerId, params.id, params.currency, query), entryToWire),
+  }
+}
+
+const writeTransfer = writerOf(wire.AccountTransfer)
+const transferToWire = (moved: Transferred) =>
+  writeTransfer({ ...moved, amount: writeAmount(moved.amount, moved.currency) })
+
+const writeChange = writerOf(wire.AccountStateChange)
+/** The note and the name of the person stay inside: they are internal to the operator. */
+const changeToWire = ({ changedAt: at, fromState: from, toState: state, ...change }: StateChange) =>
+  writeChange({ ...change, at, from, state })
+
+/** A list that has one page. */
+const whole = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })
+
+function modalToWire({ id, segregated, own, ...balance }: ModalBalance, asOf: Date) {
+  const { currency } = balance
+  const part = own && {
+    posted: writeAmount(own.posted, currency),
+    reserved: writeAmount(own.reserved, currency),
+    available: writeAmount(own.posted - own.reserved, currency),
+  }
+  const payoutsUse = segregated ? ('OwnPart' as const) : ('WholeBalance' as const)
+  return { id, ...balanceToWire(balance, asOf), segregated, payoutsUse, ...(part === undefined ? {} : { own: part }) }
+}
+
+function balanceToWire({ currency, posted, reserved }: Omit<PartySum, 'id'>, asOf: Date) {
+  return {
+    currency,
+    posted: writeAmount(posted, currency),
+    reserved: writeAmount(reserved, currency),
+    available: writeAmount(posted - reserved, currency),
+    asOf: asOf.toISOString(),
+  }
+}
+
+function entryToWire({ id, at, amount, posted, currency, counterAccount, reference }: StatementEntry) {
+  return {
+    id,
+    at: at.toISOString(),
+    direction: amount < 0n ? ('Outward' as const) : ('Inward' as const),
+    amount: writeAmount(amount < 0n ? -amount : amount, currency),
+    currency,
+    balance: writeAmount(posted, currency),
+    counterAccount: counterKinds[counterAccount] ?? ('Settlement' as const),
+    reference,
+  }
+}
+
+/** Shows only the kind: which connector carried a payment is not part of the contract. */
+const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Transfers' | 'Fees' | 'Fx'>>> = {
+  transfers: 'Transfers',
+  suspense: 'Suspense',
+  fees: 'Fees',
+  fx: 'Fx',
+}

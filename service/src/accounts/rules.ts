@@ -1,0 +1,200 @@
+/** Makes the IBAN of an account number in each issuing country (ISO 13616, ISO 7064 MOD 97-10). */
+import { assert } from '../kernel/index.ts'
+
+/** The bank that issues in a country. `bankCode` is the BBAN up to the account number: bank, then branch. */
+export type Issuer = {
+  readonly country: string
+  readonly bankCode: string
+  readonly bic?: string
+  /** The account numbers assigned to us, both included. Absent: all that the country's format allows. */
+  readonly first?: number
+  readonly last?: number
+}
+
+type Format = {
+  /** Letters, then digits, of the bank and branch code. */
+  readonly bankCode: readonly [letters: number, digits: number]
+  /** Digits of the account number, without national check digits. */
+  readonly digits: number
+  readonly bban: (bankCode: string, account: string) => string
+}
+
+const joined = (bankCode: string, account: string) => `${bankCode}${account}`
+const twoDigits = (number: number) => String(number).padStart(2, '0')
+const mod97 = (digits: string) => Number(BigInt(digits) % 97n)
+
+/** A digit of the Spanish `DC`, modulus 11: 10 becomes 1, and 11 becomes 0. */
+function spanishDigit(tenDigits: string): string {
+  const weights = [1, 2, 4, 8, 5, 10, 9, 7, 3, 6]
+  const sum = weights.reduce((total, weight, at) => total + weight * Number(tenDigits[at]), 0)
+  const digit = 11 - (sum % 11)
+  return String(digit === 11 ? 0 : digit === 10 ? 1 : digit)
+}
+
+/** Dutch numbers pass the 11-test. If no tenth digit passes after a ninth of 0, the digits 1 and 8 do. */
+function dutchAccount(eightDigits: string): string {
+  const sum = Array.from(eightDigits).reduce((total, digit, at) => total + Number(digit) * (10 - at), 0)
+  const check = (11 - (sum % 11)) % 11
+  return check === 10 ? `${eightDigits}18` : `${eightDigits}0${check}`
+}
+
+const formats: ReadonlyMap<string, Format> = new Map(
+  Object.entries({
+    AT: { bankCode: [0, 5], digits: 11, bban: joined },
+    BE: {
+      bankCode: [0, 3],
+      digits: 7,
+      bban: (bankCode, account) => `${bankCode}${account}${twoDigits(mod97(`${bankCode}${account}`) || 97)}`,
+    },
+    DE: { bankCode: [0, 8], digits: 10, bban: joined },
+    ES: {
+      bankCode: [0, 8],
+      digits: 10,
+      bban: (bankCode, account) => `${bankCode}${spanishDigit(`00${bankCode}`)}${spanishDigit(account)}${account}`,
+    },
+    FR: {
+      bankCode: [0, 10],
+      digits: 11,
+      bban: (bankCode, account) => `${bankCode}${account}${twoDigits(97 - mod97(`${bankCode}${account}00`))}`,
+    },
+    GB: { bankCode: [4, 6], digits: 8, bban: joined },
+    IE: { bankCode: [4, 6], digits: 8, bban: joined },
+    LT: { bankCode: [0, 5], digits: 11, bban: joined },
+    LU: { bankCode: [0, 3], digits: 13, bban: joined },
+    NL: { bankCode: [4, 0], digits: 8, bban: (bankCode, account) => `${bankCode}${dutchAccount(account)}` },
+  } satisfies Record<string, Format>),
+)
+
+/** The countries in which IBANs can be issued. */
+export const issuingCountries: readonly string[] = [...formats.keys()]
+
+const isBankCode = ({ bankCode: [letters, digits] }: Format, text: string) =>
+  new RegExp(`^[A-Z]{${letters}}\\d{${digits}}$`).test(text)
+
+/** Bank codes that no bank has: the IBANs of a sandbox must not be real accounts. */
+export const defaultIssuers: readonly Issuer[] = [
+  { country: 'DE', bankCode: '99900001', bic: 'PPSXDEFFXXX' },
+  { country: 'GB', bankCode: 'PPSX999901', bic: 'PPSXGB2LXXX' },
+  { country: 'LT', bankCode: '99901', bic: 'PPSXLT22XXX' },
+]
+
+/** Reports whether no bank has the bank code, because the sandbox invented it. */
+export const isSandboxIssuer = ({ country, bankCode }: Issuer): boolean =>
+  defaultIssuers.some((issuer) => issuer.country === country && issuer.bankCode === bankCode)
+
+/** The issuer that has issued an IBAN, or could. */
+export const issuerOf = (issuers: readonly Issuer[], iban: string): Issuer | undefined =>
+  issuers.find(({ country, bankCode }) => iban.startsWith(country) && iban.slice(4).startsWith(bankCode))
+
+/** Numbers in a block, which a partner takes from the pool at once. Also a constraint of accounts.iban_blocks. */
+export const blockSize = 1000
+/** `iban_pools.next_block` is an int4. */
+const blocksMax = 2 ** 31 - 1
+
+/** Number 0 is not used, because some banks refuse an account of zeros. */
+const lastPossible = ({ digits }: Format): number => Math.min(10 ** digits - 1, blocksMax * blockSize)
+
+const rangeOf = (issuer: Issuer) => ({
+  first: issuer.first ?? 1,
+  last: Math.min(issuer.last ?? Infinity, lastPossible(formatOf(issuer.country))),
+})
+
+export type NumberBounds = {
+  readonly blockSize: number
+  /** Blocks below it belong to another range, or to an earlier configuration. */
+  readonly firstBlock: number
+  /** The index of an account number is below it. Indexes count from 0. */
+  readonly endIndex: number
+}
+
+/**
+ * The indexes that an issuer may use. The place of a number in its block does not depend on the configured range, so a
+ * changed range never issues a number twice.
+ */
+export function boundsOf(issuer: Issuer): NumberBounds {
+  const { first, last } = rangeOf(issuer)
+  return { blockSize, firstBlock: (first - 1) / blockSize, endIndex: last }
+}
+
+/**
+ * Explains what is wrong with the configuration; undefined if nothing is. One issuer per country, because a customer
+ * has one IBAN in each.
+ */
+export function issuersProblem(issuers: readonly Issuer[]): string | undefined {
+  for (const [at, issuer] of issuers.entries()) {
+    const { country, bankCode } = issuer
+    const format = formats.get(country)
+    if (!format) return `no IBANs can be issued in ${country}: only in ${issuingCountries.join(', ')}`
+    const [letters, digits] = format.bankCode
+    if (!isBankCode(format, bankCode)) return `a bank code of ${country} has ${letters} letters and ${digits} digits`
+    const range = rangeProblem(issuer, format)
+    if (range !== undefined) return range
+    if (issuers.findIndex((other) => other.country === country) !== at) return `${country} is configured twice`
+  }
+  return undefined
+}
+
+/** Ranges begin at a block, so that a block belongs to one range. */
+function rangeProblem({ country, first = 1, last }: Issuer, format: Format): string | undefined {
+  const max = lastPossible(format)
+  const end = last ?? max
+  if (![first, end].every(Number.isSafeInteger) || first < 1 || end < first || end > max)
+    return `the account numbers of ${country} are from 1 to ${max}, first to last`
+  return first % blockSize === 1
+    ? undefined
+    : `a range of ${country} begins at 1, ${blockSize + 1}, ${2 * blockSize + 1} or so on`
+}
+
+/** Names two issuers that would issue the same IBAN, or undefined. */
+export function overlapProblem(issuers: readonly Issuer[]): string | undefined {
+  for (const [at, issuer] of issuers.entries()) {
+    const range = rangeOf(issuer)
+    const other = issuers.slice(0, at).find((earlier) => {
+      const earlierRange = rangeOf(earlier)
+      return (
+        earlier.country === issuer.country &&
+        earlier.bankCode === issuer.bankCode &&
+        range.first <= earlierRange.last &&
+        earlierRange.first <= range.last
+      )
+    })
+    if (other !== undefined) {
+      const shown = rangeOf(other)
+      return `${issuer.country}:${issuer.bankCode}: the numbers ${range.first}-${range.last} overlap with ${shown.first}-${shown.last}`
+    }
+  }
+  return undefined
+}
+
+function formatOf(country: string): Format {
+  const format = formats.get(country)
+  assert(format, `the issuing country ${country} has a format`)
+  return format
+}
+
+/** The IBAN of the `index`-th account of a bank code, counted from 0. */
+export function composeIban({ country, bankCode }: Issuer, index: number): string {
+  const format = formatOf(country)
+  const account = String(index + 1).padStart(format.digits, '0')
+  assert(Number.isSafeInteger(index) && index >= 0 && account.length === format.digits, 'an index is within the format')
+  const bban = format.bban(bankCode, account)
+  return `${country}${checkDigits(country, bban)}${bban}`
+}
+
+/** ISO 7064 MOD 97-10 over the rearranged number, letters as 10 to 35. */
+function checkDigits(country: string, bban: string): string {
+  const digits = Array.from(`${bban}${country}00`, (char) => Number.parseInt(char, 36)).join('')
+  return twoDigits(98 - mod97(digits))
+}
+
+/** Sorts IBANs in configured order. Those of countries that are no longer configured come last, oldest first. */
+export function inConfiguredOrder<T extends { readonly country: string }>(
+  countries: readonly string[],
+  ibans: readonly T[],
+): readonly T[] {
+  const position = ({ country }: T) => {
+    const at = countries.indexOf(country)
+    return at === -1 ? countries.length : at
+  }
+  return ibans.toSorted((left, right) => position(left) - position(right))
+}

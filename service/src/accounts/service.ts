@@ -1,0 +1,195 @@
+/** The verbs of accounts: IBANs of customers, balances of partners. */
+import { notFound, Refusal } from '../kernel/api/index.ts'
+import { assert, present } from '../kernel/index.ts'
+import { inTransaction, type Tx } from '../postgres/index.ts'
+import type { Customer, Customers } from '../parties/customers/index.ts'
+import {
+  createImportedPools,
+  type ImportedPools,
+  type ImportedPoolsDeps,
+  isImported,
+  quarantineIbans,
+  takeFromPools,
+} from './imported.ts'
+import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
+import { createStates, type States, type StatesDeps } from './states.ts'
+import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
+import * as store from './store.ts'
+import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
+import { issuedAmong } from './store.ts'
+
+export type CustomerAccount = {
+  readonly customerId: string
+  /** The partner's identifier of the customer, or its serviceId if there is none. */
+  readonly partnerCustomerId: string
+  /** IBANs in configured order, at least one. The BIC is that of the file or of the issuer; null: neither is known. */
+  readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
+}
+
+export type Accounts = Statements &
+  States &
+  Transfers & {
+    /**
+     * The customer's IBANs, one per configured country. Issues all that are missing, or none.
+     * Refuses: not_found, customer_not_verified, iban_issuer_not_configured, iban_pool_exhausted.
+     */
+    readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
+    /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
+    readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
+    /** Closes the IBANs of an erased customer: they take no credits and are not issued again. */
+    readonly close: typeof store.closeIbans
+    /** Erases the owner of an erased customer's IBANs. Money that arrives for one becomes a case. */
+    readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
+    /** Reads a customer's IBANs for its export, oldest first. */
+    readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
+    /** Reads the oldest open IBAN of each of these customers, which are on one shard. */
+    readonly firstIbansOf: typeof store.firstIbansOf
+    /** Reports whether an IBAN has a bank code of ours or is in a pool, issued or not. */
+    readonly issues: (tx: Tx, iban: string) => Promise<boolean>
+    /**
+     * Finds the IBANs that this database has issued, closed ones too. `mayHave` needs no statement: another IBAN has none
+     * of our bank codes, nor the country of a pool.
+     */
+    readonly ownIbans: {
+      readonly mayHave: (iban: string) => boolean
+      readonly among: typeof issuedAmong
+    }
+    /** Pools of IBANs from a bank's file, for the operator's commands and the worker. */
+    readonly pools: ImportedPools
+    /** Finds the owners of IBANs. An IBAN that this service did not issue is absent. */
+    readonly ownersOf: (
+      tx: Tx,
+      ibans: readonly string[],
+    ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
+    /** Finds who has or had an IBAN, the latest first, for the search of the operator. */
+    readonly holdersOf: typeof store.holdersOfIban
+    /** The customer of the partner that has the IBAN, or had it until it was closed. Undefined: none. */
+    readonly holderIn: (partnerId: string, iban: string) => Promise<string | undefined>
+  }
+
+type AccountsDeps = StatementsDeps &
+  StatesDeps &
+  TransfersDeps &
+  ImportedPoolsDeps & {
+    readonly customers: Pick<Customers, 'find' | 'hold' | 'requireCapability'>
+  }
+
+/** Takes the next number of an issuer from a block of the partner, or from a new block of the pool. */
+async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): Promise<number> {
+  const bounds = boundsOf(issuer)
+  const take = async () => {
+    const taken = await store.takeNumber(tx, partnerId, issuer, bounds)
+    return taken && taken.block * blockSize + taken.number
+  }
+  const index = await take()
+  if (index !== undefined) return index
+  const nextBlock = present(await store.lockPool(tx, issuer, bounds.firstBlock), 'the pool exists')
+  // Another call of the partner may have taken a block while this call waited for the lock of the pool.
+  const concurrent = await take()
+  if (concurrent !== undefined) return concurrent
+  if (nextBlock * blockSize >= bounds.endIndex)
+    throw new Refusal('iban_pool_exhausted', `No account number is left in ${issuer.country}.`)
+  await store.takeBlock(tx, partnerId, issuer, nextBlock, now)
+  return present(await take(), 'a new block has numbers')
+}
+
+type Issuing = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
+
+/** Countries in which a customer has an IBAN: those of the issuers as configured, then those that only have pools. */
+const countriesOf = ({ issuers, poolCountries }: Pick<Issuing, 'issuers' | 'poolCountries'>): readonly string[] => [
+  ...new Set([...issuers.map(({ country }) => country), ...poolCountries]),
+]
+
+/** Issues the IBANs that a customer lacks. Returns all IBANs of the customer. */
+function createIssuing({ clock, issuers, poolCountries }: Issuing) {
+  // Pools are locked in one order, whatever the configured order, so that two calls cannot deadlock.
+  const countriesInLockOrder = countriesOf({ issuers, poolCountries }).toSorted()
+  const issue = async (tx: Tx, partnerId: string, country: string, now: Date) => {
+    if (poolCountries.includes(country)) return takeFromPools(tx, partnerId, country, now)
+    const issuer = present(
+      issuers.find((each) => each.country === country),
+      'a country without pools has an issuer',
+    )
+    return { iban: composeIban(issuer, await takeIndex(tx, partnerId, issuer, now)), bic: null }
+  }
+  return async (tx: Tx, partnerId: string, customerId: string) => {
+    const now = clock.now()
+    await store.lockCustomerAccount(tx, partnerId, customerId, now)
+    const issued = await store.ibansOf(tx, partnerId, customerId)
+    for (const country of countriesInLockOrder) {
+      if (issued.some((row) => row.country === country)) continue
+      const taken = await issue(tx, partnerId, country, now)
+      await store.insertIban(tx, partnerId, customerId, { ...taken, country }, now)
+    }
+    return store.ibansOf(tx, partnerId, customerId)
+  }
+}
+
+export function createAccounts(deps: AccountsDeps): Accounts {
+  const { clock, db, customers, issuers, poolCountries } = deps
+  const countries = countriesOf(deps)
+  const problem = issuersProblem(issuers)
+  assert(problem === undefined, `issuers: ${problem}`)
+  const issueMissing = createIssuing(deps)
+
+  const toAccount = (customer: Customer, rows: readonly store.IbanRow[]): CustomerAccount | undefined => {
+    const [first, ...rest] = inConfiguredOrder(countries, rows).map((row) => ({
+      ...row,
+      bic: row.bic ?? issuerOf(issuers, row.iban)?.bic ?? null,
+    }))
+    if (first === undefined) return undefined
+    return {
+      customerId: customer.id,
+      partnerCustomerId: customer.partnerCustomerIdentifier ?? customer.serviceId,
+      ibans: [first, ...rest],
+    }
+  }
+
+  const hasAll = (rows: readonly store.IbanRow[]) =>
+    countries.every((country) => rows.some((row) => row.country === country))
+
+  return {
+    create: (partnerId, customerRef, outerTx) =>
+      inTransaction(db, outerTx, async (tx) => {
+        const customer = await customers.hold(tx, partnerId, customerRef)
+        const issued = await store.ibansOf(tx, partnerId, customer.id)
+        if (countries.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
+        if (!hasAll(issued)) await customers.requireCapability(tx, partnerId, customer.id, 'OpenAccount')
+        const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
+        return present(toAccount(customer, rows), 'at least one IBAN is issued')
+      }),
+    get: async (partnerId, customerRef) => {
+      const customer = await customers.find(db, partnerId, customerRef)
+      const account = toAccount(customer, await store.ibansOf(db, partnerId, customer.id))
+      if (account === undefined) throw notFound('account')
+      return account
+    },
+    ibansOf: store.ibansOf,
+    firstIbansOf: store.firstIbansOf,
+    close: async (tx, partnerId, customerId, now) => {
+      const ibans = (await store.ibansOf(tx, partnerId, customerId)).map(({ iban }) => iban)
+      await store.closeIbans(tx, partnerId, customerId, now)
+      await quarantineIbans(tx, partnerId, ibans, now)
+    },
+    erase: store.eraseIbans,
+    issues: async (tx, iban) =>
+      issuerOf(issuers, iban) !== undefined ||
+      (poolCountries.some((country) => iban.startsWith(country)) && (await isImported(tx, iban))),
+    ownIbans: {
+      mayHave: (iban) =>
+        issuerOf(issuers, iban) !== undefined || poolCountries.some((country) => iban.startsWith(country)),
+      among: issuedAmong,
+    },
+    ownersOf: async (tx, ibans) =>
+      new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
+    holdersOf: store.holdersOfIban,
+    holderIn: (partnerId, iban) => store.holderIn(db, partnerId, iban),
+    ...createStatements(deps),
+    ...createTransfers(deps),
+    ...createStates({
+      ...deps,
+      closeIbans: (tx, partnerId, ibans) => quarantineIbans(tx, partnerId, ibans, clock.now()),
+    }),
+    pools: createImportedPools(deps),
+  }
+}

@@ -1,0 +1,192 @@
+/** Past balances and statements of a partner's balances, and those of one customer. The ledger reads them by checkpoints. */
+import type { QueryOf } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, readTime } from '../kernel/api/index.ts'
+import {
+  assert,
+  type Clock,
+  type Currency,
+  dayMs,
+  firstIdOf,
+  isCurrency,
+  type Minor,
+  momentOfId,
+  newId,
+  present,
+} from '../kernel/index.ts'
+import type {
+  Balance,
+  BalanceMode,
+  Ledger,
+  PartySum,
+  StatementCursor,
+  StatementLine,
+  StatementRequest,
+} from '../ledger/index.ts'
+import { type Database, readAtOneMoment } from '../postgres/index.ts'
+import type { Customers } from '../parties/customers/index.ts'
+
+/** `partyId`: the party whose money moved, a customer's guid or the partner's own id. */
+export type StatementEntry = StatementLine & { readonly currency: Currency }
+/** `own`: the partner's own part of a segregated balance; undefined for a past time. */
+export type ModalBalance = Balance & Pick<BalanceMode, 'segregated' | 'own'>
+export type BalancesAt<T> = { readonly asOf: Date; readonly balances: readonly T[] }
+
+export type DailyBalances = {
+  readonly currency: Currency
+  /** Oldest first. Zero on a day on which the balance did not exist. */
+  readonly days: readonly { readonly day: string; readonly available: Minor }[]
+}
+
+export type Statements = {
+  /**
+   * The partner's balances before a moment, one per currency that it had then, by default now.
+   */
+  readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<ModalBalance>>
+  /**
+   * The sums that were available at the end of each of the last days, today's so far, by UTC and by the times of entries. One item per currency.
+   */
+  readonly dailyBalances: (partnerId: string, days: number) => Promise<readonly DailyBalances[]>
+  /** Newest first. Refuses: not_found (no such balance), validation_failed (cursor). */
+  readonly entries: (
+    partnerId: string,
+    accountId: string,
+    query: QueryOf<'listAccountEntries'>,
+  ) => Promise<Page<StatementEntry>>
+  /** One item per currency in which money moved. Refuses: not_found. */
+  readonly customerBalances: (
+    partnerId: string,
+    customerRef: string,
+    query: QueryOf<'listCustomerBalances'>,
+  ) => Promise<BalancesAt<PartySum>>
+  /** Newest first. Refuses: not_found (the customer, the currency), validation_failed (cursor). */
+  readonly customerEntries: (
+    partnerId: string,
+    customerRef: string,
+    currency: string,
+    query: QueryOf<'listCustomerAccountEntries'>,
+  ) => Promise<Page<StatementEntry>>
+}
+
+export type StatementsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly customers: Pick<Customers, 'idOf'>
+  readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'closingBalances' | 'modes' | 'statement' | 'partySumsAt'>
+}
+
+type PeriodQuery = QueryOf<'listAccountEntries'>
+
+/**
+ * Undefined: now, also for a future time, because nothing is known of it. The time of transfers is that of their ids,
+ * which the system clock makes, not the clock of the service.
+ */
+function readMoment({ at }: QueryOf<'listAccounts'>): Date | undefined {
+  const moment = at === undefined ? undefined : readTime(at)
+  return moment !== undefined && moment > momentOfId(newId()) ? undefined : moment
+}
+
+export function createStatements(deps: StatementsDeps): Statements {
+  const { db, clock, customers, ledger } = deps
+  const readPage = createPages(deps)
+  const customerIdOf = async (partnerId: string, ref: string) => {
+    const id = await customers.idOf(db, partnerId, ref)
+    if (id === undefined) throw notFound('customer')
+    return id
+  }
+  return {
+    balances: async (partnerId, query) => {
+      const moment = readMoment(query)
+      const modes = new Map((await ledger.modes(db, partnerId)).map((mode) => [mode.currency, mode]))
+      const modeOf = (currency: Currency) => modes.get(currency)?.segregated ?? false
+      if (moment === undefined) {
+        const balances = await ledger.balances(db, partnerId)
+        return {
+          asOf: clock.now(),
+          balances: balances.map((row) => {
+            return { ...row, segregated: modeOf(row.currency), own: modes.get(row.currency)?.own }
+          }),
+        }
+      }
+      const rows = await ledger.balancesAt(db, partnerId, moment)
+      // An account that was created later had no balance then, not a balance of zero.
+      const existing = rows.filter(({ id, name }) => name === 'balance' && id < firstIdOf(moment))
+      return {
+        asOf: moment,
+        balances: existing.map(({ id, currency, posted, reserved }) => {
+          const sums = { id, currency, posted, reserved, available: posted - reserved }
+          return { ...sums, segregated: modeOf(currency), own: undefined }
+        }),
+      }
+    },
+    dailyBalances: async (partnerId, days) => {
+      const starts = lastDays(days)
+      // The end of a day is the start of the next one. Today has not ended: its sums are those of the account row.
+      const closings = await db.transaction(async (tx) => {
+        await readAtOneMoment(tx)
+        return ledger.closingBalances(tx, partnerId, starts.slice(1))
+      })
+      return closings.map(({ currency, sums, now }) => ({
+        currency,
+        days: [...sums, now].map(({ posted, reserved }, index) => ({
+          day: present(starts[index], 'each closing has a day').toISOString().slice(0, 10),
+          available: posted - reserved,
+        })),
+      }))
+    },
+    entries: async (partnerId, accountId, query) => {
+      const account = (await ledger.balances(db, partnerId)).find(({ id }) => id === accountId)
+      if (account === undefined) throw notFound('balance')
+      return readPage({ partnerId, name: 'balance', currency: account.currency }, query)
+    },
+    customerBalances: async (partnerId, customerRef, query) => {
+      const moment = readMoment(query)
+      const partyId = await customerIdOf(partnerId, customerRef)
+      const asOf = moment ?? clock.now()
+      return { asOf, balances: await ledger.partySumsAt(db, partnerId, partyId, moment) }
+    },
+    customerEntries: async (partnerId, customerRef, currency, query) => {
+      if (!isCurrency(currency)) throw notFound('currency')
+      const partyId = await customerIdOf(partnerId, customerRef)
+      return readPage({ partnerId, name: 'balance', currency, partyId }, query)
+    },
+  }
+}
+
+/** The starts of the last days by UTC, today's last. */
+function lastDays(days: number): readonly Date[] {
+  const today = Math.floor(momentOfId(newId()).getTime() / dayMs) * dayMs
+  return Array.from({ length: days }, (_day, index) => new Date(today - (days - 1 - index) * dayMs))
+}
+
+type Subject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>
+
+/** A page of a statement, newest first. A cursor belongs to one subject and one period, because its sums do. */
+function createPages({ db, cursors, ledger }: StatementsDeps) {
+  return async (subject: Subject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
+    const { partnerId, currency, partyId = '' } = subject
+    const [from, until] = [query.from, query.to].map((time) => (time === undefined ? undefined : readTime(time)))
+    const bounds = [from, until].map((time) => time?.toISOString() ?? '').join(' ')
+    const list = `entries:${partnerId}:${currency}:${partyId}:${bounds}`
+    const { limit, afterId } = cursors.read(list, query)
+    const cursor = afterId === null ? undefined : cursorFrom(afterId)
+    const page = await db.transaction(async (tx) => {
+      await readAtOneMoment(tx)
+      return ledger.statement(tx, { ...subject, from, until, direction: 'descending', linesMax: limit, cursor })
+    })
+    if (page === undefined) return { data: [], nextCursor: null, hasMore: false }
+    return {
+      data: page.lines.map((line) => ({ ...line, currency })),
+      nextCursor: page.next ? cursors.write(list, cursorText(page.next)) : null,
+      hasMore: page.next !== undefined,
+    }
+  }
+}
+
+const cursorText = ({ id, amount, posted }: StatementCursor) => `${id} ${amount} ${posted}`
+
+function cursorFrom(text: string): StatementCursor {
+  const [id, amount, posted] = text.split(' ')
+  assert(id !== undefined && amount !== undefined && posted !== undefined, 'a signed cursor has three parts')
+  return { id, amount: BigInt(amount), posted: BigInt(posted) }
+}

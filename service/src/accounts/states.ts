@@ -1,0 +1,153 @@
+/** The operator blocks, unblocks and closes accounts: balances, and the accounts of customers. Partners read what was changed. */
+import type { QueryOf } from '@partner-payments/wire'
+import { type Cursors, type Page, Refusal } from '../kernel/api/index.ts'
+import { after, type Clock, type Currency, newId } from '../kernel/index.ts'
+import { type AccountState, blocksOutbound, type Ledger } from '../ledger/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import type { Frozen } from '../screening/index.ts'
+import type { Customers } from '../parties/customers/index.ts'
+import { cancellationLeaseMs } from './cancellations.ts'
+import { ibansOf } from './store.ts'
+import * as cancellations from './store.ts'
+
+/** A balance, or the account of a customer by its guid or service id. */
+export type AccountRef = { readonly currency: Currency } | { readonly customerRef: string }
+
+export type States = {
+  /**
+   * Changes the state of an account and records who did it, when and why. Undefined: it has the state already. Payments
+   * that were judged by the previous state do not commit afterwards. A block leaves a row of what is to be cancelled
+   * (`Cancellations`). Refuses: not_found (the customer), account_blocked (the account is closed; it has money or
+   * payouts under way and would be closed; or payouts of before a block are being cancelled and it would pay again).
+   */
+  readonly changeState: (
+    tx: Tx,
+    change: {
+      readonly partnerId: string
+      readonly account: AccountRef
+      readonly state: AccountState
+      readonly reason: cancellations.StateReason
+      readonly note: string
+      readonly staff: string
+    },
+  ) => Promise<cancellations.StateChange | undefined>
+  /** Newest first. An unknown customer has no changes. Refuses: validation_failed (cursor). */
+  readonly stateChanges: (
+    partnerId: string,
+    query: QueryOf<'listAccountStateChanges'>,
+  ) => Promise<Page<cancellations.StateChange>>
+  /** The last change of each account that is not active, oldest first. */
+  readonly notActive: (tx: Tx, partnerId: string) => Promise<readonly cancellations.StateChange[]>
+}
+
+export type StatesDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly customers: Pick<Customers, 'find' | 'idOf' | 'setAccountState'>
+  readonly ledger: Pick<Ledger, 'setState' | 'countBlock' | 'partySumsAt'>
+}
+
+type ClosedIbans = {
+  /** Closes these IBANs of a closed account. */
+  readonly closeIbans: (tx: Tx, partnerId: string, ibans: readonly string[]) => Promise<void>
+}
+
+export function createStates({ db, clock, cursors, customers, ledger, closeIbans }: StatesDeps & ClosedIbans): States {
+  /** Locks the customer before the balances, as every payment does. */
+  const setCustomerState = async (tx: Tx, partnerId: string, id: string, state: AccountState) => {
+    const before = await customers.setAccountState(tx, partnerId, id, state)
+    if (before === state) return before
+    await ledger.countBlock(tx, partnerId)
+    // Read after the locks of the balances: a payout of the customer is either in these sums, or does not commit.
+    const sums = state === 'Closed' ? await ledger.partySumsAt(tx, partnerId, id, undefined) : []
+    if (sums.some(({ reserved }) => reserved !== 0n))
+      throw new Refusal(
+        'account_blocked',
+        'The customer has payouts in progress. Close the account when they have ended.',
+      )
+    return before
+  }
+  return {
+    changeState: async (tx, { partnerId, account, state, reason, note, staff }) => {
+      const set = async () => {
+        if ('currency' in account) {
+          const { currency } = account
+          return {
+            of: { customerId: null, currency },
+            fromState: await ledger.setState(tx, partnerId, currency, state),
+          }
+        }
+        const { id: customerId } = await customers.find(tx, partnerId, account.customerRef)
+        const of = { customerId, currency: null }
+        return { of, fromState: await setCustomerState(tx, partnerId, customerId, state) }
+      }
+      const { of, fromState } = await set()
+      await cancelOrRefuse(tx, partnerId, of, fromState, state, clock.now())
+      if (fromState === state) return undefined
+      const row = { id: newId(), ...of, fromState, toState: state, reason, note, staff, changedAt: clock.now() }
+      await cancellations.insertStateChange(tx, partnerId, row)
+      if (state === 'Closed' && row.customerId !== null)
+        await closeIbans(
+          tx,
+          partnerId,
+          (await ibansOf(tx, partnerId, row.customerId)).map(({ iban }) => iban),
+        )
+      return row
+    },
+    stateChanges: async (partnerId, query) => {
+      const { customerId: ref, currency = null } = query
+      const list = `state-changes:${partnerId}`
+      const request = cursors.read(list, query)
+      const customerId = ref === undefined ? null : await customers.idOf(db, partnerId, ref)
+      if (customerId === undefined) return cursors.page(list, request, [])
+      const of = { customerId, currency }
+      const rows = await cancellations.stateChanges(db, partnerId, of, request.afterId, request.limit + 1)
+      return cursors.page(list, request, rows)
+    },
+    notActive: cancellations.accountsNotActive,
+  }
+}
+
+/**
+ * The caller holds the lock of the account. A repeated block looks again: a command of an earlier version left no row.
+ */
+async function cancelOrRefuse(
+  tx: Tx,
+  partnerId: string,
+  of: cancellations.BlockedAccount,
+  fromState: AccountState,
+  state: AccountState,
+  now: Date,
+): Promise<void> {
+  if (blocksOutbound(state)) {
+    const row = { id: newId(), ...of, blockedAt: now, dueAt: after(now, cancellationLeaseMs) }
+    await cancellations.insertCancellation(tx, partnerId, row)
+  } else if (blocksOutbound(fromState) && (await cancellations.hasCancellation(tx, partnerId, of)))
+    throw new Refusal(
+      'account_blocked',
+      'Payouts that were not begun at the block are still being cancelled. Repeat the change in a few seconds.',
+    )
+}
+
+/**
+ * Shows that a confirmed hit blocks the account of a customer, or every balance of a partner, and when that ends. The state itself
+ * follows from the hit, and no waiting payout is cancelled: it keeps its reserve until persons decide.
+ */
+export async function recordFreeze(
+  { clock, ledger }: { readonly clock: Clock; readonly ledger: Pick<Ledger, 'balances'> },
+  tx: Tx,
+  { partnerId, kind, id, isFrozen, staff }: Frozen,
+): Promise<void> {
+  const of =
+    kind === 'customer'
+      ? [{ customerId: id, currency: null }]
+      : (await ledger.balances(tx, partnerId)).map(({ currency }) => ({ customerId: null, currency }))
+  const [fromState, toState] = isFrozen ? (['Active', 'Blocked'] as const) : (['Blocked', 'Active'] as const)
+  const note = isFrozen ? 'Confirmed by screening.' : 'Cleared by screening.'
+  for (const account of of) {
+    if (((await cancellations.lastFreeze(tx, partnerId, account))?.toState ?? 'Active') === toState) continue
+    const row = { id: newId(), ...account, fromState, toState, reason: 'Compliance', note, staff } as const
+    await cancellations.insertStateChange(tx, partnerId, { ...row, changedAt: clock.now() }, 'screening')
+  }
+}

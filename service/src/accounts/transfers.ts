@@ -1,0 +1,197 @@
+/**
+ * Moves money between the parties of a balance: two customers, or a customer and the partner. It is booked at once, as two
+ * completed transactions and one entry, and needs no bank.
+ */
+import type { BodyOf } from '@partner-payments/wire'
+import { type Caller, readAmount, readCurrency, refuseField, Refusal } from '../kernel/api/index.ts'
+import { type Clock, type Currency, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
+import {
+  balanceStateIn,
+  blocksInbound,
+  blocksOutbound,
+  insufficientFunds,
+  type Ledger,
+  refuseBlocked,
+} from '../ledger/index.ts'
+import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
+import { type Customers, hasLargestBalance } from '../parties/customers/index.ts'
+import type { NewTransaction, Transactions } from '../transactions/index.ts'
+
+/** A transfer that is booked. Null: the partner itself. */
+export type Transferred = {
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly fromCustomerId: string | null
+  readonly toCustomerId: string | null
+  readonly outwardReference: string
+  readonly inwardReference: string
+  readonly createdAt: Date
+}
+
+/** Caller of the partner, or undefined for the operator. */
+type Maker = { readonly caller: Caller; readonly ip: string; readonly requestId: string } | undefined
+
+export type Transfers = {
+  /**
+   * Refuses: validation_failed (no customer, or the same one twice), not_found, customer_not_verified, account_blocked,
+   * balance_limit_exceeded, insufficient_funds.
+   */
+  readonly transfer: (
+    partnerId: string,
+    body: BodyOf<'createAccountTransfer'>,
+    maker: Maker,
+    tx?: Tx,
+  ) => Promise<Transferred>
+}
+
+export type TransfersDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly customers: Pick<Customers, 'hold' | 'lockHolders' | 'payersByIds' | 'refusalAbove' | 'requireCapability'>
+  readonly ledger: Pick<Ledger, 'accountsOf' | 'clear' | 'enter' | 'partySumsAt'>
+  readonly transactions: Pick<Transactions, 'completeMany' | 'taken'>
+}
+
+const transfersAccount = 'transfers' as const
+
+export function createTransfers(deps: TransfersDeps): Transfers {
+  const { db, clock, customers, ledger } = deps
+
+  const holdAll = async (tx: Tx, partnerId: string, body: BodyOf<'createAccountTransfer'>) => {
+    const { fromCustomerId: from, toCustomerId: to } = body
+    if (from === undefined && to === undefined)
+      throw refused('/fromCustomerId', 'give a customer that gives or gets the money')
+    const source = from === undefined ? undefined : await customers.hold(tx, partnerId, from, '/fromCustomerId')
+    const target = to === undefined ? undefined : await customers.hold(tx, partnerId, to, '/toCustomerId')
+    if (source?.id === target?.id) throw refused('/toCustomerId', 'must be another customer than `fromCustomerId`')
+    return { from: source?.id ?? null, to: target?.id ?? null }
+  }
+
+  return {
+    transfer: (partnerId, body, maker, outerTx) =>
+      inTransaction(db, outerTx, async (tx) => {
+        const currency = readCurrency(body.currency)
+        const amount = readAmount(body.amount, currency)
+        const { from, to } = await holdAll(tx, partnerId, body)
+        const movement = { partnerId, currency, debit: 'balance', credit: transfersAccount } as const
+        // Read before the customers, because the balances count the changes of their states.
+        const accounts = await ledger.accountsOf(tx, [movement])
+        const state = balanceStateIn(accounts, partnerId, currency)
+        if (blocksOutbound(state) || blocksInbound(state)) throw refuseBlocked()
+        // What an operator moves to mend a balance is not stopped by a gate.
+        if (maker !== undefined) await requireOpen(deps, tx, partnerId, { from, to, amount, currency })
+        const moved = { partnerId, currency, amount, kind: 'direct' } as const
+        const given = { ...moved, debit: 'balance', credit: transfersAccount, partyId: from ?? partnerId } as const
+        const got = { ...moved, debit: transfersAccount, credit: 'balance', partyId: to ?? partnerId } as const
+        const [permit] = await ledger.clear(tx, [{ transfers: [given, got] }])
+        if (permit instanceof Refusal) throw permit
+        await requirePart(deps, tx, partnerId, currency, amount, from, maker?.caller)
+        const [outward, inward] = await complete(deps, tx, partnerId, { amount, currency, from, to, maker, body })
+        await ledger.enter(tx, {
+          id: newId(),
+          permit: present(permit, 'each request has an answer'),
+          transfers: [
+            { ...given, reference: outward },
+            { ...got, reference: inward },
+          ],
+        })
+        const named = { fromCustomerId: from, toCustomerId: to, outwardReference: outward, inwardReference: inward }
+        return { amount, currency, ...named, createdAt: clock.now() }
+      }),
+  }
+}
+
+const refused = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
+
+/** Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */
+async function requireOpen(
+  { customers }: TransfersDeps,
+  tx: Tx,
+  partnerId: string,
+  { from, to, amount, currency }: Pick<Completing, 'from' | 'to' | 'amount' | 'currency'>,
+): Promise<void> {
+  if (from !== null)
+    await customers.requireCapability(tx, partnerId, from, 'Pay', { pointer: '/fromCustomerId', currency })
+  if (to !== null)
+    await customers.requireCapability(tx, partnerId, to, 'Receive', { pointer: '/toCustomerId', currency })
+  const keys = [from, to].flatMap((id) => (id === null ? [] : [{ partnerId, id }]))
+  const payers = await customers.payersByIds(tx, keys)
+  const stateOf = (id: string | null) => (id === null ? 'Active' : payers.get(partnerKey(partnerId, id))?.accountState)
+  if (blocksOutbound(stateOf(from) ?? 'Active')) throw refuseBlocked()
+  if (blocksInbound(stateOf(to) ?? 'Active')) throw refuseBlocked()
+  const target = payers.get(partnerKey(partnerId, to ?? ''))
+  if (target === undefined || !hasLargestBalance(target, currency)) return
+  await customers.lockHolders(tx, [{ partnerId, id: target.id }])
+  const refusal = await customers.refusalAbove(tx, partnerId, target, { currency, amount, pointer: '/toCustomerId' })
+  if (refusal !== undefined) throw refusal
+}
+
+/**
+ * A pooled balance has no parts: what moved for the party so far must cover the amount. The entry is judged under the lock in a
+ * segregated one. Refuses: insufficient_funds.
+ */
+async function requirePart(
+  { ledger }: TransfersDeps,
+  tx: Tx,
+  partnerId: string,
+  currency: Currency,
+  amount: Minor,
+  from: string | null,
+  caller: Caller | undefined,
+): Promise<void> {
+  const sums = await ledger.partySumsAt(tx, partnerId, from ?? partnerId, undefined)
+  const part = sums.find((sum) => sum.currency === currency)
+  const available = part === undefined ? 0n : part.posted - part.reserved
+  if (available < amount)
+    throw insufficientFunds({ currency, available, of: from === null ? 'partner' : 'customer' }, caller)
+}
+
+type Completing = Pick<Transferred, 'amount' | 'currency'> & {
+  readonly from: string | null
+  readonly to: string | null
+  readonly maker: Maker
+  readonly body: BodyOf<'createAccountTransfer'>
+}
+
+/** Writes the two transactions. Returns their references, outward first. */
+async function complete(
+  { transactions }: TransfersDeps,
+  tx: Tx,
+  partnerId: string,
+  { amount, currency, from, to, maker, body }: Completing,
+): Promise<readonly [string, string]> {
+  const requested = maker && {
+    requestedBy: { id: maker.caller.serviceAccountId, name: maker.caller.name, ipAddress: maker.ip },
+    requestId: maker.requestId,
+  }
+  const shared = { partnerId, amount, currency, rail: null, ...requested } as const
+  const made = { steps: ['Created'], actor: maker === undefined ? 'operator' : 'partner' } as const
+  const outward: NewTransaction = {
+    ...shared,
+    ...made,
+    reference: body.reference ?? null,
+    category: 'Withdrawal',
+    direction: 'Outward',
+    type: from === null ? 'PartnerWithdraw' : 'PartnerCustomerWithdraw',
+    customerId: from,
+  }
+  const taken = await transactions.taken(tx, [outward])
+  const [{ reference }] = one(transactions.completeMany(tx, [outward], taken, ['Settled']))
+  const inward: NewTransaction = {
+    ...shared,
+    ...made,
+    reference: null,
+    category: 'Deposit',
+    direction: 'Inward',
+    type: to === null ? 'PartnerDeposit' : 'PartnerCustomerDeposit',
+    customerId: to,
+    originatingReference: reference,
+    description: `Transfer ${reference}`,
+  }
+  const [{ reference: inwardReference }] = one(
+    transactions.completeMany(tx, [inward], new Set(), ['Settled', 'Credited']),
+  )
+  return [reference, inwardReference]
+}
+
+const one = <T>(rows: readonly T[]): readonly [T] => [present(rows[0], 'one transaction is opened')]

@@ -1,0 +1,283 @@
+/**
+ * The shared parts of the checks: instructions, calls with a time limit, the comparison with the bank's records, and
+ * notifications.
+ */
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { transactions } from '@partner-payments/wire'
+import { Unreachable } from '../../kernel/api/index.ts'
+import { newId, present, secondMs } from '../../kernel/index.ts'
+import {
+  type Acknowledgement,
+  type BankNotification,
+  bankTextOf,
+  type CallOptions,
+  type Connector,
+  type Instruction,
+  type InstructionKey,
+  type InstructionOutcome,
+} from '../../rails/index.ts'
+import type { Behaviour, Harness, OpenConnector } from './harness.ts'
+
+/** More than a check leaves at the bank. */
+export const manyNotifications = 5000
+const notificationMsMaxDefault = 5 * secondMs
+const pollMs = 10
+/** How long a call may still take after its signal was aborted. */
+export const afterTimeoutMs = secondMs
+const roundsMax = 50
+
+/** The answer of a connector, or `unreachable` if it threw Unreachable. */
+type Answer<T> = T | 'unreachable'
+
+/** The part of a refusal or of a failed payment that partners read. */
+type Reason = {
+  readonly errorKey: string
+  readonly details: string
+  readonly reasonCode: string | null
+  readonly bankText?: string | null
+}
+
+export type Context = {
+  readonly harness: Harness
+  /** The open connector. After `restart` it is another one. */
+  readonly connector: () => Connector
+  readonly restart: () => Promise<void>
+  readonly instruction: (behaviour?: Behaviour, fields?: Partial<Instruction>) => Instruction
+  /** One valid outcome for each instruction; all are `unknown` if the connector, by default the open one, throws Unreachable. */
+  readonly instruct: (
+    instructions: readonly Instruction[],
+    connector?: Connector,
+  ) => Promise<readonly InstructionOutcome[]>
+  readonly find: (keys: readonly InstructionKey[]) => Promise<readonly (Acknowledgement | undefined)[]>
+  readonly read: (notificationsMax?: number) => Promise<readonly BankNotification[]>
+  readonly acknowledge: (notifications: readonly BankNotification[]) => Promise<void>
+  /** Reads until there are `count` notifications of these instructions, and returns them. */
+  readonly notificationsOf: (
+    instructions: readonly Instruction[],
+    count: number,
+  ) => Promise<readonly BankNotification[]>
+  /** Acknowledges everything that is left, so that a check begins without notifications. */
+  readonly drain: () => Promise<void>
+}
+
+export async function createContext(harness: Harness): Promise<Context & { readonly close: () => Promise<void> }> {
+  let opened: OpenConnector = await harness.open()
+  const connector = () => opened.connector
+  const calls = createCalls(connector)
+  return {
+    harness,
+    connector,
+    restart: async () => {
+      await opened.close()
+      opened = await harness.open()
+    },
+    close: () => opened.close(),
+    instruction: createInstruction(harness),
+    ...calls,
+    ...createNotifications(harness, calls),
+  }
+}
+
+const createInstruction =
+  (harness: Harness): Context['instruction'] =>
+  (behaviour = 'settle', fields = {}) => {
+    const id = newId()
+    const instruction: Instruction = {
+      partnerId: harness.partnerIds[0],
+      id,
+      endToEndId: id.replaceAll('-', ''),
+      amount: 12_50n,
+      currency: harness.currencies[0],
+      creditorName: 'Grace Hopper',
+      creditorAccount: 'DE89370400440532013000',
+      creditorBic: null,
+      remittance: null,
+      simulatedOutcome: null,
+      ...fields,
+    }
+    return harness.prepare(instruction, behaviour)
+  }
+
+type Calls = Pick<Context, 'instruct' | 'find' | 'read' | 'acknowledge'>
+
+function createCalls(connector: () => Connector): Calls {
+  /** Calls as the settlement worker does: with a signal that ends the call. */
+  const inTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
+    const { callTimeoutMs } = connector().limits
+    return ended(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
+  }
+  return {
+    instruct: async (instructions, by = connector()) => {
+      const outcomes = await unlessUnreachable(inTime('instruct', (options) => by.instruct(instructions, options)))
+      if (outcomes === 'unreachable') return instructions.map(() => 'unknown')
+      assert.equal(outcomes.length, instructions.length, 'instruct answers one outcome for each instruction')
+      return outcomes.map((outcome) => (outcome === 'unknown' ? outcome : checkedAcknowledgement(outcome)))
+    },
+    find: async (keys) => {
+      const found = await inTime('find', (options) => connector().find(keys, options))
+      assert.equal(found.length, keys.length, 'find answers each key')
+      return found.map((acknowledgement) => acknowledgement && checkedAcknowledgement(acknowledgement))
+    },
+    read: async (notificationsMax = manyNotifications) => {
+      const read = await inTime('notifications', (options) => connector().notifications(notificationsMax, options))
+      assert.ok(
+        read.length <= notificationsMax,
+        `${read.length} notifications, ${notificationsMax} at most were asked for`,
+      )
+      const ids = read.map(({ id }) => id)
+      assert.equal(new Set(ids).size, ids.length, 'a reading has each notification once: its ids are unique')
+      for (const notification of read) if ('errorKey' in notification) checkReason(notification)
+      return read
+    },
+    acknowledge: (notifications) => inTime('acknowledge', (options) => connector().acknowledge(notifications, options)),
+  }
+}
+
+function createNotifications(
+  harness: Harness,
+  { read, acknowledge }: Calls,
+): Pick<Context, 'notificationsOf' | 'drain'> {
+  return {
+    notificationsOf: async (instructions, count) => {
+      const ids = new Set(instructions.map(({ id }) => id))
+      let found: readonly BankNotification[] = []
+      await eventually(harness.notificationMsMax ?? notificationMsMaxDefault, async () => {
+        await harness.letTimePass()
+        found = (await read()).filter(({ subjectId }) => ids.has(subjectId))
+        return found.length >= count
+      })
+      const kinds = found.map(({ kind }) => kind).join(', ')
+      assert.equal(found.length, count, `${count} notifications of these instructions, not: ${kinds}`)
+      return found
+    },
+    drain: async () => {
+      for (let round = 0; round < roundsMax; round += 1) {
+        await harness.letTimePass()
+        const left = await read()
+        if (left.length === 0) return
+        await acknowledge(left)
+      }
+      assert.fail('notifications that were acknowledged are still there')
+    },
+  }
+}
+
+/** Drops the time until which the connector keeps the instruction: for the checks it is accepted. */
+function checkedAcknowledgement(acknowledgement: Acknowledgement): Acknowledgement {
+  if (!acknowledgement.accepted) {
+    checkReason(acknowledgement)
+    return acknowledgement
+  }
+  const { notBefore, ...accepted } = acknowledgement
+  assert.ok(notBefore === undefined || notBefore instanceof Date, `notBefore is a time: ${String(notBefore)}`)
+  return accepted
+}
+
+/**
+ * Checks that the text is a sentence for partners and their customers, not the bank's own text; the bank's code is a
+ * separate field.
+ */
+function checkReason({ errorKey, details, reasonCode, bankText }: Reason): void {
+  assert.ok(
+    (transactions.errorKeys as readonly string[]).includes(errorKey),
+    `${errorKey} is an error key of the contract`,
+  )
+  assert.match(details, /^[A-Z][^\n]*[a-z][^\n]* [^\n]*\.$/, `the details are a sentence: ${details}`)
+  assert.ok(reasonCode === null || /^\S{1,35}$/.test(reasonCode), `the reason code is a code or null: ${reasonCode}`)
+  const plain = typeof bankText === 'string' ? bankTextOf([bankText]) : null
+  assert.equal(bankText ?? null, plain, 'the words of the bank are plain and bounded')
+}
+
+/** Fails if `work` does not end in time. */
+export async function ended<T>(what: string, work: Promise<T>, msMax: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`${what} did not end within ${msMax} ms`)), msMax)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** An error that is not Unreachable is a defect of the connector, and passes through. */
+export async function unlessUnreachable<T>(work: Promise<T>): Promise<Answer<T>> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Unreachable) return 'unreachable'
+    throw error
+  }
+}
+
+/** Reports whether `condition` becomes true in time. */
+export async function eventually(msMax: number, condition: () => Promise<boolean> | boolean): Promise<boolean> {
+  const end = performance.now() + msMax
+  while (!(await condition())) {
+    if (performance.now() > end) return false
+    await pause(pollMs)
+  }
+  return true
+}
+
+/** Checks that the bank has the instruction, and made one payment of it, or none if it refused it. */
+export async function checkExecuted({ harness }: Context, instruction: Instruction, times: 0 | 1 = 1): Promise<void> {
+  const record = await harness.recordOf(instruction)
+  assert.ok(record, 'the bank has the instruction')
+  assert.equal(record.timesExecuted, times, `the bank executed the instruction ${record.timesExecuted} times`)
+}
+
+/**
+ * Acts as the settlement worker after a broken call. The connector's answers, at once or by an enquiry, agree with the
+ * bank's records; instructions that the bank does not have are submitted again; in the end it executed each once.
+ */
+export async function resolve(
+  context: Context,
+  instructions: readonly Instruction[],
+  outcomes: readonly InstructionOutcome[],
+): Promise<readonly Acknowledgement[]> {
+  const known = new Map<Instruction, Acknowledgement>()
+  let open = instructions.map((instruction, index) => ({ instruction, outcome: outcomes[index] ?? 'unknown' }))
+  for (let round = 0; open.length > 0; round += 1) {
+    assert.ok(round < roundsMax, 'submitted again and again, every instruction gets an acknowledgement')
+    for (const { instruction, outcome } of open)
+      if (outcome !== 'unknown') {
+        await checkExecuted(context, instruction, outcome.accepted ? 1 : 0)
+        known.set(instruction, outcome)
+      }
+    const unknown = instructions.filter((instruction) => !known.has(instruction))
+    if (unknown.length === 0) break
+    const absent = await enquire(context, unknown, known)
+    const again = absent.length === 0 ? [] : await context.instruct(absent)
+    open = absent.map((instruction, index) => ({ instruction, outcome: again[index] ?? 'unknown' }))
+  }
+  const found = await context.find(instructions)
+  return instructions.map((instruction, index) => {
+    const acknowledgement = present(known.get(instruction), 'each instruction has its acknowledgement')
+    assert.deepEqual(found[index], acknowledgement, 'find answers the same acknowledgement')
+    return acknowledgement
+  })
+}
+
+/** Notes what the bank has, and returns the instructions that it does not have. */
+async function enquire(
+  context: Context,
+  instructions: readonly Instruction[],
+  known: Map<Instruction, Acknowledgement>,
+): Promise<readonly Instruction[]> {
+  const found = await context.find(instructions)
+  const absent: Instruction[] = []
+  for (const [index, instruction] of instructions.entries()) {
+    const acknowledgement = found[index]
+    const record = await context.harness.recordOf(instruction)
+    if (acknowledgement === undefined) {
+      assert.equal(record, undefined, 'find does not know an instruction that the bank has')
+      absent.push(instruction)
+    } else {
+      assert.ok(record, 'find knows an instruction that the bank does not have')
+      await checkExecuted(context, instruction, acknowledgement.accepted ? 1 : 0)
+      known.set(instruction, acknowledgement)
+    }
+  }
+  return absent
+}

@@ -1,0 +1,451 @@
+/** All file-based banks of an installation: one connector for each configured bank. */
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
+import { type Clock, type Log, partnerKey, secondMs } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import {
+  type BankFiles,
+  type BankNotification,
+  callTimeoutMsMax,
+  type Connector,
+  type ConnectorHealth,
+  type InstructionKey,
+  untilAborted,
+} from '../../rails/index.ts'
+import { type BankDeps, type Payers, type RemoteFile, type Scheme, schemes, type Transport } from './deps.ts'
+import { createEndPayment, type PaymentEnd } from './end-payment.ts'
+import { createLetterAnswered, createLetterSent, createRecallLetter, createTellLetters } from './recall-letter.ts'
+import { createReleaseFile } from './release.ts'
+import { createRequestRecall, createTakeRecall, type RecallRequest } from './recalls.ts'
+import type { BankConfig } from './settings.ts'
+import { createShownFiles } from './shown.ts'
+import * as files from './store-instructions.ts'
+import { countQueued, filesDue } from './store-instructions.ts'
+import * as recalls from './store-recalls.ts'
+import type { FolderConfig, TransportConfig } from './transport/settings.ts'
+import { createSftpTransport } from './transport/sftp.ts'
+import { createAdopt } from './adopt.ts'
+import { createDeliverFiles } from './deliver.ts'
+import type { FileKind } from './ids.ts'
+import { forecastOf } from './forecast.ts'
+import { createIncoming } from './incoming.ts'
+import { createFileMaker } from './make.ts'
+import { createMakeRecalls } from './make-recalls.ts'
+import { createRecentBytes } from './recent-bytes.ts'
+import { createSubmit, storedAnswers } from './submit.ts'
+import { ownJson } from '@partner-payments/wire'
+import { byShard } from './shards.ts'
+import { applyEntries } from './store-entries.ts'
+import * as store from './store-statements.ts'
+import { constants, createReadStream } from 'node:fs'
+import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from 'node:fs/promises'
+import { Unreachable } from '../../kernel/api/index.ts'
+import { isFinishedName, within } from './transport/names.ts'
+
+/** A payment, its file, and its recall. */
+export type BankPayment = recalls.PaymentView & {
+  readonly file: Pick<files.OutgoingFile, 'messageId' | 'name' | 'state' | 'madeAt'> | null
+  readonly recall: recalls.RecallView | null
+}
+
+export type IsoBanks = {
+  readonly connectors: readonly Connector[]
+  /** The jobs that exchange files. */
+  readonly jobs: readonly Job[]
+  /** Ends the leases of files at the start of the only process. */
+  readonly releaseLeases: () => Promise<void>
+  /** The id is that of the instruction. Refuses: not_found, validation_failed. */
+  /** `also` joins the transaction. */
+  readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
+  /** Ends a payment by the bank's written word. The id is that of the instruction. Refuses: not_found, validation_failed. */
+  readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentEnd }) => Promise<void>
+  /** The letter by which people recall a payment. The id is that of the instruction. Refuses: not_found. */
+  readonly recallLetter: (key: InstructionKey) => Promise<AsyncGenerator<Uint8Array>>
+  /** Records that the letter is sent. Returns the id of the recall. Refuses: not_found, validation_failed. */
+  readonly letterSent: (tx: Tx, key: InstructionKey) => Promise<string>
+  /** Records the bank's answer to the letter. Refuses: not_found, validation_failed. */
+  readonly letterAnswered: (
+    tx: Tx,
+    answer: InstructionKey & { readonly accepted: boolean; readonly code: string | null },
+  ) => Promise<void>
+  /** Lets the worker take a file that was quarantined. The id is the subject of its case. Refuses: not_found, validation_failed. */
+  readonly releaseFile: (tx: Tx, id: string) => Promise<{ readonly connector: string; readonly fileName: string }>
+  /** The newest files of a connector, newest first. */
+  readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
+  /** Shows files to staff. */
+  readonly shown: BankFiles
+  /** Finds a payment by the id of the instruction. Undefined: no file-based bank has it. */
+  readonly payment: (key: InstructionKey) => Promise<BankPayment | undefined>
+}
+
+export type BanksObserver = BankObserver & {
+  /** Payments that wait for a file, or for the opening of the bank. */
+  readonly queued: (connector: string, scheme: Scheme, payments: number) => void
+}
+
+type Deps = {
+  readonly banks: readonly BankConfig[]
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly operatorId: string
+  readonly payers?: Payers
+  readonly observe?: BanksObserver | undefined
+  readonly health?: BankHealth
+}
+
+const countEveryMs = 10 * secondMs
+/** A recall whose payment is in no file yet, or whose wake-up was lost. */
+const makeEveryMs = 5 * secondMs
+const filesListedMax = 200
+
+export function createIsoBanks(deps: Deps): IsoBanks {
+  const { banks: configured, db, observe, health } = deps
+  const banks = configured.map(({ transport: config, ...rules }) => {
+    const transport = createTransport(config)
+    const bank = createIsoBank({ ...deps, rules, transport }, observe, health)
+    return { id: rules.id, pollMs: rules.pollMs, transport, bank }
+  })
+  return {
+    connectors: banks.map(({ bank }) => bank.connector),
+    jobs: banks.flatMap((bank) => bankJobs(deps, bank)),
+    releaseLeases: () => files.releaseFileLeases(db),
+    requestRecall: createRequestRecall(deps),
+    endPayment: createEndPayment(deps),
+    releaseFile: createReleaseFile(deps),
+    recallLetter: createRecallLetter({ ...deps, banks: configured }),
+    letterSent: createLetterSent(deps),
+    letterAnswered: createLetterAnswered(deps),
+    files: (connector) => files.newestFiles(db, connector, filesListedMax),
+    shown: createShownFiles(
+      banks.map(({ id }) => id),
+      deps.operatorId,
+    ),
+    payment: async (key) => {
+      const payment = await recalls.paymentById(db, key)
+      if (payment === undefined) return undefined
+      const { fileId } = payment
+      const file = fileId === null ? undefined : (await files.filesByIds(db, [fileId])).get(fileId)
+      const { messageId = '', name = '', state = 'Made', madeAt = payment.createdAt } = file ?? {}
+      const recall = (await recalls.recallOf(db, key)) ?? null
+      return { ...payment, file: file === undefined ? null : { messageId, name, state, madeAt }, recall }
+    },
+  }
+}
+
+type Running = {
+  readonly id: string
+  readonly pollMs: number
+  readonly transport: Transport
+  readonly bank: IsoBank
+}
+
+function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Running): readonly Job[] {
+  const { make, deliver, take } = bank.steps
+  const count = async () => {
+    const counts = await countQueued(db, id)
+    for (const scheme of schemes) observe?.queued(id, scheme, counts.get(scheme) ?? 0)
+    return 0
+  }
+  // Both use the connection until they have stopped.
+  let users = 2
+  const drain = async () => {
+    users -= 1
+    if (users === 0) await transport.close()
+  }
+  return [
+    defineJob({
+      name: `rails.${id}.make`,
+      due: (after) => filesDue(id, after),
+      wokenBy: ['rails.iso_recalls', 'rails.iso_files'],
+      everyMs: makeEveryMs,
+      run: make,
+    }),
+    defineJob({
+      name: `rails.${id}.deliver`,
+      due: (after) => files.deliveriesDue(id, after),
+      run: deliver,
+      drain,
+      age: { queue: 'bank_files', connector: id, since: () => files.oldestUndelivered(db, id) },
+    }),
+    defineJob({ name: `rails.${id}.take`, everyMs: pollMs, run: take, drain }),
+    ...(observe === undefined ? [] : [defineJob({ name: `rails.${id}.count`, everyMs: countEveryMs, run: count })]),
+  ]
+}
+
+// The transport of a bank, by its configuration.
+
+export const createTransport = (config: TransportConfig): Transport =>
+  config.kind === 'folder' ? createFolderTransport(config) : createSftpTransport(config)
+
+// The connector of a file-based bank. Its port reads and writes rows of this database; `steps` exchange the files
+// (docs/decisions/0044-a-bank-by-files.md).
+
+type IsoBank = {
+  readonly connector: Connector
+  /**
+   * One round of work each. They return how much was done; 0 rests. They run concurrently, also with those of other
+   * processes.
+   */
+  readonly steps: {
+    /** Makes files of waiting payments and recalls. */
+    readonly make: () => Promise<number>
+    /** Delivers made files. */
+    readonly deliver: () => Promise<number>
+    /** Receives the files of the bank. */
+    readonly take: () => Promise<number>
+  }
+}
+
+type BankObserver = {
+  /** `payments`: the number of payments, or of recalls. */
+  readonly fileMade: (connector: string, kind: FileKind, payments: number) => void
+  readonly fileDelivered: (connector: string, kind: FileKind) => void
+}
+
+/** Learns whether the bank listed its files or took one. */
+type BankHealth = Pick<ConnectorHealth, 'answered' | 'failed'>
+
+/** The same limits as for the sandbox bank: while one call commits, the others write. */
+const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
+
+export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: BankHealth): IsoBank {
+  const { id } = deps.rules
+  const submit = createSubmit(deps)
+  const takeRecall = createTakeRecall(deps)
+  const recent = createRecentBytes()
+  const makePayments = createFileMaker(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
+  const { recalls: form = 'camt.055' } = deps.rules
+  const makeRecalls =
+    form === 'letter'
+      ? createTellLetters(deps)
+      : createMakeRecalls(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
+  const watch = { answered: () => health?.answered(id), failed: (error: unknown) => health?.failed(id, error) }
+  const onDelivered = ({ kind }: { readonly kind: FileKind }) => {
+    watch.answered()
+    observe?.fileDelivered(id, kind)
+  }
+  const deliver = createDeliverFiles(deps, recent, onDelivered, watch.failed)
+  const adopt = createAdopt(deps)
+  const incoming = createIncoming(deps, watch)
+  return {
+    connector: {
+      id,
+      limits,
+      forecast: (payment, at) => forecastOf(payment, at, deps.rules),
+      payerData: (deps.rules.payer ?? 'customer') === 'customer' ? (deps.rules.payerData ?? 'send') : undefined,
+      instruct: async (instructions, options) =>
+        instructions.length === 0 ? [] : untilAborted(submit(instructions), options),
+      find: async (keys, options) => {
+        if (keys.length === 0) return []
+        const found = await untilAborted(storedAnswers(deps, keys), options)
+        return keys.map((key) => found.get(partnerKey(key.partnerId, key.id)))
+      },
+      recall: async (request, options) => untilAborted(takeRecall(request), options),
+      ...createNotificationsOf(deps),
+    },
+    steps: {
+      make: async () => {
+        await adopt()
+        return (await makePayments()) + (await makeRecalls())
+      },
+      deliver: async () => {
+        await adopt()
+        return deliver()
+      },
+      take: incoming.step,
+    },
+  }
+}
+
+// The reports of the connector to settlement: rows of this database, until they are acknowledged.
+
+export function createNotificationsOf({
+  db,
+  clock,
+  rules: { id },
+  operatorId,
+}: BankDeps): Pick<Connector, 'notifications' | 'notificationsDue' | 'acknowledge' | 'oldestNotification'> {
+  return {
+    notifications: async (notificationsMax, options) =>
+      (await untilAborted(store.dueNotifications(db, id, notificationsMax), options)).map(toNotification),
+    acknowledge: async (notifications, options) => {
+      if (notifications.length === 0) return
+      const ended = byShard(db, notifications).map((group) =>
+        db.transaction(async (tx) => {
+          const entries = await store.deleteNotifications(tx, id, group)
+          if (entries.length > 0) await applyEntries(tx, operatorId, entries, clock.now())
+        }),
+      )
+      await untilAborted(Promise.all(ended), options)
+    },
+    notificationsDue: (after) => store.notificationsDue(id, after),
+    oldestNotification: () => store.oldestDue(db, id),
+  }
+}
+
+type Stored = { readonly money?: { readonly currency: string; readonly amount: string } }
+
+function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
+  const { money, ...facts } = ownJson<Stored>(payload)
+  const counted = money === undefined ? {} : { money: { ...money, amount: BigInt(money.amount) } }
+  return { ...row, ...facts, ...counted } as BankNotification
+}
+
+// Exchanges files in folders of this machine, as an EBICS client or a mount provides them.
+//
+// Files get their names by rename(2), not by link(2) and unlink(2): a kill between these two leaves both names, and
+// after the bank has processed its file, the other name would be sent again. Names contain an id of ours, so that the
+// check before the rename is enough.
+
+type Config = Omit<FolderConfig, 'kind'>
+
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants
+const readBytes = 256 * 1024
+const statsAtOnceMax = 64
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
+const isAbsent = (error: unknown): boolean => codeOf(error) === 'ENOENT'
+
+/** A mount may hang: the caller continues when its time is over, and the next look finds the outcome. */
+async function reached<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(new Unreachable('downstream_timeout', `${what}: the folder does not answer in time`))
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work(), aborted])
+  } catch (error) {
+    if (error instanceof Unreachable || codeOf(error) === '') throw error
+    throw new Unreachable('downstream_unreachable', `${what}: ${(error as Error).message}`, error)
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+export function createFolderTransport({ toBank, fromBank, taken }: Config): Transport {
+  return {
+    list: (signal) => reached('list', signal, () => listFiles(fromBank)),
+    read: (name, offset, signal) => readFrom(fromBank, name, offset, signal),
+    finish: (name, signal) =>
+      reached('finish', signal, async () => {
+        const source = within(fromBank, name)
+        if (taken === undefined) await unlink(source).catch(ignoreAbsent)
+        else await moveInto(taken, name, source)
+        await flushFolder(fromBank)
+      }),
+    stage: (temporary, bytes, signal) =>
+      reached('stage', signal, async () => {
+        await writeWhole(within(toBank, temporary), bytes)
+        // A process that does not find this name later assumes that the file was published: the name must survive a
+        // power cut.
+        await flushFolder(toBank)
+      }),
+    publish: (temporary, name, signal) => reached('publish', signal, () => publishIn(toBank, temporary, name)),
+    discard: (temporary, signal) =>
+      reached('discard', signal, () => unlink(within(toBank, temporary)).catch(ignoreAbsent)),
+    close: () => Promise.resolve(),
+  }
+}
+
+function ignoreAbsent(error: unknown): void {
+  if (!isAbsent(error)) throw error
+}
+
+/** Regular files only: the bank must not choose the target of a link. */
+async function listFiles(folder: string): Promise<readonly RemoteFile[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isFile() && isFinishedName(entry.name)).map(({ name }) => name)
+  const files: RemoteFile[] = []
+  for (let at = 0; at < names.length; at += statsAtOnceMax)
+    files.push(
+      ...(await Promise.all(names.slice(at, at + statsAtOnceMax).map((name) => describe(folder, name)))).flat(),
+    )
+  return files
+}
+
+/** Empty: the file was removed since it was listed. */
+async function describe(folder: string, name: string): Promise<readonly RemoteFile[]> {
+  try {
+    const { size, mtime } = await lstat(within(folder, name))
+    return [{ name, bytes: size, modifiedAt: mtime }]
+  } catch (error) {
+    if (isAbsent(error)) return []
+    throw error
+  }
+}
+
+async function* readFrom(
+  folder: string,
+  name: string,
+  offset: number,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const path = within(folder, name)
+  // A pipe with the name of a file would block the opening for ever.
+  const file = await reached('read', signal, () => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+  try {
+    const stream = createReadStream(path, { fd: file, start: offset, highWaterMark: readBytes, autoClose: false })
+    const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+    for (;;) {
+      const next = await reached('read', signal, () => chunks.next())
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const file: FileHandle = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path, O_RDONLY)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+async function publishIn(folder: string, temporary: string, name: string): Promise<'published' | 'absent'> {
+  const source = within(folder, temporary)
+  const target = within(folder, name)
+  if (!(await exists(source))) return absentFrom(folder)
+  if (await exists(target))
+    throw new Unreachable('downstream_unreachable', `publish: ${name} exists in the folder of the bank`)
+  // After a failure a share may have renamed the file nevertheless: the next look shows it.
+  await rename(source, target)
+  await flushFolder(folder)
+  return 'published'
+}
+
+/** The name is missing. If the folder is missing as well, such as a share that is not mounted, that proves nothing. */
+async function absentFrom(folder: string): Promise<'absent'> {
+  await stat(folder)
+  return 'absent'
+}
+
+const exists = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    (error: unknown) => {
+      ignoreAbsent(error)
+      return false
+    },
+  )
+
+/** Banks reuse names: an earlier file of the same name stays, and this one gets a number. */
+async function moveInto(folder: string, name: string, source: string): Promise<void> {
+  let target = within(folder, name)
+  for (let number = 2; await exists(target); number += 1) target = within(folder, `${name}.${number}`)
+  await rename(source, target).catch(ignoreAbsent)
+  await flushFolder(folder)
+}

@@ -1,0 +1,378 @@
+/**
+ * Receives files of a file-based bank: stores messages, matches their entries, and reports their meaning to settlement
+ * (docs/decisions/0044-a-bank-by-files.md).
+ */
+import { Unreachable } from '../../kernel/api/index.ts'
+import type { BankDeps, RemoteFile } from './deps.ts'
+import { createLeases, type Lease, LeaseLost } from './lease.ts'
+import { createSpool } from './spool.ts'
+import { createTakeReleased } from './release.ts'
+import { createAnswers, createTake, type Later } from './take.ts'
+import { createWatch } from './watch.ts'
+import { amountText, type Currency, minuteMs, secondMs } from '../../kernel/index.ts'
+import {
+  balancesAlong,
+  inOrder,
+  isJoined,
+  lastListedOn,
+  missingByNumber,
+  type Numbering,
+  numberStep,
+  pageNumberOf,
+} from '../../rails/index.ts'
+import { oddity, type Report, writeReports } from './reports.ts'
+import { type Absent, absentOf, markAbsent } from './store-announced.ts'
+import { latestStatements, type Statement } from './store-statements.ts'
+import { paymentName } from './ids.ts'
+import { matchWaitingReversals } from './reversals.ts'
+import { absolute } from './accounts.ts'
+import { matchText } from './scores.ts'
+import { byShard } from './shards.ts'
+import { endWaiting, overdueWaiting, type Waiting } from './store-entries.ts'
+import { markMissing, silentSince } from './store-incoming.ts'
+
+export type Incoming = {
+  /** One round of work with the files of the bank. Returns how much was done; 0 rests. */
+  readonly step: () => Promise<number>
+}
+
+const listMsMax = 60_000
+/** A bank that fails to answer this often in a row is skipped until the next round. */
+const unreachableMax = 3
+/** Each one waits for the disk of the bank and of this process. */
+const finishingMax = 8
+
+/** Learns whether the bank answers. */
+type Watched = { readonly answered: () => void; readonly failed: (error: unknown) => void }
+
+export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
+  const { db, clock, log, rules, transport } = deps
+  const connector = rules.id
+  const underLease = createLeases({ db, clock, connector })
+  const spool = createSpool(rules.archive)
+  const watch = createWatch(clock)
+  const answers = createAnswers(deps)
+  const take = createTake(deps, spool, watch, answers)
+  const takeReleased = createTakeReleased(deps, spool, answers)
+  const overdue = createOverdue(deps)
+  const continuity = createContinuity(deps)
+  let isFirst = true
+  /** True after a kill as well: files received before it were perhaps not checked. */
+  let isUnchecked = true
+
+  const takeAll = async (lease: Lease): Promise<number> => {
+    const files = await transport.list(AbortSignal.timeout(listMsMax)).catch((error: unknown) => {
+      told?.failed(error)
+      throw error
+    })
+    told?.answered()
+    const inOrder = files.toSorted(
+      (a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime() || (a.name < b.name ? -1 : 1),
+    )
+    watch.keepOnly(new Set(files.map(({ name }) => name)))
+    let taken = 0
+    let unreachable = 0
+    // One file that cannot be fetched or written delays no other.
+    const failed = (file: RemoteFile, error: unknown) =>
+      log.error({ err: error, connector, file: file.name }, 'bank file not processed')
+    const finishing = createFinishing(failed)
+    try {
+      for (const file of inOrder) {
+        try {
+          if ((await take(lease, file, finishing.later)) !== 'left') taken += 1
+          unreachable = 0
+        } catch (error) {
+          unreachable += error instanceof Unreachable ? 1 : 0
+          if (error instanceof LeaseLost || unreachable >= unreachableMax) throw error
+          failed(file, error)
+        }
+      }
+    } finally {
+      taken -= await finishing.ended()
+    }
+    return taken
+  }
+
+  const round = async (lease: Lease): Promise<number> => {
+    if (isFirst) await spool.clean()
+    isFirst = false
+    const taken = (await takeReleased(lease)) + (await takeAll(lease))
+    isUnchecked ||= taken > 0
+    if (isUnchecked) {
+      await continuity(lease)
+      await tellAbsent(deps, lease)
+    }
+    isUnchecked = false
+    return taken + (await overdue(lease))
+  }
+
+  return { step: async () => (await underLease(round)) ?? 0 }
+}
+
+/**
+ * The last steps of files, which wait only for disks: several at once, while the next file is received. A failed one is
+ * repeated when its file is listed again.
+ */
+function createFinishing(failed: (file: RemoteFile, error: unknown) => void): {
+  readonly later: Later
+  /** How many have failed. */
+  readonly ended: () => Promise<number>
+} {
+  const open = new Set<Promise<void>>()
+  let failures = 0
+  return {
+    later: async (file, work) => {
+      while (open.size >= finishingMax) await Promise.race(open)
+      const one: Promise<void> = work()
+        .catch((error: unknown) => {
+          failures += 1
+          failed(file, error)
+        })
+        .finally(() => open.delete(one))
+      open.add(one)
+    },
+    ended: async () => {
+      await Promise.all(open)
+      return failures
+    },
+  }
+}
+
+// Announced entries that are not on the statement of their day: the money counts, and the bank does not have it.
+
+const rowsPerPage = 1000
+
+/**
+ * Looks once after new statements. Each entry has one case, which ends when a later statement has it. An entry that was
+ * announced after the statement came may be on the next one of the day, and one of a gap on the missing statement.
+ */
+async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
+  const { db, rules, operatorId, clock } = deps
+  const of = { operatorId, connector: rules.id }
+  for (const { iban: account, currency } of rules.accounts) {
+    const newestFirst = await latestStatements(db, rules.id, account, currency, statementsReadMax)
+    const [last] = newestFirst
+    if (last === undefined || last.closingOn === null) continue
+    const listed = {
+      until: lastListedOn(last.closingOn, rules, currency),
+      takenAt: last.createdAt,
+      missing: gapDaysOf(newestFirst.toReversed(), currency, rules.statementNumbers),
+    }
+    for (let rows = rowsPerPage; rows === rowsPerPage;)
+      rows = await lease.transaction(async (tx) => {
+        const absent = await absentOf(tx, { ...of, account, currency }, listed, rowsPerPage)
+        if (absent.length === 0) return 0
+        const now = clock.now()
+        const ids = absent.map(({ id }) => id)
+        markAbsent(tx, operatorId, ids, now)
+        writeReports(
+          tx,
+          rules.id,
+          absent.map((entry): Report => oddity(of, 'announced_missing', textOf(entry), [entry.id], entry.id)),
+          now,
+        )
+        return absent.length
+      })
+  }
+}
+
+const textOf = ({ id, account, currency, amount, bookedOn, announced }: Absent): string => {
+  const told =
+    announced === 0
+      ? `is of an earlier message about ${bookedOn}, and the last statement of that day omits it.`
+      : `was announced for ${bookedOn}, and the statement of that day does not have it.`
+  return `The entry ${id} of ${amountText(amount, currency as Currency)} ${currency} on ${account} ${told}`
+}
+
+// Reports overdue messages: the payments of a sum, the credit of a reversal, and the bank's report about a payment.
+
+const overdueRowsPerPage = 1000
+/** A look at unfinished payments reads past those that are missing already. */
+const looksEveryMs = minuteMs
+
+function createOverdue(deps: BankDeps) {
+  const { db, clock, rules } = deps
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  return async (lease: Lease): Promise<number> => {
+    const now = clock.now()
+    let done = await matchWaitingReversals(deps, lease)
+    done += await endOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
+    if (Math.abs(now.getTime() - lookedAtMs) < looksEveryMs) return done
+    const before = new Date(now.getTime() - rules.missingAfterMs)
+    const silent = await silentSince(db, rules.id, before, overdueRowsPerPage)
+    if (silent.length < overdueRowsPerPage) lookedAtMs = now.getTime()
+    if (silent.length > 0) done += await tellMissing(deps, lease, silent, before)
+    return done
+  }
+}
+
+function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before: Date): Promise<number> {
+  return lease.transaction(async (tx) => {
+    const rows = await overdueWaiting(tx, operatorId, rules.id, before, overdueRowsPerPage)
+    if (rows.length === 0) return 0
+    const within = `within ${rules.detailsWithinMs / secondMs} seconds`
+    const [reversals, sums] = [rows.filter(isTakingBack), rows.filter((row) => !isTakingBack(row))]
+    for (const [ended, missed] of [
+      [reversals, `no message named the credit ${within}`],
+      [sums, `no message named the payments ${within}`],
+    ] as const)
+      if (ended.length > 0)
+        endWaiting(
+          tx,
+          operatorId,
+          ended.map(({ id }) => id),
+          matchText([], [missed]),
+        )
+    writeReports(
+      tx,
+      rules.id,
+      rows.map((row) => toReport(row, operatorId)),
+      clock.now(),
+    )
+    return rows.length
+  })
+}
+
+const isTakingBack = ({ isReversal, amount }: Waiting): boolean => isReversal && amount < 0n
+
+/** The money is in the account, and its owner is unknown: it goes to suspense with a case. */
+function toReport(row: Waiting, operatorId: string): Report {
+  const { id, account, currency, amount } = row
+  const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
+  const money = { currency: currency as Currency, amount: absolute(amount) }
+  const details = isTakingBack(row) ? 'The bank reversed an unknown credit.' : unnamed(row)
+  if (amount < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
+  const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
+  const facts = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
+  return { ...named, kind: 'credit.booked', facts }
+}
+
+function unnamed({ payments, codes, bookedOn }: Waiting): string {
+  const of = payments === 1n ? 'a booking' : `a sum of ${payments} payments`
+  return `No message has named what is in ${of} of ${bookedOn}${codes === '' ? '' : ` (${codes})`}.`
+}
+
+function tellMissing(
+  { rules, operatorId, clock }: BankDeps,
+  lease: Lease,
+  silent: Awaited<ReturnType<typeof silentSince>>,
+  before: Date,
+): Promise<number> {
+  return lease.transaction(async (tx) => {
+    const now = clock.now()
+    const of = { operatorId, connector: rules.id }
+    const named = new Map(silent.map((sent) => [sent.id, sent]))
+    let marked = 0
+    for (const group of byShard(tx, silent)) {
+      const keys = await markMissing(tx, rules.id, group, before, now)
+      marked += keys.length
+      const reports = keys.map(({ partnerId, id }): Report => {
+        const sent = named.get(id)
+        const text = `The bank has said nothing about the payment ${sent === undefined ? id : paymentName(sent)} for ${Math.round(rules.missingAfterMs / minuteMs)} minutes.`
+        return { ...oddity(of, 'payment_missing', text, [id, String(sent?.attempt ?? 1)], id), partnerId }
+      })
+      if (reports.length > 0) writeReports(tx, rules.id, reports, now)
+    }
+    return marked
+  })
+}
+
+// Checks that the statements of an account join: each begins with the closing balance of the previous one.
+
+/** Statements read per account: older ones were checked when they were new. */
+const statementsReadMax = 100
+
+function createContinuity(deps: BankDeps) {
+  const { db, rules, operatorId, clock } = deps
+  const of = { operatorId, connector: rules.id }
+  const told = new Set<string>()
+  /** Reports each finding once in the life of a process: repeated reports share one case. */
+  return async (lease: Lease): Promise<void> => {
+    const found: Report[] = []
+    for (const { iban, currency } of rules.accounts) {
+      const newestFirst = await latestStatements(db, rules.id, iban, currency, statementsReadMax)
+      const findings = findingsOf(newestFirst.toReversed(), currency, rules.statementNumbers)
+      for (const { what, text, statement } of findings)
+        found.push(oddity(of, what, `Account ${iban}: ${text}`, [iban, currency, statement.id], statement.id))
+    }
+    const fresh = found.filter(({ id }) => !told.has(id))
+    if (fresh.length === 0) return
+    await lease.transaction((tx) => {
+      writeReports(tx, rules.id, fresh, clock.now())
+      return Promise.resolve()
+    })
+    for (const { id } of fresh) told.add(id)
+  }
+}
+
+type Finding = {
+  readonly what: 'statement_gap' | 'statement_overlap'
+  readonly text: string
+  /** The statement after the gap, or the one that came second. */
+  readonly statement: Statement
+  /** The statement before the gap. */
+  readonly before?: Statement
+}
+
+type Days = { readonly first: string; readonly last: string }
+
+/** The days that a missing statement may cover. `statements`: oldest first. */
+const gapDaysOf = (
+  statements: readonly Statement[],
+  currency: Currency,
+  numbering: Numbering | undefined,
+): readonly Days[] =>
+  findingsOf(statements, currency, numbering).flatMap(({ statement: { closingOn: last }, before }) => {
+    const first = before?.closingOn
+    return typeof first === 'string' && last !== null ? [{ first, last }] : []
+  })
+
+/** `statements`: oldest first. */
+function findingsOf(
+  statements: readonly Statement[],
+  currency: Currency,
+  numbering: Numbering = 'evidence',
+): readonly Finding[] {
+  const versions = inOrder(statements)
+  const again = [...versions].flatMap(([statement, { length }]): readonly Finding[] =>
+    length === 1 ? [] : [cameAgain(statement)],
+  )
+  let before: Statement | undefined
+  const joints: Finding[] = []
+  for (const { statement, before: balance } of balancesAlong(versions.keys())) {
+    if (before !== undefined) joints.push(...between({ ...before, closing: balance }, statement, currency, numbering))
+    before = statement
+  }
+  return [...again, ...joints]
+}
+
+const cameAgain = (statement: Statement): Finding => ({
+  what: 'statement_overlap',
+  text: `the statement ${nameOf(statement)} came again with another message.`,
+  statement,
+})
+
+function between(
+  before: Statement,
+  statement: Statement,
+  currency: Currency,
+  numbering: Numbering,
+): readonly Finding[] {
+  const isWhole = isJoined(before, statement)
+  const isAgain = before.closingOn === statement.closingOn && numberStep(before, statement) === 0n
+  if (isAgain && !isWhole && pageNumberOf(before) === 0)
+    return [cameAgain(before.createdAt > statement.createdAt ? before : statement)]
+  const missing = missingByNumber(before, statement, numbering)
+  if (missing > 0n) {
+    const are = missing === 1n ? '1 statement is' : `${missing} statements are`
+    const text = `${are} missing between ${nameOf(before)} and ${nameOf(statement)}.`
+    return [{ what: 'statement_gap', text, statement, before }]
+  }
+  if (isWhole || before.closing === null || statement.opening === null) return []
+  const [closing, opening] = [before.closing, statement.opening].map((minor) => amountText(minor, currency))
+  const text = `the statement ${nameOf(before)} ends with ${closing}, and ${nameOf(statement)} begins with ${opening}.`
+  return [{ what: 'statement_gap', text, statement, before }]
+}
+
+const nameOf = ({ sequence, statementId }: Statement) =>
+  sequence === null ? statementId : `${sequence} (${statementId})`

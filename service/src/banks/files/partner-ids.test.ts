@@ -1,0 +1,229 @@
+/** End-to-end ids of partners: they reach the bank as they are, may repeat, and never choose between two payments. */
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  ip,
+  type Service,
+  type TestPartner,
+} from '../../../../test/support/composition.ts'
+import { casesOf, connectorId, entryOf, reportXml, statusXml } from '../../../../test/support/iso-incoming.ts'
+import { atBank, createFolders, type Folders, openBank, removeFolders } from '../../../../test/support/iso-outgoing.ts'
+import { type FilePayment, pain001Text } from '../../../../test/support/pain001.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
+import { type EntryDetail, readPain001, recallAnswerXml } from '../../iso20022/index.ts'
+import { newId, present, secondMs } from '../../kernel/index.ts'
+import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../settlement/index.ts'
+
+let folders: Folders
+let service: Service
+let partner: TestPartner
+beforeEach(async () => {
+  folders = await createFolders()
+  const { toBank, fromBank, archive } = folders
+  const account = { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', ownerName: 'Example' }
+  const bank = {
+    initiator: { name: 'Example' },
+    accounts: [{ ...account, ownerAddress: { town: 'Berlin', country: 'DE' } }],
+    archive,
+    transport: { kind: 'folder', toBank, fromBank },
+  }
+  service = await createTestService({
+    now: new Date('2026-01-08T09:00:00Z'),
+    chooseConnector: () => connectorId,
+    settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([bank]) },
+  })
+  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+  partner = await addPartner(service, 1_000_00n)
+})
+afterEach(async () => {
+  await service.close()
+  await removeFolders(folders)
+})
+
+const hex = (id: string) => id.replaceAll('-', '')
+
+/** Payouts of a partner's file that are in a file of ours at the bank, as that file has them. */
+async function sent(...payments: readonly FilePayment[]) {
+  const { connector, steps, work } = openBank(service, folders)
+  const settlement = { ...service.settlement, connectors: [connector] }
+  const document = pain001Text(`M${hex(newId())}`.slice(0, 35), payments, { createdAt: service.clock.now() })
+  const body = { mode: 'AllOrNothing' as const, idempotencyKey: newId(), customerId: partner.customer.id, document }
+  const { bulk } = await service.bulkPayouts.createFromFile(partner.caller, body, ip)
+  while ((await service.bulkPayouts.step()) > 0);
+  await submitDuePayouts(settlement)
+  await work()
+  const [file] = (await atBank(folders)).filter(({ name }) => name.startsWith('pain.001'))
+  const text = present(file?.text, 'the bank has the file')
+  const message = await readPain001(
+    (async function* bytes() {
+      yield Buffer.from(text)
+    })(),
+  )
+  const transfers = message.batches.flatMap((batch) => batch.transfers)
+  const items = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
+  const payouts = []
+  for (const { payoutId } of items) {
+    const payout = await service.payouts.get(partner.partnerId, payoutId ?? '')
+    payouts.push({ id: payout.id, hex: payout.endToEndId, reference: payout.reference })
+  }
+  const take = async (contents: string) => {
+    await writeFile(join(folders.fromBank, `${newId()}.xml`), contents)
+    while ((await steps.take()) > 0);
+    while ((await processBankNotifications(settlement)) > 0);
+  }
+  const recall = async (id: string) => {
+    const made = await service.recalls.create(partner.caller, id, { reason: 'FRAD' })
+    for (let times = 0; times < 2; times += 1) {
+      service.clock.advance(15 * secondMs)
+      await sendDueRecalls(settlement, connector)
+      await work()
+    }
+    return made
+  }
+  const batchId = present(message.batches[0]?.id, 'the file has a batch')
+  return { transfers, payouts, messageId: message.messageId, batchId, take, recall }
+}
+type Sent = Awaited<ReturnType<typeof sent>>
+
+const statusesOf = async ({ payouts }: Sent) => {
+  const found = []
+  for (const { id } of payouts) found.push((await service.payouts.get(partner.partnerId, id)).status)
+  return found
+}
+const kindsOfCases = async () => (await casesOf(service)).map(({ kind }) => kind)
+const debit = (minor: bigint, references: EntryDetail['references'], iban?: string) =>
+  entryOf(-minor, { details: [{ references, ...(iban === undefined ? {} : { creditorAccount: { iban } }) }] })
+const returned = (minor: bigint, references: EntryDetail['references']) =>
+  entryOf(minor, { details: [{ references, returned: { code: 'AC04', texts: [] } }] })
+const rent = { minor: 10_00n, endToEndId: 'RENT-11' }
+
+test('the id of the file is that of the message to the bank, of the transaction and of the payout; ours is the InstrId', async () => {
+  const { transfers, payouts } = await sent(rent, rent, { minor: 11_00n, endToEndId: 'NOTPROVIDED' })
+  const own = payouts.map((payout) => payout.hex)
+  assert.equal(new Set(own).size, 3)
+  assert.deepEqual(
+    transfers.map(({ instructionId, endToEndId }) => [instructionId, endToEndId]).toSorted(),
+    [
+      [own[0], 'RENT-11'],
+      [own[1], 'RENT-11'],
+      [own[2], own[2]],
+    ].toSorted(),
+  )
+  const listed = await service.transactions.list(partner.partnerId, { endToEndId: 'RENT-11' })
+  assert.deepEqual(
+    listed.data.map(({ row }) => row.reference).toSorted(),
+    payouts
+      .slice(0, 2)
+      .map(({ reference }) => reference)
+      .toSorted(),
+  )
+  for (const { id, reference } of payouts)
+    assert.deepEqual(
+      (await service.payouts.list(partner.partnerId, { reference })).data.map((row) => row.id),
+      [id],
+    )
+})
+
+test('a bank that names the InstrId settles, rejects and returns the one payment, whatever shares its end-to-end id', async () => {
+  const both = await sent(rent, rent, rent)
+  const { payouts, take, messageId, batchId } = both
+  const [first, second, third] = payouts.map((payout) => ({ instructionId: payout.hex, endToEndId: 'RENT-11' }))
+  assert.ok(first && second && third)
+  await take(reportXml([debit(10_00n, second)]))
+  assert.deepEqual(await statusesOf(both), ['Processing', 'Completed', 'Processing'])
+  const rejected = { ...third, status: 'RJCT', reasons: [{ code: 'AC04', texts: [] }] }
+  await take(statusXml(messageId, { batches: [{ batchId, reasons: [], transfers: [rejected] }] }))
+  assert.deepEqual(await statusesOf(both), ['Processing', 'Completed', 'Failed'])
+  await take(reportXml([debit(10_00n, first), returned(10_00n, second)]))
+  assert.deepEqual(await statusesOf(both), ['Completed', 'Returned', 'Failed'])
+  assert.deepEqual(await kindsOfCases(), [])
+  assert.equal((await balanceOf(service, partner.partnerId)).posted, 990_00n)
+})
+
+test('an announced debit and the debits of its statement are told apart by their InstrIds', async () => {
+  const both = await sent(rent, rent)
+  const [first, second] = both.payouts.map((payout) => ({ instructionId: payout.hex, endToEndId: 'RENT-11' }))
+  assert.ok(first && second)
+  await both.take(reportXml([debit(10_00n, first)]))
+  const statement = { kind: 'camt.053', opening: 0n, closing: -20_00n } as const
+  await both.take(reportXml([debit(10_00n, second), debit(10_00n, first)], statement))
+  assert.deepEqual(await statusesOf(both), ['Completed', 'Completed'])
+  assert.deepEqual(await kindsOfCases(), [])
+})
+
+test('an end-to-end id that several payments share is a case, and names them; amount and account may tell one', async () => {
+  const both = await sent(rent, rent, { minor: 12_00n, endToEndId: 'RENT-11' })
+  await both.take(reportXml([debit(10_00n, { endToEndId: 'RENT-11' })]))
+  assert.deepEqual(await statusesOf(both), ['Processing', 'Processing', 'Processing'])
+  const [found] = await casesOf(service)
+  assert.equal(found?.kind, 'unknown_debit')
+  for (const { hex: own } of both.payouts.slice(0, 2)) assert.ok(found?.details.includes(`RENT-11 (InstrId ${own})`))
+  await both.take(reportXml([debit(12_00n, { endToEndId: 'RENT-11' }, 'FR1420041010050500013M02606')]))
+  assert.deepEqual(await statusesOf(both), ['Processing', 'Processing', 'Processing'])
+  await both.take(reportXml([debit(12_00n, { endToEndId: 'RENT-11' })]))
+  assert.deepEqual(await statusesOf(both), ['Processing', 'Processing', 'Completed'])
+  await both.take(reportXml([returned(10_00n, { endToEndId: 'RENT-11' })]))
+  assert.deepEqual(await statusesOf(both), ['Processing', 'Processing', 'Completed'])
+  assert.deepEqual(await kindsOfCases(), ['unknown_debit', 'unknown_debit', 'unknown_payment'])
+})
+
+test('an answer of the bank with a shared end-to-end id alone fails no payment', async () => {
+  const both = await sent(rent, rent)
+  const rejected = { endToEndId: 'RENT-11', status: 'RJCT', reasons: [{ code: 'AC04', texts: [] }] }
+  const { messageId, batchId } = both
+  await both.take(statusXml(messageId, { batches: [{ batchId, reasons: [], transfers: [rejected] }] }))
+  assert.deepEqual(await statusesOf(both), ['Processing', 'Processing'])
+  assert.equal((await kindsOfCases()).length, 1)
+})
+
+test('the id of another payment names neither of the two', async () => {
+  const [other] = (await sent({ minor: 10_00n, endToEndId: 'NOTPROVIDED' })).payouts
+  const endToEndId = present(other?.hex, 'a payout was sent')
+  const copy = await sent({ minor: 10_00n, endToEndId })
+  await copy.take(reportXml([debit(10_00n, { endToEndId })]))
+  assert.deepEqual(await statusesOf(copy), ['Processing'])
+  assert.equal((await service.payouts.get(partner.partnerId, other?.id ?? '')).status, 'Processing')
+  assert.deepEqual(await kindsOfCases(), ['unknown_debit'])
+})
+
+test('a payer who writes the id of a partner returns nothing: anyone may know it', async () => {
+  const one = await sent(rent)
+  await one.take(reportXml([debit(10_00n, { endToEndId: 'RENT-11' })]))
+  assert.deepEqual(await statusesOf(one), ['Completed'])
+  const debtorAccount = { iban: 'DE89370400440532013000' }
+  await one.take(reportXml([entryOf(10_00n, { details: [{ references: { endToEndId: 'RENT-11' }, debtorAccount }] })]))
+  assert.deepEqual(await statusesOf(one), ['Completed'])
+})
+
+test('an answer to a recall that names a shared id alone ends none; one that names one recall ends it', async () => {
+  const both = await sent(rent, rent, { minor: 12_00n, endToEndId: 'INV-7' })
+  const booked = both.payouts.map(({ hex: instructionId }, at) => debit(at === 2 ? 12_00n : 10_00n, { instructionId }))
+  await both.take(reportXml(booked))
+  for (const { id } of both.payouts) await both.recall(id)
+  const answer = (endToEndId: string) =>
+    [
+      ...recallAnswerXml({
+        messageId: hex(newId()),
+        createdAt: '2026-01-12T12:00:00Z',
+        caseId: 'C1',
+        reasons: [],
+        transfers: [{ endToEndId, status: 'RJCR', reasons: [{ code: 'NOAS', texts: [] }] }],
+      }),
+    ].join('')
+  const statuses = async () => {
+    const found = []
+    for (const { id } of both.payouts)
+      found.push((await service.recalls.list(partner.partnerId, id)).map(({ status }) => status))
+    return found.flat()
+  }
+  await both.take(answer('RENT-11'))
+  assert.deepEqual(await statuses(), ['Sent', 'Sent', 'Sent'])
+  await both.take(answer('INV-7'))
+  assert.deepEqual(await statuses(), ['Sent', 'Sent', 'Refused'])
+  assert.deepEqual(await kindsOfCases(), ['entry_unclear'])
+})

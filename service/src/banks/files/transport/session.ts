@@ -1,0 +1,139 @@
+/**
+ * One connection to an SFTP server, kept and reopened. Every request has a time limit, after which the socket is
+ * destroyed: a server that hangs at any point costs one limit and leaves nothing open.
+ */
+import { connect as connectSocket, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type SftpClient from 'ssh2-sftp-client'
+import { Unreachable } from '../../../kernel/api/index.ts'
+import { secondMs } from '../../../kernel/index.ts'
+import type { SftpConfig } from './settings.ts'
+
+/** The channel for requests of the package's connection. */
+export type Channel = Awaited<ReturnType<SftpClient['connect']>>
+
+export type Session = {
+  /** Runs one request within its time limit. */
+  readonly request: <T>(
+    what: string,
+    signal: AbortSignal,
+    send: (channel: Channel, done: Done<T>) => void,
+  ) => Promise<T>
+  readonly close: () => Promise<void>
+}
+type Done<T> = (error: unknown, value?: T) => void
+
+type Config = Omit<SftpConfig, 'kind'>
+/** Shorter than the lease of a file, which has to outlast a whole attempt. */
+export const requestMsDefault = 10 * secondMs
+const keepaliveMs = 10 * secondMs
+const keepalivesMax = 3
+
+/** An error that the server answered: the connection works. */
+const isAnswer = (error: unknown): error is Error & { readonly code: number } =>
+  error instanceof Error && typeof (error as { code?: unknown }).code === 'number'
+
+export function createSession(config: Config, requestMs: number): Session {
+  let current: { readonly socket: Socket; readonly channel: Promise<Channel> } | undefined
+  let isClosed = false
+
+  const drop = (socket: Socket) => {
+    socket.destroy()
+    if (current?.socket === socket) current = undefined
+  }
+  const connected = () => {
+    if (isClosed) throw new Unreachable('downstream_unreachable', 'the connection to the bank is closed')
+    if (current !== undefined && !current.socket.destroyed) return current
+    const socket = connectSocket({ host: config.host, port: config.port, noDelay: true, keepAlive: true })
+    // Each request under way listens for its close.
+    socket.setMaxListeners(0)
+    const opened = { socket, channel: openChannel(config, socket, requestMs) }
+    current = opened
+    socket.once('close', () => drop(socket))
+    opened.channel.catch(() => drop(socket))
+    return opened
+  }
+
+  return {
+    request: async <T>(what: string, signal: AbortSignal, send: (channel: Channel, done: Done<T>) => void) => {
+      signal.throwIfAborted()
+      const { socket, channel } = connected()
+      try {
+        return await limited<T>(what, AbortSignal.any([signal, AbortSignal.timeout(requestMs)]), socket, async () => {
+          const { promise, resolve, reject } = Promise.withResolvers<T>()
+          send(await channel, (error, value) => (error ? reject(error as Error) : resolve(value as T)))
+          return promise
+        })
+      } catch (error) {
+        if (isAnswer(error)) throw error
+        drop(socket)
+        if (error instanceof Unreachable) throw error
+        throw new Unreachable('downstream_unreachable', `sftp ${what}: ${(error as Error).message}`, error)
+      }
+    },
+    close: () => {
+      isClosed = true
+      if (current) drop(current.socket)
+      return Promise.resolve()
+    },
+  }
+}
+
+/** Ends with the work, at the time limit, or when the socket closes. */
+async function limited<T>(what: string, signal: AbortSignal, socket: Socket, work: () => Promise<T>): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>()
+  const late = () => reject(new Unreachable('downstream_timeout', `sftp ${what}: the server does not answer in time`))
+  const lost = () => reject(new Unreachable('downstream_unreachable', `sftp ${what}: the connection was lost`))
+  signal.addEventListener('abort', late)
+  socket.once('close', lost)
+  try {
+    if (signal.aborted) late()
+    else if (socket.destroyed) lost()
+    return await Promise.race([work(), ended])
+  } finally {
+    signal.removeEventListener('abort', late)
+    socket.off('close', lost)
+  }
+}
+
+/** The socket is ours, so that it can be destroyed at any point of the handshake. */
+async function openChannel(config: Config, socket: Socket, requestMs: number): Promise<Channel> {
+  const nothing = () => undefined
+  socket.on('error', nothing)
+  const signal = AbortSignal.timeout(requestMs)
+  await limited('connect', signal, socket, () => once(socket, 'connect', { signal }))
+  const { default: Client } = await import('ssh2-sftp-client')
+  const client = new Client('partner-payments', { error: nothing, end: nothing, close: nothing })
+  const isPinned = (key: Buffer): boolean => {
+    const seen = createHash('sha256').update(key).digest()
+    const pinned = Buffer.from(config.hostKey.slice('SHA256:'.length), 'base64')
+    return seen.length === pinned.length && timingSafeEqual(seen, pinned)
+  }
+  let wrongKey = false
+  try {
+    return await limited('connect', signal, socket, () =>
+      client.connect({
+        sock: socket,
+        username: config.username,
+        privateKey: config.privateKey,
+        ...(config.passphrase === undefined ? {} : { passphrase: config.passphrase }),
+        hostVerifier: (key: Buffer) => {
+          wrongKey = !isPinned(key)
+          return !wrongKey
+        },
+        readyTimeout: requestMs,
+        keepaliveInterval: keepaliveMs,
+        keepaliveCountMax: keepalivesMax,
+      }),
+    )
+  } catch (error) {
+    socket.destroy()
+    if (wrongKey)
+      throw new Unreachable(
+        'downstream_unreachable',
+        `sftp connect: the server has another host key than ${config.hostKey}`,
+      )
+    throw error
+  }
+}

@@ -1,0 +1,141 @@
+/** Effects of decided cases on payments: money is credited, and a report is tied to its payout or deposit. */
+import type { Access } from '../../access/index.ts'
+import { Refusal } from '../../kernel/api/index.ts'
+import { type CaseEffects, type CaseKind, operatorPartnerId } from '../../cases/index.ts'
+import { isUuid } from '../../kernel/index.ts'
+import type { Deposits } from '../../deposits/index.ts'
+import type { Monitoring } from '../../monitoring/index.ts'
+import { instructionOf, type PayoutLife } from '../../payouts/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { BankBooks } from '../../rails/index.ts'
+
+export type CaseEffectsDeps = {
+  readonly access: Pick<Access, 'partnerName'>
+  readonly payoutLife: Pick<PayoutLife, 'matched'>
+  readonly deposits: Pick<Deposits, 'chargePartner' | 'creditOwner' | 'creditPartner' | 'isInScreening'>
+  readonly books: BankBooks
+}
+
+/** The decisions that the money of a deposit waits for, by the kind of its case. */
+const awaitedDecisions: Readonly<Partial<Record<CaseKind, string>>> = {
+  sanctions_hold: 'The money waits for a decision about a name: decide the hit (screening hits).',
+  payer_data_missing: 'The money waits for data of its payer: record the answer (payer-data decide).',
+}
+
+const refuse = (detail: string) => new Refusal('validation_failed', detail)
+
+async function refuseUnknown(access: CaseEffectsDeps['access'], tx: Tx, partnerId: string): Promise<void> {
+  if ((await access.partnerName(tx, partnerId)) === '') throw new Refusal('not_found', 'No such partner.')
+}
+
+export function createCaseEffects({
+  access,
+  payoutLife,
+  deposits,
+  books,
+}: CaseEffectsDeps): Omit<CaseEffects, 'refusal' | 'sendBack'> {
+  const requirePartner = (tx: Tx, partnerId: string) => refuseUnknown(access, tx, partnerId)
+  const credit: CaseEffects['credit'] = async (tx, { case: { connector }, partnerId, money }) => {
+    await requirePartner(tx, partnerId)
+    await deposits.creditPartner(tx, partnerId, { ...money, debit: `settlement.${connector}` }, 'NotDefined')
+  }
+  return {
+    credit,
+    charge: async (tx, moving) => {
+      await requirePartner(tx, moving.partnerId)
+      await deposits.chargePartner(tx, chargeOf(moving))
+    },
+    notNow: async (tx, { kind, partnerId, subject }) => {
+      const awaited = awaitedDecisions[kind]
+      if (awaited === undefined || !isUuid(subject)) return undefined
+      return (await deposits.isInScreening(tx, partnerId, subject)) ? awaited : undefined
+    },
+    announced: async (tx, { subject }) => {
+      if (!isUuid(subject) || !(await books.merge(tx, subject)))
+        throw refuse('The case names no announced entry that is without a statement: see the text of the case.')
+    },
+    payout: async (tx, { case: found, partnerId, money, report: { details } }, payoutId) => {
+      const { connector, id } = found
+      const amount = money.amount < 0n ? -money.amount : money.amount
+      const report = { connector, notificationId: `case ${id}`, money: { ...money, amount } }
+      const returned = { errorKey: 'BankRejection', details: details ?? 'The payment came back.' } as const
+      const failure = money.amount < 0n ? undefined : returned
+      const applied = await payoutLife.matched(tx, { partnerId, payoutId, report, returned: failure })
+      if (applied === 'unknown') throw refuse('The partner has no such payout: name it with --to-partner and --payout.')
+      if (applied === 'early') throw refuse('The payout was not sent to the bank yet.')
+      if (applied !== true) throw refuse(`The payout does not fit: ${unfit(money.amount < 0n)}`)
+      // Makes the connector count the payment as booked, so that the bank's later report is a repetition.
+      const instructionId = await instructionOf(tx, partnerId, payoutId)
+      await matchEntry(tx, books, found, { partnerId, id: instructionId }, money.amount < 0n)
+    },
+    deposit: async (tx, moving, customerId) => {
+      const { case: found, partnerId, money, report } = moving
+      await requirePartner(tx, partnerId)
+      const { account, debtor, remittance = null, endToEndId = null, transactionHash } = report
+      if (account === undefined || debtor === undefined) {
+        if (customerId !== undefined)
+          throw refuse('The report of the bank names no payer: match without a customer, or credit.')
+        return credit(tx, moving)
+      }
+      const isCredited = await deposits.creditOwner(
+        tx,
+        found.connector,
+        { partnerId, customerId: customerId ?? null },
+        {
+          kind: 'credit.booked',
+          partnerId,
+          id: `case ${found.id}`,
+          subjectId: report.subjectId ?? found.subject,
+          account,
+          money,
+          debtor,
+          remittance,
+          endToEndId,
+          ...(transactionHash === undefined ? {} : { transactionHash }),
+        },
+      )
+      if (!isCredited) throw refuse('The partner has a deposit of this credit already.')
+    },
+  }
+}
+
+export const createRefusal =
+  (monitoring: Pick<Monitoring, 'standingOf'>): CaseEffects['refusal'] =>
+  async (tx, { partnerId, id }) => {
+    const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
+    const recall = left > 0n ? ' Money that has left is asked back by a recall: of its partner, or bank recall.' : ''
+    if (waiting === 0n)
+      throw refuse(
+        `No payout waits for this decision: ${left} were already sent, ${ended} have ended. Close the case with note.${recall}`,
+      )
+    return `stops ${waiting} payouts${left > 0n ? `, not ${left} that were already sent.${recall}` : ''}`
+  }
+
+/** Makes the charge of a case. The reason of the bank is the partner's to read. */
+function chargeOf({
+  case: { connector },
+  partnerId,
+  money,
+  report: { details },
+}: Parameters<CaseEffects['charge']>[1]) {
+  if (partnerId === operatorPartnerId) throw refuse('Name the partner that bears the money: --to-partner.')
+  const description = `Charge: ${details ?? 'money that left our account at the bank'}`
+  return { partnerId, connector, ...money, amount: -money.amount, description }
+}
+
+const unfit = (hasLeft: boolean) =>
+  hasLeft
+    ? 'it is not under way at this connector in this currency.'
+    : 'it is not sent or settled by this connector in this currency.'
+
+/** Matches the entry of the case with the payment, if a file-based bank reported it. */
+async function matchEntry(
+  tx: Tx,
+  books: BankBooks,
+  { subject }: { readonly subject: string },
+  payout: { readonly partnerId: string; readonly id: string },
+  hasLeft: boolean,
+): Promise<void> {
+  const entry = isUuid(subject) ? await books.entryOf(tx, subject) : undefined
+  if (entry !== undefined) await books.match(tx, entry.id, payout, hasLeft)
+}

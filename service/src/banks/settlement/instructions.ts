@@ -1,0 +1,315 @@
+/**
+ * Submits the payouts of one connector to its bank in sets: claim, record the attempts, enquire about retries,
+ * instruct, record the answers. One call to the bank carries a set.
+ */
+import { ownJson, type PayeeAddress } from '@partner-payments/wire'
+import { Unreachable } from '../../kernel/api/index.ts'
+import { assert, type Breaker, createBreaker, newId } from '../../kernel/index.ts'
+import { endToEndIdSent, instructionIdOf, type PayoutClaim } from '../../payouts/index.ts'
+import type { Acknowledgement, CallOptions, Connector, Instruction, InstructionOutcome } from '../../rails/index.ts'
+import { endOfCall, inTime, late } from './calls.ts'
+import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
+import { asTold } from './reasons.ts'
+
+/** How many sets a worker claims after it has lost payouts to another one. */
+const setsAfterLoss = 50
+/** Gives each partner of a claim a share. */
+const partnersPerClaimMax = 50
+/** A payout with this many failures is sent in a call of its own: it may be what breaks the calls of the others. */
+const attemptsTogetherMax = 5
+
+/** The context in which a set of payouts is submitted. */
+type Bank = { readonly deps: SettlementDeps; readonly connector: Connector; readonly breaker?: Breaker | undefined }
+
+/** Payouts that a worker has: `begun` may be sent, `claims` are screened first. `lost`: how many of the due ones another worker has. */
+type Taken = { readonly begun: readonly PayoutClaim[]; readonly claims: readonly PayoutClaim[]; readonly lost: number }
+const none: Taken = { begun: [], claims: [], lost: 0 }
+
+/**
+ * Takes at most `payoutsMax` due payouts of some partners, in equal shares. What nothing holds begins at once, with one write; the
+ * rest is claimed, also what could not begin, so that it waits for the end of its lease. `isShared`: other workers take payouts of the
+ * connector, and all are claimed, because a claim skips what another one locks.
+ */
+async function takeDuePayouts(bank: Bank, payoutsMax: number, isShared = false): Promise<Taken> {
+  const { payouts } = bank.deps
+  const { id: connector } = bank.connector
+  const partnerIds = await payouts.partnersWithDue(connector, Math.min(partnersPerClaimMax, payoutsMax))
+  if (partnerIds.length === 0) return none
+  const share = Math.floor(payoutsMax / partnerIds.length)
+  if (isShared) return { ...none, claims: await payouts.claim(connector, partnerIds, share) }
+  const due = await payouts.due(connector, partnerIds, share)
+  const leaseId = newId()
+  const begun = await eachOrLog(bank, await freeOf(bank, due), (payout) => payouts.beginDue(payout, leaseId))
+  const begunIds = new Set(begun.map(({ id }) => id))
+  const rest = due.filter(({ id }) => !begunIds.has(id))
+  const claims = rest.length > 0 ? await payouts.claimAgain(connector, rest) : []
+  return { begun, claims, lost: rest.length - claims.length }
+}
+
+type DuePayouts = Awaited<ReturnType<SettlementDeps['payouts']['due']>>
+
+/** Returns the payouts that nothing holds. Without an answer there are none: all are claimed, and are due again when their leases end. */
+async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayouts): Promise<DuePayouts> {
+  try {
+    return await payouts.free(due)
+  } catch (error) {
+    log.error({ err: error, connector: connector.id, count: due.length }, 'payouts not screened')
+    return []
+  }
+}
+
+const countOf = ({ begun, claims }: Taken) => begun.length + claims.length
+
+/** Submits due payouts of every connector, one set of each, and returns how many it claimed. */
+export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
+  const counts = await Promise.all(
+    deps.connectors.map(async (connector) => {
+      const bank = { deps, connector }
+      const taken = await takeDuePayouts(bank, connector.limits.instructionsPerCallMax)
+      await submit(bank, taken)
+      return countOf(taken)
+    }),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/**
+ * Submits due payouts of a connector while earlier sets still wait for its bank. `step` returns how many it found due, and waits
+ * for a free call if there is none; `drain` waits for the sets that are under way.
+ */
+export function createSubmitter(deps: SettlementDeps, connector: Connector) {
+  const { instructionsPerCallMax, callsMax } = connector.limits
+  const breaker = createLoggedBreaker(deps, connector)
+  const bank = { deps, connector, breaker }
+  const sets = new Set<Promise<void>>()
+  let inFlight = 0
+  let setsToClaim = 0
+  const report = () => deps.observe?.connector(connector.id, { inFlight, isOpen: breaker.state() !== 'closed' })
+  const start = (taken: Taken) => {
+    const count = countOf(taken)
+    inFlight += count
+    const submitted = submit(bank, taken).finally(() => {
+      sets.delete(submitted)
+      inFlight -= count
+      report()
+    })
+    sets.add(submitted)
+    report()
+  }
+  return {
+    step: async (): Promise<number> => {
+      while (sets.size >= callsMax) await Promise.race(sets)
+      const state = breaker.state()
+      if (state === 'open' || (state === 'half-open' && sets.size > 0))
+        return deps.payouts.screenHeld(connector.id, instructionsPerCallMax)
+      const taken = await takeDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax, setsToClaim > 0)
+      setsToClaim = taken.lost > 0 ? setsAfterLoss : Math.max(0, setsToClaim - 1)
+      if (countOf(taken) > 0) start(taken)
+      return countOf(taken) + taken.lost
+    },
+    drain: async (): Promise<void> => void (await Promise.all(sets)),
+  }
+}
+
+/** One line when the bank stops answering, and one when it answers again. */
+function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breaker {
+  const breaker = createBreaker()
+  const telling = (change: () => void) => () => {
+    const before = breaker.state() === 'closed'
+    change()
+    const isClosed = breaker.state() === 'closed'
+    if (before && !isClosed) log.error({ connector: id }, 'bank does not answer: its payouts are held back')
+    if (!before && isClosed) log.info({ connector: id }, 'bank answers again')
+  }
+  return { ...breaker, answered: telling(breaker.answered), failed: telling(breaker.failed) }
+}
+
+/** Never throws: failed payouts are due again when their lease ends. */
+async function submit(bank: Bank, { begun, claims }: Taken): Promise<void> {
+  const { payouts } = bank.deps
+  const { cleared, attempted } = await screened(bank, claims)
+  const attempts = [...begun, ...(await eachOrLog(bank, cleared, (claim) => payouts.begin(claim)))]
+  const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
+  const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
+  const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
+  // One limit for all calls of a set, so that it ends before its lease; and one call at a time, as the connector's limits say.
+  const endsAt = endOfCall(bank.connector)
+  await carry(bank, attempted, enquire, endsAt)
+  await carry(bank, first, instruct, endsAt)
+  for (const retried of [again, ...alone.map((attempt) => [attempt])])
+    await carry(bank, retried, enquireAndResubmit, endsAt)
+}
+
+/**
+ * Returns the claims that may be sent. Without an answer there are none: the claims are due again when their leases
+ * end.
+ */
+async function screened({ deps: { payouts, log }, connector }: Bank, claims: readonly PayoutClaim[]) {
+  try {
+    return await payouts.screen(claims)
+  } catch (error) {
+    log.error({ err: error, connector: connector.id, count: claims.length }, 'payouts not screened')
+    return { cleared: [], attempted: [] }
+  }
+}
+
+type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<unknown>
+
+/**
+ * Makes the calls for `attempts`. If the bank does not answer, or the time of the set is over, all outcomes that are not
+ * recorded yet are unknown.
+ */
+async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, endsAt: number): Promise<void> {
+  if (attempts.length === 0) return
+  const { log, payouts } = bank.deps
+  try {
+    await call(bank, attempts, endsAt)
+  } catch (error) {
+    const facts = { err: error, connector: bank.connector.id, payoutId: attempts[0]?.id, count: attempts.length }
+    if (!(error instanceof Unreachable)) return log.error(facts, 'payout submission failed')
+    log.warn(facts, 'bank unreachable')
+    await eachOrLog(bank, attempts, (attempt) => payouts.unreachable(attempt))
+  }
+}
+
+async function instruct(bank: Bank, claimed: readonly PayoutClaim[], endsAt: number): Promise<void> {
+  const { deps, connector } = bank
+  const attempts = await deps.payouts.withAddresses(claimed)
+  const instructions = attempts.map(instructionOf)
+  const startMs = performance.now()
+  const told = (outcomes: readonly InstructionOutcome[]) =>
+    deps.observe?.instructions(connector.id, countsOf(outcomes, attempts.length), performance.now() - startMs)
+  const outcomes = await watched(bank, endsAt, (options) => connector.instruct(instructions, options)).catch(
+    (error: unknown) => {
+      told([])
+      throw error
+    },
+  )
+  told(outcomes)
+  assert(outcomes.length === attempts.length, `connector ${connector.id} answers each instruction once`)
+  await record(
+    bank,
+    attempts.map((attempt, index) => ({ attempt, outcome: outcomes[index] ?? 'unknown' })),
+  )
+}
+
+/** The bank may have the instructions of earlier attempts. A payout without an attempt left fails if the bank has nothing. */
+async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
+  const { payouts } = bank.deps
+  const absent = await enquire(bank, attempts, endsAt)
+  const left = await eachOrLog(bank, absent, async (attempt) => ((await payouts.giveUp(attempt)) ? undefined : attempt))
+  if (left.length > 0) await instruct(bank, left, endsAt)
+}
+
+/** Records what the bank has, and returns the attempts that it does not have. */
+async function enquire(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<readonly PayoutClaim[]> {
+  const found = await find(bank, attempts, endsAt)
+  await record(
+    bank,
+    [...found].map(([attempt, outcome]) => ({ attempt, outcome })),
+  )
+  return attempts.filter((attempt) => !found.has(attempt))
+}
+
+async function find(
+  bank: Bank,
+  attempts: readonly PayoutClaim[],
+  endsAt: number,
+): Promise<ReadonlyMap<PayoutClaim, Acknowledgement>> {
+  const { connector } = bank
+  // A process of an earlier version submits under the payout's own id, during an upgrade.
+  const asked = attempts.flatMap((attempt) =>
+    [...new Set([instructionIdOf(attempt), attempt.id])].map((id) => ({ attempt, id })),
+  )
+  const keys = asked.map(({ attempt: { partnerId }, id }) => ({ partnerId, id }))
+  const found = await watched(bank, endsAt, (options) => connector.find(keys, options))
+  assert(found.length === keys.length, `connector ${connector.id} answers each enquiry once`)
+  return new Map(
+    asked.flatMap(({ attempt }, index) => {
+      const acknowledgement = found[index]
+      return acknowledgement === undefined ? [] : [[attempt, acknowledgement] as const]
+    }),
+  )
+}
+
+async function record(
+  bank: Bank,
+  answers: readonly { readonly attempt: PayoutClaim; readonly outcome: InstructionOutcome }[],
+): Promise<void> {
+  const { payouts } = bank.deps
+  await eachOrLog(bank, answers, ({ attempt, outcome }) =>
+    outcome === 'unknown'
+      ? payouts.unreachable(attempt)
+      : payouts.answered(attempt, outcome.accepted ? outcome : asTold(outcome)),
+  )
+}
+
+/** A call that tells the breaker whether the bank answered. */
+async function watched<T>(
+  { deps, connector, breaker }: Bank,
+  endsAt: number,
+  call: (options: CallOptions) => Promise<T>,
+): Promise<T> {
+  if (performance.now() >= endsAt) throw late()
+  try {
+    const answer = await inTime(endsAt, call)
+    breaker?.answered()
+    deps.observe?.answered(connector.id)
+    return answer
+  } catch (error) {
+    breaker?.failed()
+    deps.observe?.failed(connector.id, error)
+    throw error
+  }
+}
+
+function countsOf(outcomes: readonly InstructionOutcome[], total: number): InstructionOutcomes {
+  const accepted = outcomes.filter((outcome) => outcome !== 'unknown' && outcome.accepted).length
+  const refused = outcomes.filter((outcome) => outcome !== 'unknown' && !outcome.accepted).length
+  return { accepted, refused, unknown: total - accepted - refused }
+}
+
+/** Runs `work` for each item, in shared transactions, and returns the results. A failed item is logged and left out. */
+async function eachOrLog<T, R>(
+  { deps: { log }, connector }: Bank,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<readonly NonNullable<R>[]> {
+  const settled = await Promise.allSettled(items.map(work))
+  return settled.flatMap((outcome) => {
+    if (outcome.status === 'fulfilled') return outcome.value ? [outcome.value] : []
+    // The database is away, which the loop logs once for all payouts.
+    const level = outcome.reason instanceof Unreachable ? 'debug' : 'error'
+    log[level]({ err: outcome.reason as unknown, connector: connector.id }, 'payout submission failed')
+    return []
+  })
+}
+
+/** A payout without a beneficiary is a refund, whose payee can give no address. */
+function creditorAddressOf({
+  beneficiaryId,
+  creditorAddressJson: text,
+}: PayoutClaim): Pick<Instruction, 'creditorAddress'> {
+  if (text !== null) return { creditorAddress: ownJson<PayeeAddress>(text) }
+  return beneficiaryId === null ? {} : { creditorAddress: null }
+}
+
+function instructionOf(attempt: PayoutClaim): Instruction {
+  return {
+    partnerId: attempt.partnerId,
+    id: instructionIdOf(attempt),
+    endToEndId: endToEndIdSent(attempt),
+    amount: attempt.amount,
+    currency: attempt.currency,
+    creditorName: attempt.creditorName,
+    creditorAccount: attempt.creditorAccount,
+    creditorBic: attempt.creditorBic,
+    creditorAccountType: attempt.creditorAccountType,
+    ...creditorAddressOf(attempt),
+    remittance: attempt.remittance,
+    simulatedOutcome: attempt.simulatedOutcome,
+    customerId: attempt.customerId,
+    beneficiaryId: attempt.beneficiaryId,
+    reference: attempt.reference,
+  }
+}

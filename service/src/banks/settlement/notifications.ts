@@ -1,0 +1,267 @@
+/** Bank notifications: read, process in the order of each payment, acknowledge after the commit. */
+import { Unreachable } from '../../kernel/api/index.ts'
+import { isUuid } from '../../kernel/index.ts'
+import type { BankNotification, Connector } from '../../rails/index.ts'
+import { endOfCall, inTime } from './calls.ts'
+import type { Applied } from '../../lifecycle/index.ts'
+import type { NotificationOutcome, SettlementDeps, Source } from './deps.ts'
+import { openCase } from './suspense.ts'
+import { asTold, plainText } from './reasons.ts'
+
+const notificationsPerStepMax = 5000
+const notificationsPerStepMin = 200
+/** Notifications that arrive during a step wait for its end, also those of other partners. */
+const stepAimMs = 250
+/** Acknowledging in parts frees processed notifications while the rest of the step still runs. */
+const notificationsPerAcknowledgementMax = 500
+/** The most notifications that the bank sends about one payment. */
+const notificationsPerSubjectMax = 5
+const retryPauseMs = 30_000
+const earlyPauseMs = 1000
+
+/** The `performance.now()` until which a failed notification is not retried, by payment or deposit. */
+export type RetryPauses = Map<string, number>
+
+/** `early`: not processed, and not a failure. The bank repeats it. */
+type Result = { readonly notification: BankNotification; readonly early?: true; readonly failure?: unknown }
+
+/** Processes unacknowledged notifications of every connector and returns how many succeeded. */
+export async function processBankNotifications(
+  deps: SettlementDeps,
+  retryPauses: RetryPauses = new Map(),
+): Promise<number> {
+  const counts = await Promise.all(
+    deps.connectors.map((connector) => processNotificationsOf(deps, connector, retryPauses)),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** Steps of one connector, each as large as the database processes in a quarter of a second. */
+export function createNotificationStep(
+  deps: SettlementDeps,
+  connector: Connector,
+  monotonicMs = () => performance.now(),
+): () => Promise<number> {
+  const retryPauses: RetryPauses = new Map()
+  let notificationsMax = notificationsPerStepMin
+  return async () => {
+    const startMs = monotonicMs()
+    const processed = await processNotificationsOf(deps, connector, retryPauses, notificationsMax)
+    const isSlow = monotonicMs() - startMs > stepAimMs
+    if (isSlow) notificationsMax = Math.max(notificationsPerStepMin, Math.floor(notificationsMax / 2))
+    else if (processed >= notificationsMax) notificationsMax = Math.min(notificationsPerStepMax, notificationsMax * 2)
+    return processed
+  }
+}
+
+/**
+ * Processes unacknowledged notifications of a connector and returns how many succeeded. A failed notification stays
+ * unacknowledged, pauses its own payment or deposit and delays no other.
+ */
+export async function processNotificationsOf(
+  deps: SettlementDeps,
+  connector: Connector,
+  retryPauses: RetryPauses,
+  notificationsMax = notificationsPerStepMax,
+): Promise<number> {
+  const source = { deps, connector }
+  const processable = await readProcessable(source, retryPauses, notificationsMax)
+  const bySubject = Map.groupBy(processable, ({ subjectId }) => subjectId)
+  let processed = 0
+  for (let round = 0; bySubject.size > 0; round += 1) {
+    const next = [...bySubject.values()].flatMap((notifications) => notifications[round] ?? [])
+    for (const { notification, early, failure } of await processRound(source, next)) {
+      const { subjectId } = notification
+      if (failure instanceof Unreachable) throw failure
+      if (failure !== undefined) retryPauses.set(subjectId, performance.now() + retryPauseMs)
+      // An early notification may wait for one of the next; otherwise there is no hurry.
+      else if (early) pauseEarly(retryPauses, subjectId)
+      else {
+        retryPauses.delete(subjectId)
+        processed += 1
+      }
+      const isLast = (bySubject.get(subjectId)?.length ?? 0) <= round + 1
+      if (failure !== undefined || isLast) bySubject.delete(subjectId)
+    }
+  }
+  return processed
+}
+
+function pauseEarly(retryPauses: RetryPauses, subjectId: string): void {
+  const pauseMs = retryPauses.has(subjectId) ? retryPauseMs : earlyPauseMs
+  retryPauses.set(subjectId, performance.now() + pauseMs)
+}
+
+/** Paused notifications are among the oldest. The limit grows by their number, so that they displace no others. */
+async function readProcessable({ deps, connector }: Source, retryPauses: RetryPauses, notificationsMax: number) {
+  const pausedMax = retryPauses.size * notificationsPerSubjectMax
+  const unacknowledged = await inTime(endOfCall(connector), (options) =>
+    connector.notifications(notificationsMax + pausedMax, options),
+  ).catch((error: unknown) => {
+    deps.observe?.failed(connector.id, error)
+    throw error
+  })
+  if (unacknowledged.length > 0) deps.observe?.answered(connector.id)
+  return unacknowledged.filter(({ subjectId }) => (retryPauses.get(subjectId) ?? 0) <= performance.now())
+}
+
+/**
+ * Processes at most one notification of each payment. They run in parallel, because they share transactions in batches.
+ * A notification with a case is in the ledger: its subject may be known by now, and must not get the money as well.
+ */
+async function processRound(source: Source, next: readonly BankNotification[]): Promise<readonly Result[]> {
+  const { deps, connector } = source
+  const withCase = await deps.cases.idsWithCase(
+    connector.id,
+    next.map(({ id }) => id),
+  )
+  const chunks = chunksOf(next, notificationsPerAcknowledgementMax)
+  return (await Promise.all(chunks.map((chunk) => processChunk(source, chunk, withCase)))).flat()
+}
+
+async function processChunk(
+  source: Source,
+  notifications: readonly BankNotification[],
+  withCase: ReadonlySet<string>,
+): Promise<readonly Result[]> {
+  const processed = notifications.map((one) => processOne(source, one, withCase.has(one.id)))
+  return acknowledge(source, await Promise.all(processed))
+}
+
+async function processOne(source: Source, notification: BankNotification, hasCase: boolean): Promise<Result> {
+  const { log, observe } = source.deps
+  const { id: connector } = source.connector
+  const { id: notificationId, subjectId, kind } = notification
+  try {
+    const outcome = hasCase ? 'duplicate' : await process(source, notification)
+    observe?.bankNotification(connector, outcome)
+    if (outcome === 'early') log.warn({ connector, notificationId, subjectId, kind }, 'bank notification is early')
+    // Usually a repetition after a crash.
+    if (outcome === 'duplicate')
+      log.warn({ connector, notificationId, subjectId, kind }, 'duplicate bank notification ignored')
+    return outcome === 'early' ? { notification, early: true } : { notification }
+  } catch (error) {
+    observe?.bankNotification(connector, 'failed')
+    if (!(error instanceof Unreachable))
+      log.error({ err: error, connector, notificationId, kind }, 'bank notification failed')
+    return { notification, failure: error }
+  }
+}
+
+async function process(source: Source, notification: BankNotification): Promise<NotificationOutcome> {
+  const { applied, partnerId } = await apply(source, notification)
+  if (applied === 'early') return 'early'
+  if (applied === 'contradiction' || applied === 'unknown')
+    return openCase(source, { ...notification, partnerId }, applied)
+  return applied ? 'applied' : 'duplicate'
+}
+
+/** `partnerId`: the owner. The notification of a credit does not name it, because the bank knows accounts only. */
+async function apply(
+  { deps, connector: { id: connector } }: Source,
+  notification: BankNotification,
+): Promise<{ readonly applied: Applied; readonly partnerId: string }> {
+  const { kind, partnerId } = notification
+  if (kind === 'credit.booked') return deps.deposits.processCredit(connector, notification)
+  if (kind === 'credit.reversed') return deps.deposits.processReversal(connector, notification)
+  if (kind === 'payout.payee_checked') return { applied: await applyPayeeCheck(deps, notification), partnerId }
+  if (kind === 'recall.answered') return { applied: await applyToRecall(deps, notification), partnerId }
+  // Always open a case.
+  if (kind === 'debit.booked' || kind === 'oddity') return { applied: 'unknown', partnerId }
+  const applied = await applyToSubject(deps, connector, notification)
+  return { applied: applied === 'unknown' ? await applyToReturn(deps, connector, notification) : applied, partnerId }
+}
+
+type RecallAnswer = Extract<BankNotification, { readonly kind: 'recall.answered' }>
+
+/** An answer moves no money. An answer that is not about a partner's recall is about a request of the operator. */
+async function applyToRecall({ recalls }: SettlementDeps, notification: RecallAnswer): Promise<boolean> {
+  const { partnerId, subjectId: recallId, instructionId, accepted, reasonCode } = notification
+  const bankText = plainText(notification.bankText)
+  if (![partnerId, recallId, instructionId].every(isUuid)) return false
+  return recalls.answered({ partnerId, recallId, instructionId, accepted, reasonCode, bankText })
+}
+
+type PayeeCheck = Extract<BankNotification, { readonly kind: 'payout.payee_checked' }>
+
+/** A result for a payee moves no money. One about a return of a case, or about an ended payout, is no news. */
+async function applyPayeeCheck(
+  { payouts }: SettlementDeps,
+  { partnerId, subjectId: instructionId, payee, bankText }: PayeeCheck,
+): Promise<boolean> {
+  if (![partnerId, instructionId].every(isUuid)) return false
+  return payouts.payeeChecked({ partnerId, instructionId }, payee, plainText(bankText))
+}
+
+/** Applies a report to a payout; if there is none, to a return of a case. */
+async function applyToReturn(
+  { returns }: SettlementDeps,
+  connector: string,
+  notification: OfSubject,
+): Promise<Applied> {
+  const { kind, partnerId, id, subjectId } = notification
+  if (kind !== 'payout.settled' && kind !== 'payout.rejected' && kind !== 'payout.returned') return 'unknown'
+  if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
+  const { money } = notification
+  const told = 'errorKey' in notification ? { details: asTold(notification).details } : {}
+  return returns.reported({ kind, partnerId, id, subjectId, connector, ...(money ? { money } : {}), ...told })
+}
+
+type OfSubject = Exclude<
+  BankNotification,
+  { readonly kind: `credit.${string}` | 'debit.booked' | 'oddity' | 'recall.answered' | 'payout.payee_checked' }
+>
+
+async function applyToSubject(
+  { payouts, deposits }: SettlementDeps,
+  connector: string,
+  notification: OfSubject,
+): Promise<Applied> {
+  const { partnerId, subjectId, id: notificationId } = notification
+  if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
+  const { money } = notification.kind === 'payout.settled' || 'errorKey' in notification ? notification : {}
+  const hash = 'transactionHash' in notification ? { transactionHash: notification.transactionHash } : {}
+  const report = { connector, notificationId, ...hash, ...(money === undefined ? {} : { money }) }
+  const reporting = { partnerId, instructionId: subjectId, report }
+  switch (notification.kind) {
+    case 'payout.settled':
+      return payouts.settled({ ...reporting, transactionHash: notification.transactionHash })
+    case 'payout.rejected':
+      return payouts.rejected(reporting, asTold(notification))
+    case 'payout.returned':
+      return payouts.returned(reporting, asTold(notification))
+    case 'deposit.initiated':
+    case 'deposit.submitted':
+    case 'deposit.accepted':
+    case 'deposit.settled':
+      return deposits.processNotification(connector, notification)
+    case 'deposit.failed':
+      return deposits.processNotification(connector, asTold(notification))
+  }
+}
+
+/** Acknowledges notifications. If that fails, the bank repeats them, and they are then ignored as duplicates. */
+async function acknowledge(
+  { deps: { log }, connector }: Source,
+  results: readonly Result[],
+): Promise<readonly Result[]> {
+  if (results.length === 0) return results
+  try {
+    const succeeded = results.filter(({ failure, early }) => failure === undefined && !early)
+    const notifications = succeeded.map(({ notification }) => notification)
+    await inTime(endOfCall(connector), (options) => connector.acknowledge(notifications, options))
+    return results
+  } catch (error) {
+    log.error(
+      { err: error, connector: connector.id, notifications: results.length },
+      'bank notifications not acknowledged',
+    )
+    return results.map(({ notification, failure = error }) => ({ notification, failure }))
+  }
+}
+
+function chunksOf<T>(list: readonly T[], sizeMax: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(list.length / sizeMax) }, (_none, index) =>
+    list.slice(index * sizeMax, (index + 1) * sizeMax),
+  )
+}

@@ -1,0 +1,283 @@
+/**
+ * A look at one account: all data of the calculation, read in the caller's snapshot. So the sums agree although
+ * payments continue:
+ *
+ * ledger - bank = named items + unexplained
+ *
+ * The bank acknowledges a report after the ledger has it, in another transaction. Reports between the two are looked up
+ * by their payment.
+ */
+import type { Cases } from '../index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import {
+  type BankBooks,
+  type BankStatement,
+  type BooksAccount,
+  inOrder,
+  type PendingReport,
+} from '../../rails/index.ts'
+import { type Chain, chainOf, type Item, type Looked, sum, unexplainedOf } from './rules.ts'
+
+/**
+ * State of reports in the ledger: `settled`, the payout's payment; `returned`, its payment and return, or neither;
+ * `applied`, a report about anything but a payout. Absent: nothing is booked.
+ */
+export type InLedger = ReadonlyMap<string, 'settled' | 'returned' | 'applied'>
+
+export type LookDeps = {
+  readonly books: BankBooks
+  readonly ledger: Pick<Ledger, 'connectorTotals'>
+  readonly cases: Pick<Cases, 'openSums' | 'reversedSums'>
+  /** State of reports in the ledger, by the id of the report. */
+  readonly inLedger: (tx: Tx, connector: string, reports: readonly PendingReport[]) => Promise<InLedger>
+  /** The sums of statements that no longer change. */
+  readonly counted: (tx: Tx, account: BooksAccount) => Promise<ReadonlyMap<string, Minor>>
+}
+
+/** Data of all accounts, read once per check. */
+export type Shared = {
+  readonly totals: Awaited<ReturnType<Ledger['connectorTotals']>>
+  readonly open: Awaited<ReturnType<Cases['openSums']>>
+  readonly reversed: Awaited<ReturnType<Cases['reversedSums']>>
+}
+
+export async function readShared({ ledger, cases }: LookDeps, tx: Tx): Promise<Shared> {
+  return {
+    totals: await ledger.connectorTotals(tx),
+    open: await cases.openSums(tx),
+    reversed: await cases.reversedSums(tx),
+  }
+}
+
+/** Statements all of whose entries are in the ledger: their sums are final. */
+export type Final = { readonly id: string; readonly entries: bigint; readonly written: Minor }
+export type Look = {
+  readonly looked: Looked
+  readonly chain: Chain
+  /** Statements of the chain whose entries are not all stored. */
+  readonly incomplete: ReadonlySet<string>
+  readonly final: readonly Final[]
+}
+
+export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shared: Shared): Promise<Look> {
+  const { books } = deps
+  const { connector, currency } = account
+  const all = await books.statements(tx, account)
+  const chain = chainOf(all)
+  const partial = all.filter(({ taken }) => !taken).map(({ id }) => id)
+  const repeated = repeatedIn(partial.length === 0 ? chain.versions : inOrder(all))
+  const counted = new Map([...(await deps.counted(tx, account))].filter(([id]) => !repeated.has(id)))
+  const whole = [...chain.versions.values()].flat()
+  const uncounted = whole.filter(({ id }) => !counted.has(id))
+  const sums = await books.ofStatements(tx, [...uncounted.map(({ id }) => id), ...partial])
+  const off = [...(await books.notOnStatement(tx, account)), ...sums.filter((one) => partial.includes(one.statementId))]
+  const on = sums.filter((one) => !partial.includes(one.statementId))
+  const early = await effects(deps, tx, account, new Set(whole.map(({ id }) => id)))
+  const written = writtenOf(whole, counted, on)
+  const missing = notTaken(chain, written)
+  const items = [
+    itemOf('not_on_statement', plus(only(off, 'Applied'), early.off)),
+    itemOf(
+      'not_applied',
+      negative(
+        minus(
+          only(on, 'New', (kind) => kind !== 'waiting'),
+          early.on,
+        ),
+      ),
+    ),
+    itemOf('waiting', negative(only(on, 'New', (kind) => kind === 'waiting'))),
+    itemOf('settled_not_booked', negative(minus(await books.settledNotBooked(tx, connector, currency), early.settled))),
+    itemOf(
+      'returned_not_booked',
+      negative(minus(await books.returnedNotBooked(tx, connector, currency), early.returned)),
+    ),
+    itemOf('reversed', negative(reversedOf(shared, connector, currency))),
+    itemOf('statement_gap', negative(sumsOf(chain.gaps.map((gap) => ({ ...gap, at: gap.after.createdAt }))))),
+    itemOf('valued_later', negative(sumsOf(valuedLater(chain)))),
+    itemOf('sum_differs', negative(sumsOf(sumsDiffer(chain)))),
+    itemOf('not_taken', negative(sumsOf(missing.map((one) => ({ ...one, at: one.statement.createdAt }))))),
+    ...suspenseItems(shared, connector, currency),
+    ...(await books.underWay(tx, connector, currency)).map(({ status, ...sums }) => memo(status, sums)),
+  ].filter(({ count, amount }) => count !== 0n || amount !== 0n)
+  const total = shared.totals.find((one) => one.name === `settlement.${connector}` && one.currency === currency)
+  const ledger = -(total?.posted ?? 0n)
+  const { last, opening, closing, moved: bank } = chain
+  const statement = last && { id: last.id, on: last.closingOn, takenAt: last.createdAt }
+  const looked = { ...account, statement, opening, closing, bank, ledger, items }
+  const final = uncounted.filter(({ id }) => !on.some((one) => one.statementId === id && one.status === 'New'))
+  return {
+    looked: { ...looked, unexplained: unexplainedOf(ledger, bank, items) },
+    chain,
+    incomplete: new Set(missing.map(({ statement }) => statement.id)),
+    final: final.map(({ id, entries }) => ({ id, entries, written: written.get(id) ?? 0n })),
+  }
+}
+
+/** Compares the accounts `suspense` of all partners with the open cases: nothing else may be booked there. */
+export function suspenseLook({ totals, open }: Shared, currency: Currency): Looked {
+  const ledger = totals.find((one) => one.name === 'suspense' && one.currency === currency)?.posted ?? 0n
+  const ours = open.filter((one) => one.currency === currency)
+  const bank = sum(ours.map(({ booked }) => booked))
+  const account = { connector: '', account: 'suspense', currency, statement: undefined, opening: null, closing: null }
+  return { ...account, bank, ledger, items: [], unexplained: ledger - bank }
+}
+
+type Sums = { readonly count: bigint; readonly amount: Minor; readonly oldest: Date | null }
+const nothing: Sums = { count: 0n, amount: 0n, oldest: null }
+const earlier = (a: Date | null, b: Date | null): Date | null => (a !== null && (b === null || a <= b) ? a : b)
+const plus = (a: Sums, b: Sums): Sums => ({
+  count: a.count + b.count,
+  amount: a.amount + b.amount,
+  oldest: earlier(a.oldest, b.oldest),
+})
+const minus = (a: Sums, b: Sums): Sums => ({ ...a, count: a.count - b.count, amount: a.amount - b.amount })
+const negative = (sums: Sums): Sums => ({ ...sums, amount: -sums.amount })
+const sumsOf = (rows: readonly { readonly amount: Minor; readonly at: Date }[]): Sums =>
+  rows.reduce((total, { amount, at }) => plus(total, { count: 1n, amount, oldest: at }), nothing)
+
+type EntrySums = Sums & { readonly kind: string; readonly status: 'New' | 'Applied' }
+const only = (rows: readonly EntrySums[], status: 'New' | 'Applied', of = (_kind: string) => true): Sums =>
+  rows.filter((row) => row.status === status && of(row.kind)).reduce(plus, nothing)
+
+const itemOf = (kind: string, { amount, count, oldest }: Sums): Item => ({
+  side: 'difference',
+  kind,
+  amount,
+  count,
+  oldestAt: oldest,
+})
+const memo = (kind: string, { amount, count, oldest }: Sums): Item => ({
+  side: 'memo',
+  kind,
+  amount,
+  count,
+  oldestAt: oldest,
+})
+
+/** The difference of the ledger to the connector's rows, for entries and for payments that are not booked. */
+type Effects = { readonly off: Sums; readonly on: Sums; readonly settled: Sums; readonly returned: Sums }
+
+async function effects(
+  { books, inLedger }: LookDeps,
+  tx: Tx,
+  { connector, account, currency }: BooksAccount,
+  statements: ReadonlySet<string>,
+): Promise<Effects> {
+  const { reports, entries } = await books.pending(tx, connector)
+  const { missing, unbooked } = notInLedger(reports, await inLedger(tx, connector, reports))
+  const ours = [...missing].flatMap(([id, amount]) => {
+    const entry = entries.get(id)
+    return entry?.account === account && entry.currency === currency ? [{ entry, missing: amount }] : []
+  })
+  const sums = (rows: typeof ours) =>
+    rows.reduce((total, { entry, missing: lacks }) => {
+      const isNew = entry.status === 'New'
+      const amount = (isNew ? entry.amount : 0n) - lacks
+      const count = isNew && lacks === 0n ? 1n : 0n
+      return plus(total, { amount, count, oldest: count === 0n ? null : entry.createdAt })
+    }, nothing)
+  const isOn = ({ entry: { statementId } }: (typeof ours)[number]) =>
+    statementId !== null && statements.has(statementId)
+  const payments = (status: string) =>
+    sumsOf(
+      unbooked
+        .filter((one) => one.currency === currency && one.status === status)
+        .map(({ amount, createdAt: at }) => ({ amount, at })),
+    )
+  return {
+    off: sums(ours.filter((one) => !isOn(one))),
+    on: sums(ours.filter(isOn)),
+    settled: payments('Settled'),
+    returned: payments('Returned'),
+  }
+}
+
+type Payment = NonNullable<PendingReport['instruction']>
+
+/**
+ * Amounts that the ledger lacks, by entry, and payments that the connector counts as paid and not booked and that the
+ * ledger lacks. An entry may be the sum of many payments, and the return of a payment may be reported before the
+ * payment.
+ */
+function notInLedger(reports: readonly PendingReport[], states: InLedger) {
+  const missing = new Map<string, Minor>()
+  const lack = (entryId: string | null, amount: Minor) => {
+    if (entryId !== null) missing.set(entryId, (missing.get(entryId) ?? 0n) + amount)
+  }
+  const payments = new Map<string, { readonly payment: Payment; readonly amount: Minor }>()
+  for (const { id, kind, amount, entryId, instruction: payment } of reports) {
+    lack(entryId, 0n)
+    const state = states.get(id)
+    const isPayment = kind === 'payout.settled'
+    if (payment !== undefined && state === undefined && (isPayment || kind === 'payout.returned')) {
+      const told = isPayment ? amount : payments.get(payment.id)?.amount
+      payments.set(payment.id, { payment, amount: told ?? -payment.amount })
+    }
+    const isThere = kind === 'payout.returned' ? state === 'returned' || state === 'applied' : state !== undefined
+    if (!isThere && (!isPayment || payment === undefined)) lack(entryId, amount ?? 0n)
+  }
+  const unbooked: Payment[] = []
+  for (const { payment, amount } of payments.values())
+    if (payment.entryId === null) unbooked.push(payment)
+    else lack(payment.entryId, amount)
+  return { missing, unbooked }
+}
+
+/** Statements that came again: a correction takes entries off the earlier version, so that its sum is not final. */
+const repeatedIn = (versions: Chain['versions']): ReadonlySet<string> =>
+  new Set([...versions.values()].flatMap((all) => (all.length === 1 ? [] : all.map(({ id }) => id))))
+
+/** Sums of the written entries, by statement. */
+function writtenOf(
+  statements: readonly BankStatement[],
+  counted: ReadonlyMap<string, Minor>,
+  on: readonly (EntrySums & { readonly statementId: string })[],
+): ReadonlyMap<string, Minor> {
+  const byStatement = Map.groupBy(on, ({ statementId }) => statementId)
+  return new Map(
+    statements.map(({ id }) => [id, counted.get(id) ?? sum((byStatement.get(id) ?? []).map(({ amount }) => amount))]),
+  )
+}
+
+/** The entries of a statement may be written for an earlier version of it. */
+const notTaken = ({ versions }: Chain, written: ReadonlyMap<string, Minor>) =>
+  [...versions].flatMap(([statement, all]) => {
+    const amount = statement.credits - statement.debits - sum(all.map(({ id }) => written.get(id) ?? 0n))
+    return amount === 0n ? [] : [{ statement, amount }]
+  })
+
+/** Banks' balances may count entries by value date: the value dates of later statements reverse the difference. */
+function valuedLater({ statements }: Chain) {
+  let open: { readonly amount: Minor; readonly at: Date }[] = []
+  for (const { byValueDate, createdAt: at } of statements) {
+    if (byValueDate !== null) open.push({ amount: byValueDate, at })
+    if (sum(open.map(({ amount }) => amount)) === 0n) open = []
+  }
+  return open
+}
+
+const sumsDiffer = (chain: Chain) =>
+  chain.sumsDiffer.flatMap(({ statement: { byValueDate, createdAt: at }, amount: all }) => {
+    const amount = all - (byValueDate ?? 0n)
+    return amount === 0n ? [] : [{ amount, at }]
+  })
+
+/** The money of a case that was reversed left suspense for the settlement account. */
+function reversedOf({ reversed }: Shared, connector: string, currency: Currency): Sums {
+  const found = reversed.find((one) => one.connector === connector && one.currency === currency)
+  return found === undefined ? nothing : { count: found.count, amount: found.booked, oldest: found.oldest }
+}
+
+/** Open suspense items of the account, and open cases without money that may concern it. */
+function suspenseItems({ open }: Shared, connector: string, currency: Currency): readonly Item[] {
+  const ours = open.filter((one) => one.connector === connector && (one.currency === currency || one.currency === null))
+  return [...Map.groupBy(ours, ({ kind }) => kind)].map(([kind, rows]) => {
+    const sums = rows
+      .map(({ booked: amount, count, oldest }): Sums => ({ amount, count, oldest }))
+      .reduce(plus, nothing)
+    return { side: 'suspense', kind, amount: sums.amount, count: sums.count, oldestAt: sums.oldest }
+  })
+}

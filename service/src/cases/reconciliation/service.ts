@@ -1,0 +1,429 @@
+/**
+ * Reconciliation of bank accounts with the ledger: stored looks, cases about unexplained differences, and cases that
+ * resolve themselves when their reason is gone.
+ */
+import { type Cases, type Decisions, operatorPartnerId } from '../index.ts'
+import {
+  amountText,
+  type Clock,
+  type Currency,
+  dayMs,
+  isUuid,
+  type Log,
+  type Minor,
+  minuteMs,
+  newId,
+  present,
+} from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
+import {
+  type BankBooks,
+  type BankEntry,
+  type BankStatement,
+  type BooksAccount,
+  type EntryScope,
+  isRepetition,
+  type Sums,
+} from '../../rails/index.ts'
+import type { CandidateSources } from './candidates.ts'
+import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
+import { createReader, type Reader } from './read.ts'
+import type { Item, Looked } from './rules.ts'
+import * as store from './store.ts'
+
+/** Observes the results of a check, for metrics. */
+export type ReconciliationObserver = {
+  readonly account: (state: Observed) => void
+  readonly cases: (kinds: readonly CaseCount[], proposals: number) => void
+}
+type Observed = BooksAccount & {
+  readonly unexplained: bigint
+  readonly items: readonly {
+    readonly side: string
+    readonly kind: string
+    readonly amount: bigint
+    readonly count: bigint
+    readonly ageMs: number
+  }[]
+  /** Time since the last statement was received; undefined: there is none. */
+  readonly statementAgeMs: number | undefined
+}
+type CaseCount = { readonly connector: string; readonly kind: string; readonly count: number }
+
+type ReconciliationDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly books: BankBooks
+  readonly ledger: Ledger
+  readonly cases: Cases
+  readonly decisions: Pick<Decisions, 'resolveGone' | 'expire'>
+  /** The configured accounts at file-based banks. */
+  readonly accounts: readonly BooksAccount[]
+  readonly inLedger: LookDeps['inLedger']
+  readonly candidates: CandidateSources
+}
+
+export type Reconciliation = Reader & {
+  /** Looks up to the statements of a day, for safeguarding. */
+  readonly day: DayReader
+  /**
+   * Looks at every account, stores the findings, and returns 0 so that its loop pauses. Of two processes only one
+   * looks.
+   */
+  readonly step: (observe?: ReconciliationObserver) => Promise<number>
+}
+
+export const reconciliationEveryMs = minuteMs
+/** A look within this time makes another one unnecessary. */
+const freshMs = reconciliationEveryMs / 2
+/** How long looks between statements are kept. */
+const keptMs = 30 * dayMs
+const proposalsPerStepMax = 1000
+
+export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
+  const { db, clock, books, ledger, cases, decisions } = deps
+  const counted: LookDeps['counted'] = async (tx, account) =>
+    new Map((await store.countedOf(tx, account)).map(({ id, written }) => [id, written]))
+  const parts = { books, ledger, cases, inLedger: deps.inLedger, counted }
+  const gone = createGone({ db, books, cases, decisions })
+  return {
+    ...createReader({ ...deps, parts }),
+    day: createDayReader(parts),
+    step: async (observe) => {
+      const known = await knownAccounts(deps)
+      const now = clock.now()
+      const due = known.filter(({ checkedAt }) => checkedAt === null || now.getTime() - checkedAt.getTime() >= freshMs)
+      if (due.length > 0) {
+        const { looks, suspense } = await lookAtAll(deps, parts, due)
+        for (const look of looks) await keep(deps, look, now)
+        for (const looked of suspense) await keep(deps, { looked, final: [] }, now)
+        for (const look of looks) await gone(look)
+        await store.deleteRuns(db, new Date(now.getTime() - keptMs))
+        await decisions.expire(db.transaction, proposalsPerStepMax)
+      }
+      if (observe !== undefined) await tell(deps, observe, now)
+      return 0
+    },
+  }
+}
+
+const isSuspense = ({ account }: Pick<BooksAccount, 'account'>): boolean => account === 'suspense'
+
+/** The configured accounts, those that were configured before, and suspense in each currency of the ledger. */
+async function knownAccounts({ db, ledger, accounts }: ReconciliationDeps): Promise<readonly store.AccountRow[]> {
+  const totals = await ledger.connectorTotals(db)
+  const suspense = totals.filter(({ name }) => name === 'suspense').map(({ currency }) => suspenseOf(currency))
+  const before = await store.accounts(db)
+  const isKnown = (one: BooksAccount) =>
+    before.some(
+      (row) => row.connector === one.connector && row.account === one.account && row.currency === one.currency,
+    )
+  const added = [...accounts, ...suspense].filter((one) => !isKnown(one))
+  if (added.length === 0) return before
+  for (const account of added) await store.addAccount(db, account)
+  return store.accounts(db)
+}
+const suspenseOf = (currency: Currency): BooksAccount => ({ connector: '', account: 'suspense', currency })
+
+/** Checks all due accounts in one snapshot, without locks. */
+const lookAtAll = ({ db }: ReconciliationDeps, parts: LookDeps, due: readonly BooksAccount[]) =>
+  db.transaction(async (tx) => {
+    await readAtOneMoment(tx)
+    const shared = await readShared(parts, tx)
+    const looks: Look[] = []
+    for (const { connector, account, currency } of due)
+      if (!isSuspense({ account })) looks.push(await lookAt(parts, tx, { connector, account, currency }, shared))
+    return { looks, suspense: due.filter(isSuspense).map(({ currency }) => suspenseLook(shared, currency)) }
+  })
+
+/** Runs under the lock of the account: a look that is older than the stored one is dropped. */
+async function keep(
+  deps: ReconciliationDeps,
+  { looked, final }: Pick<Look, 'looked' | 'final'>,
+  now: Date,
+): Promise<void> {
+  const { connector, account, currency, unexplained } = looked
+  await deps.db.transaction(async (tx) => {
+    const row = present(await store.lockAccount(tx, looked), 'an account that is looked at is known')
+    if (row.checkedAt !== null && row.checkedAt >= now) return
+    for (const one of final) await store.insertCounted(tx, { ...one, connector, account, currency }, now)
+    const runId = await keepRun(tx, row, looked, now)
+    const since = unexplained === 0n ? null : (row.unexplainedSince ?? now)
+    // Only a difference that the next look still finds counts: a gap between two transactions of a bank's connector has
+    // closed by then.
+    const opens = !row.hasCase && since !== null && since < now
+    if (opens) await openCase(deps, tx, looked, since)
+    const hasCase = unexplained !== 0n && (row.hasCase || opens)
+    await store.updateAccount(tx, { ...row, runId, checkedAt: now, unexplainedSince: since, hasCase })
+  })
+  if (unexplained === 0n) await resolveUnexplained(deps, looked)
+}
+
+const factsOf = ({ bank, ledger, unexplained, opening, closing }: Omit<Looked, 'items'>, statementId: string | null) =>
+  [bank, ledger, unexplained, opening, closing, statementId].join(' ')
+const textOf = (items: readonly Looked['items'][number][]): string =>
+  items
+    .map(({ side, kind, amount, count, oldestAt }) => `${side} ${kind} ${amount} ${count} ${oldestAt?.getTime()}`)
+    .toSorted()
+    .join('\n')
+
+/** A look with the same findings as the one before extends its run. */
+async function keepRun(tx: Tx, row: store.AccountRow, looked: Looked, now: Date): Promise<string> {
+  const last = row.runId === null ? undefined : await store.runById(tx, row.runId)
+  const before = last === undefined ? [] : await store.itemsOf(tx, last.id)
+  const statementId = looked.statement?.id ?? null
+  const isSame =
+    last !== undefined &&
+    factsOf({ ...looked, ...last }, last.statementId) === factsOf(looked, statementId) &&
+    textOf(before) === textOf(looked.items)
+  if (isSame) {
+    await store.touchRun(tx, last.id, now)
+    return last.id
+  }
+  const { connector, account, currency, opening, closing, bank, ledger, unexplained } = looked
+  const id = newId()
+  const isOfStatement = statementId !== null && statementId !== last?.statementId
+  const facts = { connector, account, currency, opening, closing, bank, ledger, unexplained }
+  const statementOn = looked.statement?.on ?? null
+  await store.insertRun(tx, { id, ...facts, firstAt: now, lastAt: now, isOfStatement, statementId, statementOn })
+  const seen = new Map(before.map(({ side, kind, firstSeen }) => [`${side} ${kind}`, firstSeen]))
+  const items = looked.items.map((item) => ({ ...item, firstSeen: seen.get(`${item.side} ${item.kind}`) ?? now }))
+  await store.insertItems(
+    tx,
+    items.map((item) => ({ ...item, runId: id })),
+  )
+  return id
+}
+
+const caseIdOf = ({ account, currency }: Pick<Looked, 'account' | 'currency'>, since: Date) =>
+  `unexplained ${account} ${currency} ${since.toISOString()}`
+
+/** Connector of a bank; suspense has none. */
+const connectorOf = ({ connector }: Pick<Looked, 'connector'>): string => connector || 'ledger'
+
+async function openCase({ cases }: ReconciliationDeps, tx: Tx, looked: Looked, since: Date): Promise<void> {
+  const { account, currency, bank, ledger, unexplained, items, statement } = looked
+  const text = (amount: bigint) => amountText(amount, currency)
+  await cases.record(tx, [
+    {
+      partnerId: operatorPartnerId,
+      kind: 'unexplained',
+      connector: connectorOf(looked),
+      notificationId: caseIdOf(looked, since),
+      subject: account,
+      report: {
+        kind: 'reconciliation',
+        account,
+        currency,
+        statement: statement?.on ?? null,
+        bank: text(bank),
+        ledger: text(ledger),
+        difference: text(ledger - bank),
+        named: items.flatMap(({ side, kind, amount, count }) =>
+          side === 'difference' ? [{ kind, amount: text(amount), count: Number(count) }] : [],
+        ),
+        unexplained: text(unexplained),
+      },
+      booked: null,
+    },
+  ])
+}
+
+const casesPerLookMax = 100
+
+async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, looked: Looked): Promise<void> {
+  const open = await cases.openOfKind(db, connectorOf(looked), 'unexplained', casesPerLookMax)
+  const prefix = `unexplained ${looked.account} ${looked.currency} `
+  for (const found of open.filter(({ notificationId }) => notificationId.startsWith(prefix)))
+    await db.transaction((tx) =>
+      decisions.resolveGone(tx, found, 'reconciliation', 'The difference is gone: bank and ledger agree.'),
+    )
+}
+
+/** End of a day of the bank. */
+const endOf = (day: string | null): Date | undefined => (day === null ? undefined : new Date(`${day}T23:59:59Z`))
+
+/** Reports the stored results, from any process that has checked. */
+async function tell({ db, cases }: ReconciliationDeps, observe: ReconciliationObserver, now: Date): Promise<void> {
+  const age = (moment: Date | null) => (moment === null ? 0 : Math.max(0, now.getTime() - moment.getTime()))
+  for (const row of await store.accounts(db)) {
+    const run = row.runId === null ? undefined : await store.runById(db, row.runId)
+    const statement = endOf(run?.statementOn ?? null)
+    observe.account({
+      connector: row.connector,
+      account: row.account,
+      currency: row.currency,
+      unexplained: run?.unexplained ?? 0n,
+      items: (run === undefined ? [] : await store.itemsOf(db, run.id)).map(({ oldestAt, firstSeen, ...item }) => ({
+        ...item,
+        ageMs: age(oldestAt ?? firstSeen),
+      })),
+      statementAgeMs: statement && age(statement),
+    })
+  }
+  const open = await cases.openSums(db)
+  const byKind = [...Map.groupBy(open, ({ connector, kind }) => `${connector} ${kind}`).values()].map((rows) => ({
+    connector: rows[0]?.connector ?? '',
+    kind: rows[0]?.kind ?? '',
+    count: rows.reduce((total, { count }) => total + Number(count), 0),
+  }))
+  observe.cases(
+    byKind,
+    open.reduce((total, { proposals }) => total + Number(proposals), 0),
+  )
+}
+
+// Cases about missing reports, which resolve themselves when the report arrives: a statement between two others, a
+// report about a payment.
+
+type GoneDeps = {
+  readonly db: Database
+  readonly books: Pick<BankBooks, 'instructions' | 'listed'>
+  readonly cases: Pick<Cases, 'openOfKind'>
+  readonly decisions: Pick<Decisions, 'resolveGone'>
+}
+
+const goneCasesPerLookMax = 1000
+
+const createGone =
+  ({ db, books, cases, decisions }: GoneDeps) =>
+  async ({ looked: { connector, account }, chain, incomplete }: Look): Promise<void> => {
+    const { statements, versions, gaps } = chain
+    const resolve = async (found: readonly { readonly partnerId: string; readonly id: string }[], note: string) => {
+      for (const key of found) await db.transaction((tx) => decisions.resolveGone(tx, key, 'reconciliation', note))
+    }
+    const missing = await cases.openOfKind(db, connector, 'statement_gap', goneCasesPerLookMax)
+    const known = new Set(statements.map(({ id }) => id))
+    const behindGap = new Set(gaps.map(({ after }) => after.id))
+    // A case names the statement after the gap; or the account, in its text.
+    const filled = missing.filter(({ subject, report }) =>
+      known.has(subject) ? !behindGap.has(subject) : gaps.length === 0 && report.includes(account),
+    )
+    await resolve(filled, 'The statements of the account join.')
+    const corrected = new Set(
+      [...versions].flatMap(([statement, all]) =>
+        incomplete.has(statement.id) || all.every((one) => isRepetition(one, statement)) ? [] : [statement.id],
+      ),
+    )
+    const overlapping = await cases.openOfKind(db, connector, 'statement_overlap', goneCasesPerLookMax)
+    await resolve(
+      overlapping.filter(({ subject }) => corrected.has(subject)),
+      'The bank has corrected the statement, and each of its entries is stored once.',
+    )
+    const silent = await cases.openOfKind(db, connector, 'payment_missing', goneCasesPerLookMax)
+    const ids = silent.map(({ subject }) => subject).filter(isUuid)
+    const told = new Set(
+      (await books.instructions(db, ids)).filter(({ missingSince }) => missingSince === null).map(({ id }) => id),
+    )
+    await resolve(
+      silent.filter(({ subject }) => told.has(subject)),
+      'The bank has reported the outcome of the payment.',
+    )
+    const absent = await cases.openOfKind(db, connector, 'announced_missing', goneCasesPerLookMax)
+    const listed = await books.listed(
+      db,
+      absent.map(({ subject }) => subject),
+    )
+    await resolve(
+      absent.filter(({ subject }) => listed.has(subject)),
+      'A later statement has the entry.',
+    )
+  }
+
+// A look at accounts up to the statements of a day: the equation of look.ts, with the later statements left out. Entries that only
+// they have count as not on a statement.
+
+export type DayLook = BooksAccount & {
+  /** The last statement up to the day; undefined: there is none. */
+  readonly statement: Pick<BankStatement, 'id' | 'statementId' | 'sequence' | 'closing' | 'closingOn'> | undefined
+  /** Balance before the first statement: money that this service never booked. */
+  readonly opening: Minor
+  /** Money that the ledger has on the settlement account of the connector, of all partners. */
+  readonly ledger: Minor
+  /** Parts of `ledger - bank`, with the sign of that difference. */
+  readonly items: readonly Item[]
+  readonly unexplained: Minor
+  /** Complete statements up to the day. */
+  readonly statements: readonly Pick<BankStatement, 'id' | 'createdAt'>[]
+  readonly laterIds: readonly string[]
+}
+
+export type DayReader = {
+  /** Looks at the accounts in the caller's snapshot. */
+  readonly lookUpTo: (tx: Tx, accounts: readonly BooksAccount[], day: string) => Promise<readonly DayLook[]>
+  /** The last complete statement up to a day, among those that name their day. */
+  readonly lastStatement: (tx: Tx, account: BooksAccount, day: string) => Promise<BankStatement | undefined>
+  readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
+  /** Oldest first. */
+  readonly entriesInScope: (
+    tx: Tx,
+    account: BooksAccount,
+    scope: EntryScope,
+    rowsMax: number,
+  ) => Promise<readonly BankEntry[]>
+  /** Entries on statements, or on none, that the ledger does not have yet. Oldest first. */
+  readonly entriesNew: (tx: Tx, account: BooksAccount, rowsMax: number) => Promise<readonly BankEntry[]>
+}
+
+function createDayReader(deps: LookDeps): DayReader {
+  const { books } = deps
+  return {
+    lookUpTo: async (tx, accounts, day) => {
+      const shared = await readShared(deps, tx)
+      const looks: DayLook[] = []
+      for (const account of accounts) looks.push(await lookAtDay(deps, tx, account, day, shared))
+      return looks
+    },
+    lastStatement: async (tx, account, day) =>
+      (await books.statements(tx, account)).findLast(
+        ({ taken, closingOn }) => taken && closingOn !== null && closingOn <= day,
+      ),
+    sumInScope: books.sumInScope,
+    entriesInScope: books.entriesInScope,
+    entriesNew: (tx, account, rowsMax) => books.entriesNew(tx, account, undefined, rowsMax),
+  }
+}
+
+const isLater = ({ closingOn }: BankStatement, day: string): boolean => closingOn !== null && closingOn > day
+
+async function lookAtDay(
+  deps: LookDeps,
+  tx: Tx,
+  account: BooksAccount,
+  day: string,
+  shared: Awaited<ReturnType<typeof readShared>>,
+): Promise<DayLook> {
+  const { books } = deps
+  const all = await books.statements(tx, account)
+  const laterIds = all.filter((one) => isLater(one, day)).map(({ id }) => id)
+  const known = all.filter((one) => !isLater(one, day))
+  const { looked, chain } = await lookAt(
+    {
+      ...deps,
+      books: {
+        ...books,
+        statements: () => Promise.resolve(known),
+        notOnStatement: async () => [
+          ...(await books.notOnStatement(tx, account)),
+          ...(await books.ofStatements(tx, laterIds)),
+        ],
+      },
+    },
+    tx,
+    account,
+    shared,
+  )
+  const { last, closing, moved } = chain
+  return {
+    ...account,
+    statement: last,
+    opening: (closing ?? moved) - moved,
+    ledger: looked.ledger,
+    items: looked.items.filter(({ side }) => side === 'difference'),
+    unexplained: looked.unexplained,
+    statements: known.filter(({ taken }) => taken),
+    laterIds,
+  }
+}

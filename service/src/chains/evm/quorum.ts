@@ -1,0 +1,162 @@
+/**
+ * Several nodes as one chain. If two are configured, two must give the same answer: about the chain id, the hash of a
+ * block, the logs, a receipt. One node that lies, lags or hangs then stops the connector at worst, and moves no money.
+ */
+import { Unreachable } from '../../kernel/api/index.ts'
+import { type Currency, type Log, minuteMs, type Minor } from '../../kernel/index.ts'
+import type { CallOptions } from '../../rails/index.ts'
+import type { Block, ChainNode, Fees, Preview, Receipt, TokenTransfer, TransferLog } from './node.ts'
+
+export type Chain = {
+  /** The highest block that enough nodes have. */
+  readonly head: (call: CallOptions) => Promise<number>
+  readonly blocks: (from: number, to: number, call: CallOptions) => Promise<readonly Block[]>
+  /** Transfers in the order of the chain. */
+  readonly transfers: (from: number, to: number, call: CallOptions) => Promise<readonly TransferLog[]>
+  readonly transactionCount: (address: string, block: number, call: CallOptions) => Promise<number>
+  readonly receipt: (hash: string, call: CallOptions) => Promise<Receipt | undefined>
+  /** Resolves when a node has the transaction. */
+  readonly send: (signed: string, call: CallOptions) => Promise<void>
+  /** The lowest amount that a node reports. */
+  readonly tokenBalance: (currency: Currency, address: string, call: CallOptions) => Promise<Minor>
+  readonly gasBalance: (address: string, call: CallOptions) => Promise<bigint>
+  /** The highest fees that a node reports. */
+  readonly fees: (call: CallOptions) => Promise<Fees>
+  readonly preview: (transfer: TokenTransfer, call: CallOptions) => Promise<Preview>
+}
+
+type ChainOptions = {
+  readonly nodes: readonly ChainNode[]
+  readonly chainId: number
+  readonly log: Log
+}
+
+/** A single node has no other to agree with; docs/guides/wallets.md states the consequence. */
+const quorumMax = 2
+/** How long a node is trusted after its chain id was checked. */
+const chainIdMs = minuteMs
+
+export function createChain(options: ChainOptions): Chain {
+  const quorum = Math.min(quorumMax, options.nodes.length)
+  const ask = createAsk(options)
+  const agreed = createAgreed(ask, quorum)
+  /**
+   * Reads values that may differ between two honest nodes: the most cautious answer, of as many nodes as must agree.
+   */
+  const careful = <T>(what: string, read: Read<T>, pick: (a: T, b: T) => T, call: CallOptions) =>
+    ask(what, read, (answers, isLast) => (isLast && answers.length >= quorum ? answers.reduce(pick) : undefined), call)
+
+  return {
+    head: (call) =>
+      ask(
+        'the head',
+        (node, each) => node.head(each),
+        (heads, isLast) => (isLast ? heads.toSorted((a, b) => b - a)[quorum - 1] : undefined),
+        call,
+      ),
+    blocks: (from, to, call) => agreed(`blocks from ${from}`, (node, each) => node.blocks(from, to, each), call),
+    transfers: (from, to, call) =>
+      agreed(`transfers from ${from}`, async (node, each) => inOrder(await node.transfers(from, to, each)), call),
+    transactionCount: (address, block, call) =>
+      agreed(`transactions up to ${block}`, (node, each) => node.transactionCount(address, block, each), call),
+    receipt: (hash, call) => agreed(`receipt of ${hash}`, (node, each) => node.receipt(hash, each), call),
+    send: async (signed, call) => {
+      await ask(
+        'a transaction',
+        (node, each) => node.send(signed, each).then(() => true),
+        (answers, isLast) => (isLast && answers.length > 0 ? true : undefined),
+        call,
+      )
+    },
+    tokenBalance: (currency, address, call) =>
+      careful(`balance in ${currency}`, (node, each) => node.tokenBalance(currency, address, each), lower, call),
+    gasBalance: (address, call) =>
+      careful('balance for gas', (node, each) => node.gasBalance(address, each), lower, call),
+    fees: (call) => careful('fees', (node, each) => node.fees(each), higherFees, call),
+    preview: (transfer, call) => careful('a preview', (node, each) => node.preview(transfer, each), hopeful, call),
+  }
+}
+
+type Read<T> = (node: ChainNode, call: CallOptions) => Promise<T>
+type Ask = <T, D>(
+  what: string,
+  read: Read<T>,
+  decide: (answers: readonly T[], isLast: boolean) => D | undefined,
+  call: CallOptions,
+) => Promise<D>
+
+/** Asks all nodes. `decide` picks an answer as soon as enough nodes have answered. */
+function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
+  const usable = createUsable(nodes, chainId, log)
+  return async (what, read, decide, { signal }) => {
+    type Answer = Parameters<typeof decide>[0][number]
+    const ended = new AbortController()
+    const call = { signal: AbortSignal.any([signal, ended.signal]) }
+    const answers: Answer[] = []
+    const failures: unknown[] = []
+    const { promise, resolve } = Promise.withResolvers<ReturnType<typeof decide>>()
+    const note = (isLast: boolean) => {
+      const decided = decide(answers, isLast)
+      if (decided !== undefined || isLast) resolve(decided)
+    }
+    let open = nodes.length
+    for (const node of nodes)
+      void usable(node, call)
+        .then((isUsable) => (isUsable ? read(node, call).then((answer) => void answers.push(answer)) : undefined))
+        .catch((error: unknown) => void failures.push(error))
+        .then(() => note((open -= 1) === 0))
+    try {
+      const decided = await promise
+      if (decided !== undefined) return decided
+    } finally {
+      ended.abort()
+    }
+    if (signal.aborted) throw new Unreachable('downstream_timeout', `the nodes of chain ${chainId}: ${what}`)
+    const why = failures.length === 0 ? 'do not agree' : 'do not answer'
+    throw new Unreachable('downstream_unreachable', `the nodes of chain ${chainId} ${why}: ${what}`, failures[0])
+  }
+}
+
+/** The answer that enough nodes give. */
+const createAgreed =
+  (ask: Ask, quorum: number) =>
+  async <T>(what: string, read: Read<T>, call: CallOptions): Promise<T> => {
+    const decide = (answers: readonly T[]) => {
+      const group = [...Map.groupBy(answers, keyOf).values()].find(({ length }) => length >= quorum)
+      return group && { value: group[0] as T }
+    }
+    return (await ask(what, read, decide, call)).value
+  }
+
+const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+const higherFees = (a: Fees, b: Fees): Fees => ({ max: higher(a.max, b.max), priority: higher(a.priority, b.priority) })
+/** A payment is refused only if every node would refuse it. */
+const hopeful = (a: Preview, b: Preview): Preview =>
+  'gas' in a && 'gas' in b ? { gas: higher(a.gas, b.gas) } : 'gas' in a ? a : b
+
+const inOrder = (logs: readonly TransferLog[]): readonly TransferLog[] =>
+  logs.toSorted((a, b) => a.blockNumber - b.blockNumber || a.index - b.index)
+
+/** Two answers are the same if their texts are. */
+const keyOf = (value: unknown): string =>
+  JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ?? 'nothing'
+
+/** A node of another chain is not used, and the log says so. */
+function createUsable(nodes: readonly ChainNode[], chainId: number, log: Log) {
+  const checkedMs = new Map<ChainNode, number>()
+  const wrong = new Set<ChainNode>()
+  return async (node: ChainNode, call: CallOptions): Promise<boolean> => {
+    if ((checkedMs.get(node) ?? -Infinity) > performance.now() - chainIdMs) return true
+    const answered = await node.chainId(call)
+    if (answered !== chainId) {
+      if (!wrong.has(node))
+        log.error({ node: node.name, chainId, answered, nodes: nodes.length }, 'node of another chain ignored')
+      wrong.add(node)
+      return false
+    }
+    wrong.delete(node)
+    checkedMs.set(node, performance.now())
+    return true
+  }
+}

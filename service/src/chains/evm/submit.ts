@@ -1,0 +1,230 @@
+/** Accepts instructions: each gets a nonce and a durable row before anything is signed or sent. */
+import { Unreachable } from '../../kernel/api/index.ts'
+import { type Currency, type Minor, partnerKey, present, type Sealer } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type {
+  Acknowledgement,
+  CallOptions,
+  Instruction,
+  InstructionKey,
+  InstructionOutcome,
+} from '../../rails/index.ts'
+import type { ChainDeps } from './deps.ts'
+import type { Signer } from './keys.ts'
+import { gasWithReserve, refusalOf, refusalOfRevert, type RefusedTransfer } from './rules.ts'
+import * as store from './store-chain.ts'
+import { ownJson } from '@partner-payments/wire'
+import { transferByHash } from './store-chain.ts'
+import { travelRuleContext } from './sealed.ts'
+
+/** The decision about an instruction. `later`: the sending account is short, or the token is paused. */
+type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
+
+const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
+const isRefused = (verdict: Verdict): verdict is RefusedTransfer => verdict !== 'later' && 'errorKey' in verdict
+
+const toAcknowledgement = (row: store.StoredAnswer): Acknowledgement =>
+  row.status === 'Refused'
+    ? {
+        accepted: false,
+        errorKey: row.errorKey ?? 'Failed',
+        details: row.errorDetails ?? '',
+        reasonCode: row.reasonCode,
+      }
+    : { accepted: true }
+
+export async function storedAnswers(
+  tx: Tx,
+  connector: string,
+  keys: readonly InstructionKey[],
+): Promise<ReadonlyMap<string, Acknowledgement>> {
+  if (keys.length === 0) return new Map()
+  const groups = tx.sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [keys]
+  const rows = await Promise.all(groups.map((group) => store.answersOf(tx, connector, group)))
+  return new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
+}
+
+/** `submit` answers the instructions, and calls `onAccepted` when new ones have their rows. */
+export function createSubmit(deps: ChainDeps) {
+  const { db, rules } = deps
+  const judge = createJudge(deps)
+
+  return async (
+    instructions: readonly Instruction[],
+    call: CallOptions,
+    onAccepted: () => Promise<void>,
+  ): Promise<readonly InstructionOutcome[]> => {
+    const unique = [...new Map(instructions.map((instruction) => [keyOf(instruction), instruction])).values()]
+    const known = await storedAnswers(db, rules.id, unique)
+    const fresh = unique.filter((instruction) => !known.has(keyOf(instruction)))
+    let answers = known
+    if (fresh.length > 0) {
+      const signer = await signerOf(deps)
+      const { verdicts, nonceMin } = await judge(fresh, signer, call)
+      call.signal.throwIfAborted()
+      const travelRules = await sealedTravelRulesOf(deps, fresh)
+      await db.transaction((tx) => place(tx, deps, { signer, fresh, verdicts, nonceMin, travelRules }))
+      answers = await storedAnswers(db, rules.id, unique)
+      if (fresh.some((instruction) => answers.get(keyOf(instruction))?.accepted)) await onAccepted()
+    }
+    return instructions.map((instruction) => answers.get(keyOf(instruction)) ?? 'unknown')
+  }
+}
+
+async function signerOf({ signer }: ChainDeps): Promise<Signer> {
+  const found = await signer()
+  if (found === undefined)
+    throw new Unreachable('downstream_unreachable', 'there is no sending account: run operator wallet-key create')
+  return found
+}
+
+/** Judges each instruction, and reads the lowest nonce that the chain leaves free. */
+function createJudge({ db, log, rules, chain, denied }: ChainDeps) {
+  const contracts = new Set(Object.values(rules.tokens))
+  return async (instructions: readonly Instruction[], { address: sender }: Signer, call: CallOptions) => {
+    const verdicts = new Map<string, Verdict>()
+    const payable: Instruction[] = []
+    for (const instruction of instructions) {
+      const refusal = refusalOf(instruction, rules.tokens, { contracts, denied, sender })
+      if (refusal === undefined) payable.push(instruction)
+      else verdicts.set(keyOf(instruction), refusal)
+    }
+    if (payable.length === 0) return { verdicts, nonceMin: undefined }
+    const [head, fees, gasBalance] = await Promise.all([
+      chain.head(call),
+      chain.fees(call),
+      chain.gasBalance(sender, call),
+    ])
+    const nonceMin = await chain.transactionCount(sender, head, call)
+    const left = new Map<Currency, Minor>()
+    for (const currency of new Set(payable.map((instruction) => instruction.currency)))
+      left.set(
+        currency,
+        (await chain.tokenBalance(currency, sender, call)) - (await store.openAmount(db, rules.id, currency)),
+      )
+    const previews = await Promise.all(
+      payable.map(({ currency, amount, creditorAccount }) =>
+        chain.preview({ sender, currency, amount, recipient: creditorAccount.toLowerCase() }, call),
+      ),
+    )
+    let gasLeft = gasBalance
+    for (const [index, instruction] of payable.entries()) {
+      const { currency, amount } = instruction
+      const preview = previews[index] ?? { reason: '' }
+      const verdict =
+        'gas' in preview ? { gas: gasWithReserve(preview.gas) } : (refusalOfRevert(preview.reason) ?? 'later')
+      const cost = 'gas' in preview ? gasWithReserve(preview.gas) * fees.max : 0n
+      const isShort = (left.get(currency) ?? 0n) < amount || gasLeft < cost
+      if (isShort || verdict === 'later')
+        log.error(
+          { connector: rules.id, sender, currency },
+          'sending account is short, or the token is paused: payouts wait',
+        )
+      verdicts.set(keyOf(instruction), isShort ? 'later' : verdict)
+      if (isShort || verdict === 'later' || isRefused(verdict)) continue
+      left.set(currency, (left.get(currency) ?? 0n) - amount)
+      gasLeft -= cost
+    }
+    return { verdicts, nonceMin }
+  }
+}
+
+type Placing = {
+  readonly signer: Signer
+  readonly fresh: readonly Instruction[]
+  readonly verdicts: ReadonlyMap<string, Verdict>
+  readonly nonceMin: number | undefined
+  readonly travelRules: ReadonlyMap<string, Buffer>
+}
+
+/** Runs under the lock of the sending account, so that nonces have no gaps and an instruction has one. */
+async function place(
+  tx: Tx,
+  deps: ChainDeps,
+  { signer, fresh, verdicts, nonceMin, travelRules }: Placing,
+): Promise<void> {
+  const { clock, rules } = deps
+  const { id: connector } = rules
+  const { address: sender } = signer
+  if (nonceMin !== undefined) await store.insertSender(tx, connector, sender, BigInt(nonceMin))
+  const first = (await store.lockSender(tx, connector, sender)) ?? 0n
+  const existing = await storedAnswers(tx, connector, fresh)
+  const now = clock.now()
+  let next = first
+  for (const instruction of fresh) {
+    const verdict = verdicts.get(keyOf(instruction)) ?? 'later'
+    if (existing.has(keyOf(instruction)) || verdict === 'later') continue
+    const common = {
+      ...pick(instruction),
+      connector,
+      sender,
+      recipient: instruction.creditorAccount.toLowerCase(),
+      travelRuleSealed: present(travelRules.get(keyOf(instruction)), 'each instruction has its parties'),
+    }
+    const none = { errorKey: null, errorDetails: null, reasonCode: null }
+    if (isRefused(verdict)) {
+      const { errorKey, details: errorDetails, reasonCode } = verdict
+      store.insertTransfer(
+        tx,
+        { ...common, nonce: null, gas: null, status: 'Refused', errorKey, errorDetails, reasonCode },
+        now,
+      )
+      continue
+    }
+    requireKnownNonces(deps, sender, nonceMin ?? 0, first)
+    store.insertTransfer(tx, { ...common, nonce: next, gas: verdict.gas, status: 'Pending', ...none }, now)
+    store.insertNonce(tx, { connector, sender, nonce: next, id: instruction.id })
+    next += 1n
+  }
+  if (next > first) await store.setNextNonce(tx, connector, sender, next)
+}
+
+const pick = ({ partnerId, id, endToEndId, creditorName, currency, amount }: Instruction) => ({
+  partnerId,
+  id,
+  endToEndId,
+  creditorName,
+  currency,
+  amount,
+})
+
+/**
+ * Stops if the chain has transactions of the sending account that this database does not know: it was restored to an
+ * earlier time, or the key is used elsewhere. Continuing could pay twice, so an operator has to check.
+ */
+function requireKnownNonces({ log, rules }: ChainDeps, sender: string, onChain: number, next: bigint): void {
+  if (BigInt(onChain) <= next) return
+  log.error(
+    { connector: rules.id, sender, onChain, known: String(next) },
+    'sending account has unknown transactions: payouts wait',
+  )
+  throw new Unreachable('downstream_unreachable', `the sending account ${sender} has unknown transactions`)
+}
+
+// The data of the travel rule: payer and payee. It is stored with each transfer, sealed, because it contains KYC data.
+
+/** The sealed parties by `partnerKey(partnerId, id)` of the instruction. */
+async function sealedTravelRulesOf(
+  { db, sealer, partiesOf }: ChainDeps,
+  instructions: readonly Instruction[],
+): Promise<ReadonlyMap<string, Buffer>> {
+  const rows = instructions.map(async (instruction) => {
+    const { partnerId, id, creditorName, creditorAccount } = instruction
+    const { originator, beneficiary } = await partiesOf(db, instruction)
+    const data = {
+      originator: { ...originator, partnerId },
+      beneficiary: { ...beneficiary, name: creditorName, walletAddress: creditorAccount },
+    }
+    const sealed = sealer.seal(JSON.stringify(data), travelRuleContext(partnerId, id))
+    return [partnerKey(partnerId, id), sealed] as const
+  })
+  return new Map(await Promise.all(rows))
+}
+
+/** The parties of a transaction of ours. Undefined: it is not ours. */
+export async function travelRuleOf(tx: Tx, sealer: Sealer, hash: string): Promise<object | undefined> {
+  const row = await transferByHash(tx, hash.toLowerCase())
+  if (row === undefined) return undefined
+  const { partnerId, id, travelRuleSealed } = row
+  return ownJson<object>(sealer.open(travelRuleSealed, travelRuleContext(partnerId, id)))
+}

@@ -1,0 +1,194 @@
+/**
+ * Proofs of who controls a wallet that no provider keeps (Regulation (EU) 2023/1113, articles 14(5) and 16(2)). The wallet signs a message
+ * that names its address, the partner and the customer; message and signature are the evidence.
+ */
+import type { BodyOf } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../kernel/api/index.ts'
+import { after, type Clock, type Currency, hourMs, type Minor, newId } from '../../kernel/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { addressProblem, checksummed } from '../../rails/index.ts'
+import type { Rates } from '../../rates/index.ts'
+import type { Customers } from '../../parties/customers/index.ts'
+import * as store from './store.ts'
+
+export type OwnershipProof = Omit<store.OwnershipProof, 'status'> & {
+  readonly status: store.OwnershipProof['status'] | 'Expired'
+}
+/** A wallet that a payment goes to or comes from. `customerId`: null for the partner's own payments. */
+export type WalletOfPayment = {
+  readonly partnerId: string
+  readonly customerId: string | null
+  /** Lower case. */
+  readonly address: string
+}
+
+export type WalletPayment = WalletOfPayment & { readonly amount: Minor; readonly currency: Currency }
+
+export type Ownership = {
+  /** Refuses: validation_failed (address), not_found (/customerId). */
+  readonly create: (partnerId: string, input: BodyOf<'createOwnershipProof'>, tx?: Tx) => Promise<OwnershipProof>
+  /**
+   * Keeps the signature of the wallet. Refuses: not_found, ownership_proof_expired, validation_failed (no signature of this wallet, a
+   * declared wallet).
+   */
+  readonly sign: (partnerId: string, id: string, signature: string, tx?: Tx) => Promise<OwnershipProof>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<OwnershipProof>
+  /** Newest first. Refuses: validation_failed (cursor, address). */
+  readonly list: (
+    partnerId: string,
+    query: {
+      readonly customerId?: string
+      readonly address?: string
+      readonly limit?: string
+      readonly cursor?: string
+    },
+  ) => Promise<Page<OwnershipProof>>
+  /**
+   * Reports for each payment whether it needs a proof that is missing: it is above WALLET_PROOF_ABOVE, and it is neither proved nor
+   * declared who controls the wallet. Without a rate its worth is unknown, and it needs one. Small payments cost no statement of proofs.
+   */
+  readonly areMissing: (tx: Tx, payments: readonly WalletPayment[]) => Promise<readonly boolean[]>
+  /** Deletes the proofs of a customer whose payments are erased. */
+  readonly erase: typeof store.eraseProofs
+}
+
+export type OwnershipDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly customers: Pick<Customers, 'hold' | 'idOf'>
+  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+  /** The address whose key has signed a personal message, in lower case. */
+  readonly signerOf: (message: string, signature: string) => Promise<string | undefined>
+  /** WALLET_PROOF_ABOVE, in minor units of the euro. Undefined: payments need no proof. */
+  readonly proofAbove: Minor | undefined
+  readonly converter: Rates['converter']
+}
+
+/** A person with the wallet at hand signs at once; one who has it elsewhere has a day. */
+const signedWithinMs = 24 * hourMs
+
+export function createOwnership(deps: OwnershipDeps): Ownership {
+  const { db, clock, cursors, customers, partnerName, signerOf } = deps
+  const listName = (partnerId: string) => `ownership-proofs:${partnerId}`
+  const shown = (proof: store.OwnershipProof): OwnershipProof =>
+    proof.expiresAt !== null && proof.status === 'Requested' && proof.expiresAt <= clock.now()
+      ? { ...proof, status: 'Expired' }
+      : proof
+
+  return {
+    create: (partnerId, { customerId: ref, address: given, vasp }, outerTx) =>
+      inTransaction(db, outerTx, async (tx) => {
+        const address = readAddress(given, '/address')
+        const customer = ref === undefined ? null : await customers.hold(tx, partnerId, ref, '/customerId')
+        const id = newId()
+        const now = clock.now()
+        const expiresAt = after(now, signedWithinMs)
+        const owner = { id, customerId: customer?.id ?? null, address, createdAt: now, signature: null }
+        const proof: store.OwnershipProof =
+          vasp === undefined
+            ? {
+                ...owner,
+                status: 'Requested',
+                message: messageOf(await partnerName(tx, partnerId), { ...owner, expiresAt }),
+                vasp: null,
+                expiresAt,
+                provedAt: null,
+              }
+            : { ...owner, status: 'Declared', message: null, vasp, expiresAt: null, provedAt: now }
+        await store.insertProof(tx, partnerId, proof)
+        return proof
+      }),
+    sign: (partnerId, id, signature, outerTx) =>
+      inTransaction(db, outerTx, async (tx) => {
+        const row = await store.lockProof(tx, partnerId, id)
+        if (row === undefined) throw notFound('ownership proof')
+        const { status, message, address } = row
+        if (status === 'Proved') return row
+        if (message === null)
+          throw refuseField({
+            pointer: '',
+            code: 'invalid_value',
+            message: 'a provider keeps the wallet; nothing is signed',
+          })
+        if (shown(row).status === 'Expired') throw new Refusal('ownership_proof_expired')
+        const signer = await signerOf(message, signature)
+        if (signer !== address) throw notOfWallet(signer, address)
+        const provedAt = clock.now()
+        await store.proveOwnership(tx, partnerId, { id, signature: signature.toLowerCase(), provedAt })
+        return { ...row, status: 'Proved', signature, provedAt }
+      }),
+    get: async (partnerId, id) => {
+      const proof = await store.proofById(db, partnerId, id)
+      if (proof === undefined) throw notFound('ownership proof')
+      return shown(proof)
+    },
+    list: async (partnerId, { customerId: ref, address, ...query }) => {
+      const request = cursors.read(listName(partnerId), query)
+      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
+      if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
+      const filter = {
+        ...(customerId === undefined ? {} : { customerId }),
+        ...(address === undefined ? {} : { address: readAddress(address, '/query/address') }),
+      }
+      const rows = await store.listProofs(db, partnerId, filter, request)
+      return cursors.page(listName(partnerId), request, rows.map(shown))
+    },
+    areMissing: async (tx, payments) => {
+      const { proofAbove } = deps
+      if (proofAbove === undefined || payments.length === 0) return payments.map(() => false)
+      const convert = await deps.converter(tx)
+      const large = payments.filter((payment) => (convert(payment, 'EUR')?.amount ?? proofAbove + 1n) > proofAbove)
+      const known = large.length === 0 ? new Set() : new Set((await store.knownWallets(tx, large)).map(keyOf))
+      return payments.map((payment) => large.includes(payment) && !known.has(keyOf(payment)))
+    },
+    erase: store.eraseProofs,
+  }
+}
+
+const keyOf = ({ partnerId, customerId, address }: WalletOfPayment) => `${partnerId} ${customerId} ${address}`
+
+function readAddress(given: string, pointer: string): string {
+  const problem = addressProblem(given)
+  if (problem === undefined) return given.toLowerCase()
+  const message =
+    problem === 'form'
+      ? 'must be 0x and 40 hexadecimal digits'
+      : 'has a wrong check sum (EIP-55); copy the address again'
+  throw refuseField({ pointer, code: 'invalid_value', message })
+}
+
+/** The address is in the text, so that a signature for one wallet proves nothing of another one with the same key. */
+function messageOf(
+  partnerName: string,
+  {
+    id,
+    customerId,
+    address,
+    createdAt,
+    expiresAt,
+  }: Pick<store.OwnershipProof, 'id' | 'customerId' | 'address' | 'createdAt'> & {
+    readonly expiresAt: Date
+  },
+): string {
+  const payments = customerId === null ? '' : ` of customer ${customerId}`
+  return [
+    `I control the wallet ${checksummed(address)}.`,
+    `This proves it to ${partnerName.replaceAll(/\s+/g, ' ')}, for payments${payments}. It moves no money.`,
+    '',
+    `Proof: ${id}`,
+    `Made: ${createdAt.toISOString()}`,
+    `Valid until: ${expiresAt.toISOString()}`,
+  ].join('\n')
+}
+
+const notOfWallet = (signer: string | undefined, address: string): Refusal =>
+  refuseField({
+    pointer: '/signature',
+    code: 'invalid_value',
+    message:
+      signer === undefined
+        ? 'is no signature of secp256k1'
+        : `is of ${checksummed(signer)}, not of ${checksummed(address)}, or over another text than \`message\``,
+  })

@@ -1,0 +1,53 @@
+/** Operation id -> verb -> shape. */
+import { wallets as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
+import { checksummed } from '../../rails/index.ts'
+import type { OwnershipProof } from './ownership.ts'
+import type { Received, Wallets } from './service.ts'
+
+const writeWallet = writerOf(wire.Wallet)
+export const toWallet = ({ wallet, address, received }: Received) =>
+  writeWallet({
+    ...wallet,
+    address,
+    chainId: Number(wallet.chainId),
+    received: writeAmount(received, wallet.currency),
+  })
+
+const writeProof = writerOf(wire.OwnershipProof)
+export const toOwnershipProof = (proof: OwnershipProof) => writeProof({ ...proof, address: checksummed(proof.address) })
+
+export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handlers<'wallets'> {
+  const { ownership } = wallets
+  return {
+    createWallet: idempotency.handler('createWallet', async ({ caller, body }, tx) => {
+      const made = await wallets.create(caller.partnerId, body, tx)
+      const { id, customerId } = made.wallet
+      return { body: toWallet(made), created: `the wallet ${id}`, customerId }
+    }),
+    listWallets: async ({ caller, query }) => pageOf(await wallets.list(caller.partnerId, query), toWallet),
+    getWallet: async ({ caller, params }) => ({
+      body: toWallet(await wallets.get(caller.partnerId, params.walletId)),
+    }),
+    createOwnershipProof: idempotency.handler('createOwnershipProof', async ({ caller, body }, tx) => {
+      const proof = await ownership.create(caller.partnerId, body, tx)
+      const { id, customerId } = proof
+      return { body: toOwnershipProof(proof), created: `the ownership proof ${id}`, customerId }
+    }),
+    listOwnershipProofs: async ({ caller, query }) =>
+      pageOf(await ownership.list(caller.partnerId, query), toOwnershipProof),
+    getOwnershipProof: async ({ caller, params }) => ({
+      body: toOwnershipProof(await ownership.get(caller.partnerId, params.proofId)),
+    }),
+    signOwnershipProof: idempotency.handler('signOwnershipProof', async ({ caller, params, body }, tx) => {
+      const proof = await ownership.sign(caller.partnerId, params.proofId, body.signature, tx)
+      return {
+        body: toOwnershipProof(proof),
+        created: `the signature of the ownership proof ${proof.id}`,
+        customerId: proof.customerId,
+      }
+    }),
+  }
+}

@@ -1,0 +1,290 @@
+/** The verbs of the payment page and of the sandbox bank's page. The token of the link is the only credential. */
+import type { CheckoutStatus } from '@partner-payments/wire'
+import { linkTokenPartner } from '../access/index.ts'
+import { notFound, type Refusal } from '../kernel/api/index.ts'
+import type { Logo } from '../branding/index.ts'
+import { type Currency, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
+import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
+import type { BankStep } from '../rails/index.ts'
+import type { DepositStatus, InParts } from '../deposits/index.ts'
+import type { CheckoutDeps } from './deps.ts'
+import { type PayerState, payerStateOf } from './refund-rules.ts'
+import { refundsOfSession } from './refunds.ts'
+import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
+import { moneyOf, type SessionPart } from './session.ts'
+import { brandingOf, brandingsOf, type ShownBranding } from './store.ts'
+import * as store from './store.ts'
+
+/** Payment as the pages show it. */
+export type Payment = {
+  readonly key: store.SessionKey
+  readonly depositId: string
+  readonly status: CheckoutStatus
+  /** Status of the deposit, for the progress that the page shows. */
+  readonly depositStatus: Exclude<DepositStatus, 'Screening'>
+  readonly amount: Minor
+  /** The amount that is still to be paid. */
+  readonly due: Minor
+  readonly inParts: boolean
+  /** The parts that count, oldest first. */
+  readonly parts: readonly SessionPart[]
+  readonly currency: Currency
+  /** Name of the partner that payers see. */
+  readonly payee: string
+  readonly description: string | null
+  readonly lineItems: readonly LineItem[] | null
+  readonly branding: ShownBranding | undefined
+  /** Account holder of the IBAN, which the payer's bank verifies. The partner if its customer has no name. */
+  readonly accountHolder: string
+  readonly iban: string
+  readonly bic: string | null
+  readonly creditorReference: string
+  readonly reference: string
+  readonly returnUrl: string | null
+  readonly expiresAt: Date
+  readonly paymentCountry: string | null
+  /** The country whose banks the page proposes. */
+  readonly proposedCountry: string
+  /** The countries of banks with a page. Empty: the payer uses the bank's own app. */
+  readonly bankCountries: readonly string[]
+  /** The payer may still decide: neither the bank nor the clock has ended it, and the account accepts the money. */
+  readonly mayPay: boolean
+  /** Visit of the sandbox's bank page, once the payer has chosen a bank. */
+  readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
+}
+
+/** A refund as the payer sees it. */
+export type PayerRefund = {
+  readonly amount: Minor
+  readonly state: PayerState
+  /** When it was made, or has ended. */
+  readonly at: Date
+}
+
+export type Receipt = {
+  readonly payment: Payment
+  readonly paidAt: Date
+  /** Newest first. */
+  readonly refunds: readonly PayerRefund[]
+}
+
+export type Hosted = {
+  /** Refuses: not_found. Concurrent reads share statements. */
+  readonly payment: (token: string) => Promise<Payment>
+  /**
+   * A payment that has arrived, when, and what of it went back to the payer. Refuses: not_found, also before it has arrived and after the bank
+   * took it back.
+   */
+  readonly receipt: (token: string) => Promise<Receipt>
+  /** The logo of the partner. Refuses: not_found. */
+  readonly logo: (token: string) => Promise<Logo>
+  /** Records that the payer goes to the bank. The first time counts. False: the session is over. Refuses: not_found. */
+  readonly begin: (token: string, ip: string, bankCountry: string | undefined) => Promise<boolean>
+  /** The payer signs in at the bank under any name. Refuses: not_found. */
+  readonly signIn: (token: string, name: string) => Promise<void>
+  /**
+   * Records the decision. The first one counts; a later one, and one of a session that is over, change nothing.
+   * Refuses: not_found.
+   */
+  readonly decide: (token: string, decision: store.Decision) => Promise<void>
+}
+
+const pageReadsPerBatchMax = 64
+const batchesUnderWayMax = 4
+
+export function createHosted(deps: CheckoutDeps): Hosted {
+  const { db, clock, bank } = deps
+  const readBatch = createBatcher({
+    db: withoutTransaction(db),
+    work: (tx: Tx, keys: readonly store.LinkKey[]) => readMany(deps, tx, keys),
+    callsMax: pageReadsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ partnerId }) => partnerId,
+  })
+  const payment: Hosted['payment'] = async (token) => {
+    const partnerId = linkTokenPartner(token)
+    if (partnerId === undefined) throw notFound('payment page')
+    return readBatch({ partnerId, hash: tokenHash(token) })
+  }
+  return {
+    payment,
+    receipt: async (token) => {
+      const found = await payment(token)
+      const paidAt = await deps.deposits.creditedAt(db, found.key.partnerId, found.depositId)
+      if (paidAt === undefined) throw notFound('receipt')
+      const { partnerId, id } = found.key
+      return { payment: found, paidAt, refunds: await payerRefunds(deps, partnerId, id) }
+    },
+    logo: async (token) => {
+      const { key } = await payment(token)
+      const { logo: bytes = null, logoType: type = null } = (await brandingOf(db, key.partnerId)) ?? {}
+      if (bytes === null || type === null) throw notFound('logo')
+      return { bytes: Buffer.from(bytes), type }
+    },
+    begin: async (token, ip, chosen) => {
+      const found = await payment(token)
+      if (bank === undefined || !found.mayPay) return false
+      const { key, bankCountries, proposedCountry, paymentCountry } = found
+      const bankCountry = paymentCountry ?? (chosen && bankCountries.includes(chosen) ? chosen : proposedCountry)
+      const visit = { partnerId: key.partnerId, sessionId: key.id, ipAddress: ip, bankCountry, startedAt: clock.now() }
+      await db.transaction(async (tx) => {
+        if (await store.insertVisit(tx, visit)) schedule(deps, tx, found, { ...visit, payerName: null }, ['initiate'])
+      })
+      return true
+    },
+    signIn: async (token, name) => {
+      const { key } = await payment(token)
+      if (bank !== undefined) await store.nameVisitor(db, key, name)
+    },
+    decide: async (token, decision) => {
+      const found = await payment(token)
+      if (bank === undefined || !found.mayPay) return
+      await db.transaction(async (tx) => {
+        const visit = await store.decideVisit(tx, found.key, decision, clock.now())
+        if (visit) conclude(deps, tx, found, visit, decision)
+      })
+    },
+  }
+}
+
+/** More would be a test of the partner, or a mistake. */
+const payerRefundsMax = 100
+
+async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: string): Promise<readonly PayerRefund[]> {
+  const refunds = await refundsOfSession(deps, deps.db, partnerId, sessionId)
+  const shown = refunds.flatMap(({ payout: { status, amount, createdAt, updatedAt } }): readonly PayerRefund[] => {
+    const state = payerStateOf(status)
+    return state === undefined ? [] : [{ amount, state, at: state === 'underWay' ? createdAt : updatedAt }]
+  })
+  return shown.slice(0, payerRefundsMax)
+}
+
+/** The sandbox bank settles what is approved. */
+const stepsAfter: Readonly<Record<store.Decision, readonly BankStep[]>> = {
+  approved: ['submit', 'accept', 'settle'],
+  rejected: ['submit', 'fail'],
+}
+
+/** The payer of a part sends a transfer. A payer who rejects can still pay in another way. */
+function conclude(
+  deps: CheckoutDeps,
+  tx: Tx,
+  payment: Payment,
+  visit: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
+  decision: store.Decision,
+): void {
+  const { key, inParts, iban: account, creditorReference: remittance, currency, due: amount } = payment
+  if (!inParts) return schedule(deps, tx, payment, visit, stepsAfter[decision])
+  if (decision === 'rejected') return
+  const bank = present(deps.bank, 'only the sandbox has a bank page')
+  const debtor = bank.debtorOf({ name: visit.payerName ?? '', countryCode: visit.bankCountry })
+  bank.sendCredit(tx, key.partnerId, newId(), {
+    account,
+    money: { currency, amount },
+    debtor,
+    remittance,
+    endToEndId: null,
+  })
+}
+
+function schedule(
+  { bank }: CheckoutDeps,
+  tx: Tx,
+  { key: { partnerId }, depositId, currency, amount }: Payment,
+  { payerName, ipAddress, bankCountry }: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
+  steps: readonly BankStep[],
+): void {
+  const payer = { name: payerName ?? '', ipAddress, countryCode: bankCountry, money: { currency, amount } }
+  present(bank, 'only the sandbox has a bank page').scheduleSteps(tx, { partnerId, id: depositId }, steps, payer)
+}
+
+/** Refuses: not_found, for each read separately. */
+async function readMany(
+  { bank, clock, customers, deposits }: CheckoutDeps,
+  tx: Tx,
+  keys: readonly store.LinkKey[],
+): Promise<readonly (Payment | Refusal)[]> {
+  const sessions = await store.sessionsByTokens(tx, keys)
+  const keysOfDeposits = sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId }))
+  const rows = await deposits.withParts(tx, await deposits.byIds(tx, keysOfDeposits))
+  const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
+  const partnerIds = [...new Set(sessions.map(({ partnerId }) => partnerId))]
+  const brandings = partnerIds.length === 0 ? [] : await brandingsOf(tx, partnerIds)
+  const names = await customers.accountNamesOf(
+    tx,
+    sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
+  )
+  const stopped = await deposits.cannotReceive(tx, rows)
+  const isStopped = new Map(rows.map((row, index) => [row, stopped[index] === true]))
+  const byToken = new Map(
+    sessions.map((row) => [partnerKey(row.partnerId, Buffer.from(row.tokenHash).toString('hex')), row]),
+  )
+  const depositOf = new Map(rows.map((row) => [partnerKey(row.partnerId, row.id), row]))
+  const visitOf = new Map(visits.map((row) => [partnerKey(row.partnerId, row.sessionId), row]))
+  const now = clock.now()
+  return keys.map(({ partnerId, hash }) => {
+    const session = byToken.get(partnerKey(partnerId, Buffer.from(hash).toString('hex')))
+    if (session === undefined) return notFound('payment page')
+    const deposit = present(depositOf.get(partnerKey(partnerId, session.depositId)), 'a session has a deposit')
+    const visit = visitOf.get(partnerKey(partnerId, session.id))
+    const accountHolder = names.get(partnerKey(partnerId, session.customerId))?.[0] ?? session.payee
+    const bankCountries = bank?.countries ?? []
+    const branding = brandings.find((each) => each.partnerId === partnerId)
+    const given = { now, bankCountries, accountHolder, branding, isStopped: isStopped.get(deposit) === true }
+    return toPayment(session, deposit, visit, given)
+  })
+}
+
+function toPayment(
+  session: store.SessionRow,
+  deposit: InParts,
+  visit: store.VisitRow | undefined,
+  {
+    now,
+    bankCountries,
+    accountHolder,
+    branding,
+    isStopped,
+  }: {
+    readonly now: Date
+    readonly bankCountries: readonly string[]
+    readonly accountHolder: string
+    readonly branding: ShownBranding | undefined
+    readonly isStopped: boolean
+  },
+): Payment {
+  const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
+  const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
+  const [fallback = ''] = bankCountries
+  const money = moneyOf(deposit)
+  return {
+    key: { partnerId, id },
+    depositId,
+    status: statusOf(deposit.status),
+    // The payer is not told that a name is under review.
+    depositStatus: deposit.status === 'Screening' ? 'Accepted' : deposit.status,
+    amount: deposit.amount,
+    due: money.remainingAmount,
+    inParts: deposit.inParts,
+    parts: money.parts.filter(({ status }) => status === 'Held' || status === 'Credited'),
+    currency: deposit.currency,
+    payee: branding?.name ?? payee,
+    description: session.description,
+    lineItems: lineItemsOf(session.lineItems),
+    branding,
+    accountHolder,
+    iban,
+    bic,
+    creditorReference: session.creditorReference,
+    reference: deposit.reference,
+    returnUrl: session.returnUrl,
+    expiresAt: deposit.expiryDate,
+    paymentCountry,
+    proposedCountry: proposed.find((country) => country && bankCountries.includes(country)) ?? fallback,
+    bankCountries,
+    // `expiresAt` of a deposit is null once it can no longer expire.
+    mayPay:
+      deposit.expiresAt !== null && deposit.expiresAt > now && (deposit.inParts || !visit?.decision) && !isStopped,
+    visit,
+  }
+}

@@ -1,0 +1,205 @@
+/** Pure: the rules for a session request, and the text of the EPC QR code. */
+import { createHash } from 'node:crypto'
+import {
+  type BodyOf,
+  checkout as wire,
+  type CheckoutStatus,
+  type FieldError,
+  ownJson,
+  type PaymentMethod,
+} from '@partner-payments/wire'
+import countries from 'i18n-iso-countries/index.js'
+import { readAmount, readCurrency, refuseField, refuseFields } from '../kernel/api/index.ts'
+import { amountText, type Currency, isFiat, type Minor, secondMs } from '../kernel/index.ts'
+import type { DepositStatus } from '../deposits/index.ts'
+
+export type SessionCreate = BodyOf<'createCheckoutSession'>
+
+const statuses: Readonly<Record<DepositStatus, CheckoutStatus>> = {
+  Created: 'Open',
+  Initiated: 'Processing',
+  Submitted: 'Processing',
+  PartiallyPaid: 'Open',
+  Accepted: 'Processing',
+  Screening: 'Processing',
+  Completed: 'Completed',
+  Failed: 'Failed',
+  Expired: 'Expired',
+}
+export const statusOf = (status: DepositStatus): CheckoutStatus => statuses[status]
+
+/** Hashes a token. No salt is needed, because 256 random bits cannot be guessed from their hash. */
+export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+export type SessionRequest = {
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly paymentMethod: PaymentMethod
+  readonly expiresAfterMs: number
+  readonly returnUrl: string | null
+  readonly lineItems: readonly LineItem[] | null
+}
+
+export type LineItem = { readonly name: string; readonly quantity: number; readonly amount: Minor }
+
+/** Refuses (400) with all wrong fields in one response; an unsupported currency and items that do not add up are 422. */
+export function readSession(body: SessionCreate, sandbox: boolean): SessionRequest {
+  const currency = readCurrency(body.currency)
+  if (!isFiat(currency))
+    throw refuseField(
+      {
+        pointer: '/currency',
+        code: 'invalid_value',
+        message: 'is a token; a payment page accepts fiat currencies only',
+      },
+      'currency_not_supported',
+    )
+  const amount = readAmount(body.amount, currency)
+  const paymentMethod = body.paymentMethod ?? (currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift')
+  refuseFields([
+    ...customerErrors(body),
+    ...methodErrors(paymentMethod, currency),
+    ...countryErrors('/paymentCountryCode', body.paymentCountryCode),
+    ...countryErrors('/customer/residenceCountryCode', body.customer?.residenceCountryCode),
+    ...returnErrors(body.returnUrl, sandbox),
+  ])
+  const seconds = body.expiresInSeconds ?? wire.checkoutExpiry.secondsDefault
+  const lineItems = readLineItems(body, amount, currency)
+  return {
+    amount,
+    currency,
+    paymentMethod,
+    expiresAfterMs: seconds * secondMs,
+    returnUrl: body.returnUrl ?? null,
+    lineItems,
+  }
+}
+
+/** Refuses: validation_failed, line_items_mismatch. */
+function readLineItems({ lineItems: given }: SessionCreate, amount: Minor, currency: Currency) {
+  if (given === null || given === undefined) return null
+  const items = given.map((item, at): LineItem => ({
+    ...item,
+    amount: readAmount(item.amount, currency, `/lineItems/${at}/amount`),
+  }))
+  const sum = items.reduce((total, item) => total + item.amount, 0n)
+  if (sum === amount) return items
+  const message = `add up to ${amountText(sum, currency)}, and the amount of the session is ${amountText(amount, currency)}`
+  throw refuseField({ pointer: '/lineItems', code: 'invalid_value', message }, 'line_items_mismatch')
+}
+
+/** Text of the row. */
+export const lineItemsText = (items: readonly LineItem[] | null): string | null =>
+  items && JSON.stringify(items.map(({ amount, ...item }) => ({ ...item, amount: amount.toString() })))
+
+export function lineItemsOf(text: string | null): readonly LineItem[] | null {
+  const stored = text === null ? null : ownJson<readonly (Omit<LineItem, 'amount'> & { amount: string })[]>(text)
+  return stored && stored.map((item) => ({ ...item, amount: BigInt(item.amount) }))
+}
+
+const fieldError = (pointer: string, code: FieldError['code'], message: string): FieldError => ({
+  pointer,
+  code,
+  message,
+})
+
+function customerErrors({ customerId, customer }: SessionCreate): readonly FieldError[] {
+  if (customerId === undefined && customer === undefined)
+    return [fieldError('/customerId', 'required', 'is required, or `customer` instead')]
+  if (customerId !== undefined && customer !== undefined)
+    return [fieldError('/customer', 'invalid_value', 'must be omitted: `customerId` names the customer')]
+  // Mail software disagrees about whom such an address means; a control character can end a header line.
+  if (customer !== undefined && /[\p{Cc}\s"(),:;<>[\\\]]/u.test(customer.email))
+    return [fieldError('/customer/email', 'invalid_character', 'has a character that an address cannot have')]
+  return []
+}
+
+const methodErrors = (method: PaymentMethod, currency: Currency): readonly FieldError[] =>
+  (method === 'Swift') === (currency === 'EUR')
+    ? [fieldError('/paymentMethod', 'invalid_value', `does not support ${currency}; omit it`)]
+    : []
+
+const countryErrors = (pointer: string, country: string | null | undefined): readonly FieldError[] =>
+  country && !countries.isValid(country)
+    ? [fieldError(pointer, 'invalid_value', 'must be an ISO 3166-1 alpha-2 country code, for example DE')]
+    : []
+
+/** The page shows it as a link, so that `javascript:` and similar schemes are refused. */
+function returnErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
+  if (text === null || text === undefined) return []
+  // A browser would repair blanks and backslashes, and lead the payer elsewhere.
+  const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
+  const isLocal = url?.protocol === 'http:' && ['localhost', '127.0.0.1'].includes(url.hostname)
+  if (url !== null && url.username === '' && url.password === '' && (url.protocol === 'https:' || (sandbox && isLocal)))
+    return []
+  return [
+    fieldError(
+      '/returnUrl',
+      'invalid_format',
+      sandbox ? 'must be an absolute https URL, or http to localhost' : 'must be an absolute https URL',
+    ),
+  ]
+}
+
+/** Fingerprint of the request, independent of the customer's state: a repetition with the same key must be equal. */
+export function fingerprintOf(
+  body: SessionCreate,
+  { amount, currency, paymentMethod, expiresAfterMs, lineItems }: SessionRequest,
+) {
+  const {
+    customerId,
+    customer,
+    paymentCountryCode,
+    returnUrl,
+    websiteReference,
+    customFields,
+    description,
+    partialPayments,
+  } = body
+  return JSON.stringify([
+    amount.toString(),
+    currency,
+    customerId ?? null,
+    customer === undefined ? null : [customer.email, customer.fullName, customer.residenceCountryCode],
+    paymentCountryCode ?? null,
+    paymentMethod,
+    returnUrl ?? null,
+    websiteReference ?? null,
+    customFields ?? null,
+    expiresAfterMs,
+    // Absent in the fingerprints of the version before.
+    ...(description || lineItems ? [description ?? null, lineItemsText(lineItems)] : []),
+    ...(partialPayments ? ['in parts'] : []),
+  ])
+}
+
+const epcNameCharsMax = 70
+
+export type Transfer = {
+  readonly accountHolder: string
+  readonly iban: string
+  readonly bic: string | null
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly creditorReference: string
+}
+
+/**
+ * The text of the QR code of a SEPA credit transfer: EPC069-12 version 002, UTF-8. Undefined in other currencies, for which
+ * no such code exists.
+ */
+export function epcText(transfer: Transfer): string | undefined {
+  if (transfer.currency !== 'EUR') return undefined
+  return [
+    'BCD',
+    '002',
+    '1',
+    'SCT',
+    transfer.bic ?? '',
+    Array.from(transfer.accountHolder.replace(/\s+/gu, ' ').trim()).slice(0, epcNameCharsMax).join(''),
+    transfer.iban,
+    `EUR${amountText(transfer.amount, 'EUR')}`,
+    '', // purpose
+    transfer.creditorReference,
+  ].join('\n')
+}

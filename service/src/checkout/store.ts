@@ -1,0 +1,312 @@
+/** All SQL of checkout. */
+import { erasePersonal, noSql, ofPartners, type PersonalColumns, sql, type Tx } from '../postgres/index.ts'
+import type { PageRequest } from '../kernel/api/index.ts'
+import type { Logo } from '../branding/index.ts'
+import { present } from '../kernel/index.ts'
+
+export type SessionRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly depositId: string
+  readonly customerId: string
+  readonly tokenHash: Uint8Array
+  readonly tokenSealed: Uint8Array
+  readonly creditorReference: string
+  readonly payee: string
+  readonly iban: string
+  readonly bic: string | null
+  readonly paymentCountry: string | null
+  readonly residenceCountry: string | null
+  readonly returnUrl: string | null
+  readonly description: string | null
+  /** A JSON array. */
+  readonly lineItems: string | null
+  readonly createdAt: Date
+}
+
+const columns = sql`partner_id, id, deposit_id, customer_id, token_hash, token_sealed, creditor_reference, payee, iban, bic,
+  payment_country, residence_country, return_url, description, line_items, created_at`
+
+export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
+  await tx.run(sql`/* checkout.insertSession */
+    insert into checkout.sessions (${columns})
+    values (${row.partnerId}, ${row.id}, ${row.depositId}, ${row.customerId}, ${row.tokenHash}, ${row.tokenSealed},
+      ${row.creditorReference}, ${row.payee}, ${row.iban}, ${row.bic}, ${row.paymentCountry}, ${row.residenceCountry},
+      ${row.returnUrl}, ${row.description}, ${row.lineItems}::jsonb, ${row.createdAt})`)
+}
+
+export function sessionById(tx: Tx, partnerId: string, id: string): Promise<SessionRow | undefined> {
+  return tx.row<SessionRow>(sql`/* checkout.sessionById */
+    select ${columns} from checkout.sessions where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export type LinkKey = { readonly partnerId: string; readonly hash: Uint8Array }
+
+/** The sessions of links, for a batch of page reads. */
+export function sessionsByTokens(tx: Tx, keys: readonly LinkKey[]): Promise<readonly SessionRow[]> {
+  return tx.rows<SessionRow>(sql`/* checkout.sessionsByTokens */
+    select ${columns} from checkout.sessions
+    where ${ofPartners(keys.map((key) => key.partnerId))} and token_hash = any(${keys.map((key) => key.hash)}::bytea[])`)
+}
+
+export type SessionFilter = {
+  readonly customerId: string | null
+  readonly creditorReference: string | null
+  readonly createdFrom: Date | null
+  readonly createdTo: Date | null
+}
+
+export function listSessions(
+  tx: Tx,
+  partnerId: string,
+  { customerId, creditorReference, createdFrom, createdTo }: SessionFilter,
+  { limit, afterId }: PageRequest,
+): Promise<readonly SessionRow[]> {
+  return tx.rows<SessionRow>(sql`/* checkout.listSessions */
+    select ${columns} from checkout.sessions where partner_id = ${partnerId}
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+      ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
+      ${creditorReference === null ? noSql : sql`and creditor_reference = ${creditorReference}`}
+      ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
+      ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
+    order by id desc limit ${limit + 1}`)
+}
+
+/** Inserts the row of an address if it is missing, and locks it: this serialises sessions that may create its customer. */
+export async function lockEmail(tx: Tx, partnerId: string, email: string, now: Date): Promise<void> {
+  for (;;) {
+    await tx.run(sql`/* checkout.lockEmail */
+      insert into checkout.payer_emails (partner_id, email, created_at)
+      values (${partnerId}, lower(${email}::text), ${now}) on conflict (partner_id, email) do nothing`)
+    const locked = await tx.run(sql`/* checkout.lockEmail */
+      select 1 from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text) for update`)
+    // An erasure has deleted the row while this call waited for it.
+    if (locked === 1) return
+  }
+}
+
+/** Removes the email address of an erased customer. Another customer with the address gets a row when it pays. */
+export async function forgetEmail(tx: Tx, partnerId: string, email: string): Promise<void> {
+  await tx.run(sql`/* checkout.forgetEmail */
+    delete from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text)`)
+}
+
+const personalSessions: PersonalColumns = {
+  table: 'checkout.sessions',
+  by: 'id',
+  erased: { residence_country: null, payment_country: null, return_url: null, description: null, line_items: null },
+}
+
+/** Erases the countries, return URLs, descriptions and line items of sessions, the reasons of refunds, and the visits to the sandbox's bank page. */
+export async function eraseSessions(tx: Tx, partnerId: string, sessionIds: readonly string[]): Promise<void> {
+  if (sessionIds.length === 0) return
+  await erasePersonal(tx, personalSessions, partnerId, sessionIds)
+  await tx.run(sql`/* checkout.eraseSessions */
+    update checkout.refunds set reason = null
+    where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[]) and reason is not null`)
+  await tx.run(sql`/* checkout.eraseSessions */
+    delete from checkout.sandbox_visits where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
+}
+
+export type VisitRow = {
+  readonly partnerId: string
+  readonly sessionId: string
+  readonly ipAddress: string
+  readonly bankCountry: string
+  readonly startedAt: Date
+  readonly payerName: string | null
+  readonly decision: Decision | null
+}
+export type Decision = 'approved' | 'rejected'
+
+/** True: the payer begins now. False: the payer had already begun. */
+export async function insertVisit(
+  tx: Tx,
+  { partnerId, sessionId, ipAddress, bankCountry, startedAt }: Omit<VisitRow, 'payerName' | 'decision'>,
+): Promise<boolean> {
+  const inserted = await tx.run(sql`/* checkout.insertVisit */
+    insert into checkout.sandbox_visits (partner_id, session_id, ip_address, bank_country, started_at)
+    values (${partnerId}, ${sessionId}, ${ipAddress}, ${bankCountry}, ${startedAt})
+    on conflict (partner_id, session_id) do nothing`)
+  return inserted === 1
+}
+
+export type SessionKey = { readonly partnerId: string; readonly id: string }
+
+export function visitsBySessions(tx: Tx, keys: readonly SessionKey[]): Promise<readonly VisitRow[]> {
+  return tx.rows<VisitRow>(sql`/* checkout.visitsBySessions */
+    select partner_id, session_id, ip_address, bank_country, started_at, payer_name, decision
+    from checkout.sandbox_visits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and session_id = any(${keys.map((key) => key.id)}::uuid[])`)
+}
+
+/** Names the visitor. The name stays after the decision. */
+export async function nameVisitor(tx: Tx, { partnerId, id }: SessionKey, name: string): Promise<void> {
+  await tx.run(sql`/* checkout.nameVisitor */
+    update checkout.sandbox_visits set payer_name = ${name}
+    where partner_id = ${partnerId} and session_id = ${id} and decision is null`)
+}
+
+/** The visit with the decision, if this is the first one. */
+export function decideVisit(
+  tx: Tx,
+  { partnerId, id }: SessionKey,
+  decision: Decision,
+  now: Date,
+): Promise<VisitRow | undefined> {
+  return tx.row<VisitRow>(sql`/* checkout.decideVisit */
+    update checkout.sandbox_visits set decision = ${decision}, decided_at = ${now}
+    where partner_id = ${partnerId} and session_id = ${id} and decision is null and payer_name is not null
+    returning partner_id, session_id, ip_address, bank_country, started_at, payer_name, decision`)
+}
+
+// The SQL of branding: one row for each partner that has set something.
+
+export type Branding = {
+  readonly name: string | null
+  readonly colour: string | null
+  readonly colourDark: string | null
+  readonly logo: Uint8Array | null
+  readonly logoType: Logo['type'] | null
+}
+export const noBranding: Branding = { name: null, colour: null, colourDark: null, logo: null, logoType: null }
+
+/** The logo as documents draw it, null if they cannot, and the digest of the logo from which it was made. */
+export type DrawnLogo = { readonly drawn: Uint8Array | null; readonly from: Uint8Array }
+
+/** An absent field is unchanged. */
+type Change = {
+  readonly name: string | null | undefined
+  readonly colour: string | null | undefined
+  readonly colourDark: string | null | undefined
+  readonly logo: (Logo & DrawnLogo) | null | undefined
+}
+
+export function brandingOf(tx: Tx, partnerId: string): Promise<Branding | undefined> {
+  return tx.row<Branding>(sql`/* checkout.brandingOf */
+    select name, colour, colour_dark, logo, logo_type from checkout.branding where partner_id = ${partnerId}`)
+}
+
+/** The brand for documents. `logo`: the one that was set, if it was not drawn yet. */
+export function documentBrandOf(
+  tx: Tx,
+  partnerId: string,
+): Promise<(Pick<Branding, 'name' | 'colour' | 'logo'> & { readonly drawn: Uint8Array | null }) | undefined> {
+  return tx.row(sql`/* checkout.documentBrandOf */
+    select name, colour, case when drawn_from = sha256(logo) then drawn_logo end as drawn,
+      case when drawn_from is distinct from sha256(logo) then logo end as logo
+    from checkout.branding where partner_id = ${partnerId}`)
+}
+
+/** Keeps the drawn logo, unless another logo was set meanwhile. */
+export async function keepDrawnLogo(tx: Tx, partnerId: string, { drawn, from }: DrawnLogo): Promise<void> {
+  await tx.run(sql`/* checkout.keepDrawnLogo */
+    update checkout.branding set drawn_logo = ${drawn}, drawn_from = ${from}
+    where partner_id = ${partnerId} and sha256(logo) = ${from}`)
+}
+
+/** Branding of a page, without the bytes of the logo. */
+export type ShownBranding = Pick<Branding, 'name' | 'colour' | 'colourDark'> & {
+  readonly partnerId: string
+  /** Changes with the branding. */
+  readonly updatedAt: Date
+  readonly hasLogo: boolean
+}
+
+/** The branding of partners whose pages are read together. */
+export function brandingsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly ShownBranding[]> {
+  return tx.rows<ShownBranding>(sql`/* checkout.brandingsOf */
+    select partner_id, name, colour, colour_dark, updated_at, logo is not null as has_logo from checkout.branding
+    where ${ofPartners(partnerIds)}`)
+}
+
+/** Merges in one statement, so that two changes at once of different fields both hold. */
+export async function mergeBranding(
+  tx: Tx,
+  partnerId: string,
+  { name, colour, colourDark, logo }: Change,
+  now: Date,
+): Promise<Branding> {
+  const merged = await tx.row<Branding>(sql`/* checkout.mergeBranding */
+    insert into checkout.branding as kept (partner_id, name, colour, colour_dark, logo, logo_type,
+      drawn_logo, drawn_from, updated_at)
+    values (${partnerId}, ${name ?? null}, ${colour ?? null}, ${colourDark ?? null}, ${logo?.bytes ?? null}, ${logo?.type ?? null},
+      ${logo?.drawn ?? null}, ${logo?.from ?? null}, ${now})
+    on conflict (partner_id) do update set
+      name = case when ${name === undefined} then kept.name else excluded.name end,
+      colour = case when ${colour === undefined} then kept.colour else excluded.colour end,
+      colour_dark = case when ${colourDark === undefined} then kept.colour_dark else excluded.colour_dark end,
+      logo = case when ${logo === undefined} then kept.logo else excluded.logo end,
+      logo_type = case when ${logo === undefined} then kept.logo_type else excluded.logo_type end,
+      drawn_logo = case when ${logo === undefined} then kept.drawn_logo else excluded.drawn_logo end,
+      drawn_from = case when ${logo === undefined} then kept.drawn_from else excluded.drawn_from end,
+      updated_at = excluded.updated_at
+    returning name, colour, colour_dark, logo, logo_type`)
+  return present(merged, 'an upsert returns its row')
+}
+
+// The statements about refunds. Amount and status of a refund are those of its payout.
+
+/** `id`: that of the payout. */
+export type RefundRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly sessionId: string
+  /** The part that goes back. Null: the session takes one payment. */
+  readonly partId: string | null
+  readonly reason: string | null
+  readonly createdAt: Date
+}
+
+const refundColumns = sql`partner_id, id, session_id, part_id, reason, created_at`
+
+export async function insertRefund(tx: Tx, row: RefundRow): Promise<void> {
+  await tx.run(sql`/* checkout.insertRefund */
+    insert into checkout.refunds (${refundColumns})
+    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.reason}, ${row.createdAt})`)
+}
+
+/** The refunds with these ids, in no order. */
+export function refundsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly RefundRow[]> {
+  return tx.rows<RefundRow>(sql`/* checkout.refundsByIds */
+    select ${refundColumns} from checkout.refunds where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+}
+
+/** Every refund of these sessions, in no order. */
+export function refundsOfSessions(
+  tx: Tx,
+  partnerId: string,
+  sessionIds: readonly string[],
+): Promise<readonly RefundRow[]> {
+  return tx.rows<RefundRow>(sql`/* checkout.refundsOfSessions */
+    select ${refundColumns} from checkout.refunds
+    where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
+}
+
+/** The ids of the refunds of a payment, or of a part of it. */
+export async function refundsOfDeposit(
+  tx: Tx,
+  partnerId: string,
+  depositId: string,
+  partId: string | undefined,
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* checkout.refundsOfDeposit */
+    select refund.id from checkout.sessions as session
+      join checkout.refunds as refund on refund.partner_id = session.partner_id and refund.session_id = session.id
+    where session.partner_id = ${partnerId} and session.deposit_id = ${depositId}
+      ${partId === undefined ? noSql : sql`and refund.part_id = ${partId}`}
+    order by refund.id desc`)
+  return rows.map(({ id }) => id)
+}
+
+export function listRefunds(
+  tx: Tx,
+  partnerId: string,
+  sessionId: string,
+  { limit, afterId }: PageRequest,
+): Promise<readonly RefundRow[]> {
+  return tx.rows<RefundRow>(sql`/* checkout.listRefunds */
+    select ${refundColumns} from checkout.refunds
+    where partner_id = ${partnerId} and session_id = ${sessionId} ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    order by id desc limit ${limit + 1}`)
+}

@@ -1,0 +1,413 @@
+/**
+ * Credits: money that has arrived on one of our accounts without earlier steps of a deposit. A credit that names a
+ * waiting deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the
+ * account.
+ */
+import type { PaymentMethod, Rail } from '@partner-payments/wire'
+import { notFound, Refusal } from '../kernel/api/index.ts'
+import { namedInTexts } from '../iso20022/index.ts'
+import { firstIdOf, isFiat, newId, partnerKey, present } from '../kernel/index.ts'
+import type { Advanced, Applied } from '../lifecycle/index.ts'
+import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
+import type { BankNotification, Money } from '../rails/index.ts'
+import type { NewEvent } from '../events/index.ts'
+import type { Payer } from '../parties/customers/index.ts'
+import type { NewTransaction } from '../transactions/index.ts'
+import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
+import * as events from './events.ts'
+import type { CreditOfDeposit } from './triggers.ts'
+import { refuseClosed } from './inbound.ts'
+import { createReverse, type ReversalNotification, type Withdraw } from './reversals.ts'
+import * as store from './store.ts'
+import * as matchingStore from './store-parts.ts'
+import { awaitingParts } from './lifecycle.ts'
+import type { DepositStatus } from './rules.ts'
+
+export type Credits = {
+  /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named; or several are. */
+  readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
+  /** Undefined: the partner has no deposit of this credit. */
+  readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
+  /**
+   * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit.
+   * False: the owner has it already. A block does not stop it. Refuses: not_found (customerId), account_blocked
+   * (closed), validation_failed (names that are not screened yet).
+   */
+  readonly creditOwner: (
+    tx: Tx,
+    connector: string,
+    owner: AccountOwner,
+    notification: CreditNotification,
+  ) => Promise<boolean>
+  /** Returns the credits whose money a partner has received. */
+  readonly creditsCompleted: typeof matchingStore.creditsCompleted
+  /** Unpaid deposits of a partner with this amount, made since a time, newest first. */
+  readonly waitingOfAmount: (
+    tx: Tx,
+    partnerId: string,
+    money: Money,
+    since: Date,
+  ) => Promise<readonly matchingStore.WaitingDeposit[]>
+  /** The deposits of a partner, or of all, that creditor references in these texts name. */
+  readonly namedIn: (
+    tx: Tx,
+    partnerId: string | undefined,
+    texts: readonly string[],
+  ) => Promise<readonly matchingStore.WaitingDeposit[]>
+  /** Takes the money of a credit back and records a case. `unknown`: no deposit was made of the credit. */
+  readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
+}
+
+type Booking = {
+  readonly connector: string
+  readonly owner: AccountOwner
+  readonly notification: CreditNotification
+}
+
+const waitingMax = 100
+const creditsPerBatchMax = 512
+const batchesUnderWayMax = 2
+
+/** The two ways to apply a credit: with others in a transaction of their own, or in the caller's. */
+type Apply = {
+  readonly inBatches: (trigger: CreditOfDeposit) => Promise<Applied>
+  readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly Advanced[]>
+  readonly withdraw: Withdraw
+}
+
+export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
+  const { db, customers } = deps
+  const locate = createBatcher({
+    db: withoutTransaction(db),
+    work: (tx: Tx, credits: readonly ReportedCredit[]) => locateAll(deps, tx, credits),
+    callsMax: creditsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ notification: { partnerId } }) => partnerId,
+  })
+  // Booked and credited together: a deposit of a credit is never visible before its money.
+  const complete = createBatcher({
+    db,
+    work: async (tx: Tx, bookings: readonly Booking[]) => {
+      const ids = await bookAll(deps, tx, bookings)
+      const triggers = bookings.map((booking, index) => ids[index] && triggerOf(booking, ids[index]))
+      const open = triggers.filter((trigger) => typeof trigger === 'object')
+      const advanced = new Map<unknown, Advanced>()
+      for (const [index, outcome] of (await apply.inTransaction(tx, open)).entries()) advanced.set(open[index], outcome)
+      return triggers.map((trigger) =>
+        typeof trigger === 'object'
+          ? { trigger, advanced: present(advanced.get(trigger), 'each trigger has an answer') }
+          : 'erased',
+      )
+    },
+    callsMax: creditsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ owner }) => owner.partnerId,
+    byIndex: true,
+  })
+  return {
+    processCredit: async (connector, notification) => {
+      if (notification.money.amount <= 0n) return { applied: 'contradiction', partnerId: notification.partnerId }
+      const located = await locate({ connector, notification })
+      if (located === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
+      if ('several' in located) return { applied: 'unknown', partnerId: located.several }
+      if ('deposit' in located) {
+        const { partnerId } = located.deposit
+        return { applied: await apply.inBatches(creditOf(connector, located.deposit, notification)), partnerId }
+      }
+      const { partnerId } = located.owner
+      const completed = await complete({ connector, owner: located.owner, notification })
+      // The customer was erased and its account closed after the look-up: the account counts as unknown.
+      if (completed === 'erased') return { applied: 'unknown', partnerId: notification.partnerId }
+      const { trigger, advanced } = completed
+      // The same credit twice in one batch: the second is judged after the first. A name that waits is tried again by
+      // the bank, with the newest list in memory.
+      const isRepeated = advanced === 'deferred' || advanced === 'early'
+      return { applied: isRepeated ? await apply.inBatches(trigger) : advanced, partnerId }
+    },
+    creditOwner: async (tx, connector, { partnerId, customerId }, notification) => {
+      const customer = customerId === null ? undefined : await customers.find(tx, partnerId, customerId)
+      const owner = { partnerId, customerId: customer?.id ?? null }
+      await refuseClosed(deps, tx, owner, notification.money.currency)
+      const booking = { connector, owner, notification }
+      const [id] = await bookAll(deps, tx, [booking])
+      if (id === undefined) throw notFound('customer')
+      const decided = { ...triggerOf(booking, id), isDecided: true }
+      const [applied] = await apply.inTransaction(tx, [decided])
+      if (applied === 'early')
+        throw new Refusal('validation_failed', 'The names are not screened yet. Repeat the command in a minute.')
+      return applied === true
+    },
+    creditsCompleted: matchingStore.creditsCompleted,
+    waitingOfAmount: (tx, partnerId, money, since) =>
+      matchingStore.waitingOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
+    namedIn: async (tx, partnerId, texts) => {
+      const references = namedInTexts(...texts).flat()
+      const found = references.length === 0 ? [] : await matchingStore.depositsNamed(tx, references)
+      return found.filter((deposit) => partnerId === undefined || deposit.partnerId === partnerId)
+    },
+    moneyOfCredit: store.moneyOfCredit,
+    processReversal: createReverse({ ...deps, withdraw: apply.withdraw }),
+  }
+}
+
+const triggerOf = ({ connector, owner: { partnerId }, notification }: Booking, id: string): CreditOfDeposit =>
+  creditOf(connector, { partnerId, id }, notification)
+
+function creditOf(
+  connector: string,
+  { partnerId, id: subjectId }: store.DepositKey,
+  { id, subjectId: creditId, money, debtor, transactionHash, account, remittance, endToEndId }: CreditNotification,
+): CreditOfDeposit {
+  const origin = { account, remittance, endToEndId }
+  const hash = transactionHash === undefined ? {} : { transactionHash }
+  const credited = { connector, partnerId, id, subjectId, creditId, money, debtor, ...hash }
+  return { kind: 'credit', ...credited, origin, isDecided: false }
+}
+
+/**
+ * Makes deposits that the bank has accepted, and returns their ids, also for credits that have one. Undefined: the
+ * customer was erased. An erasure waits for the transaction. A credit that another transaction books meanwhile is a
+ * unique violation.
+ */
+async function bookAll(
+  deps: DepositsDeps,
+  tx: Tx,
+  bookings: readonly Booking[],
+): Promise<readonly (string | undefined)[]> {
+  const { clock, customers, eventOutbox, transactions } = deps
+  const known = await knownCredits(tx, bookings)
+  const unbooked = [...new Map(bookings.map((booking) => [keyOf(booking), booking]))].filter(([key]) => !known.has(key))
+  const owners = await customers.heldPayersByIds(
+    tx,
+    unbooked.flatMap(([, { owner }]) =>
+      owner.customerId === null ? [] : [{ partnerId: owner.partnerId, id: owner.customerId }],
+    ),
+  )
+  const fresh = unbooked.filter(([, { owner }]) => !isErased(owners, owner))
+  const now = clock.now()
+  const opened = transactions.openMany(
+    tx,
+    fresh.map(([, booking]) => toTransaction(booking)),
+    new Set(),
+  )
+  const made = fresh.map(([key, booking], index) => {
+    const row = toDeposit(deps, booking, present(opened[index], 'each credit has a transaction'), now)
+    return { key, booking, row }
+  })
+  if (made.length > 0)
+    await store.insertDeposits(
+      tx,
+      made.map(({ row }) => row),
+    )
+  eventOutbox.appendMany(
+    tx,
+    made.flatMap(({ booking, row }) => acceptedEventOf(booking, row, owners, now)),
+  )
+  const ids = new Map([...known, ...made.map(({ key, row }) => [key, row.id] as const)])
+  return bookings.map((booking) => ids.get(keyOf(booking)))
+}
+
+const isErased = (owners: ReadonlyMap<string, Payer>, { partnerId, customerId }: Booking['owner']) =>
+  customerId !== null && owners.get(partnerKey(partnerId, customerId))?.isErased !== false
+
+const keyOf = ({ connector, owner: { partnerId }, notification: { subjectId } }: Booking) =>
+  partnerKey(partnerId, connector, subjectId)
+
+/** The ids of deposits by `keyOf`. */
+async function knownCredits(tx: Tx, bookings: readonly Booking[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await store.creditsKnown(
+    tx,
+    bookings.map(({ owner: { partnerId }, notification: { subjectId } }) => ({ partnerId, creditId: subjectId })),
+  )
+  return new Map(rows.map(({ partnerId, connector, creditId, id }) => [partnerKey(partnerId, connector, creditId), id]))
+}
+
+const railOf = (currency: store.Deposit['currency']): Rail =>
+  !isFiat(currency) ? 'Wallet' : currency === 'EUR' ? 'Sepa' : 'Swift'
+const methodOf = (currency: store.Deposit['currency']): PaymentMethod =>
+  !isFiat(currency) ? 'Wallet' : currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift'
+
+function typeOf({ owner, notification: { money } }: Booking): NewTransaction['type'] {
+  if (!isFiat(money.currency)) return 'TokenTransferIn'
+  return owner.customerId === null ? 'PartnerDeposit' : 'PartnerCustomerDeposit'
+}
+
+function toTransaction(booking: Booking): NewTransaction {
+  const {
+    owner,
+    notification: { partnerId: payerId, account, money, debtor, remittance, endToEndId, transactionHash, ...given },
+  } = booking
+  // Another partner's reference is not shown, and could be one of the payee's own. Both have the end-to-end id.
+  const originating = owner.partnerId === payerId ? given.originatingReference : undefined
+  return {
+    ...owner,
+    reference: null,
+    ...money,
+    category: 'Deposit',
+    direction: 'Inward',
+    type: typeOf(booking),
+    rail: railOf(money.currency),
+    steps: ['Created', 'Accepted'],
+    actor: 'bank',
+    creditor: isFiat(money.currency) ? { iban: account } : { walletAddress: account },
+    debtor: partyOf(debtor, money.currency),
+    ...(endToEndId === null ? {} : { endToEndId }),
+    ...(remittance === null || remittance === '' ? {} : { description: remittance }),
+    ...(transactionHash === undefined ? {} : { transactionHash }),
+    ...(originating === undefined ? {} : { originatingReference: originating }),
+  }
+}
+
+function toDeposit(
+  { screening }: Pick<DepositsDeps, 'screening'>,
+  { connector, owner, notification }: Booking,
+  { id: transactionId, reference }: { readonly id: string; readonly reference: string },
+  now: Date,
+): store.DepositRow {
+  const { money, debtor, subjectId: creditId, endToEndId, transactionHash = null, method } = notification
+  const id = newId()
+  return {
+    ...owner,
+    id,
+    operation: 'credit',
+    idempotencyKey: null,
+    requestFingerprint: '',
+    transactionId,
+    reference,
+    ...money,
+    status: 'Accepted',
+    sessionId: '',
+    endToEndId: endToEndId ?? '',
+    paymentMethod: method ?? methodOf(money.currency),
+    paymentCountry: debtor.countryCode,
+    ipAddress: '',
+    websiteReference: null,
+    customFields: null,
+    debtor: JSON.stringify(debtor),
+    errorDetails: null,
+    expiresAt: null,
+    heldSince: now,
+    expiryDate: now,
+    createdAt: now,
+    updatedAt: now,
+    connector,
+    creditId,
+    transactionHash,
+    settledBy: null,
+    craftText: screening.textOf([notification.remittance, endToEndId]),
+    inParts: false,
+    reversedAt: null,
+    reversedBy: null,
+    creditorReference: null,
+  }
+}
+
+type AcceptedEvent = NewEvent<'partner.customer.deposit.accepted'>
+
+/** A deposit of the partner itself has only the event of its transaction. */
+function acceptedEventOf(
+  { notification: { debtor } }: Booking,
+  row: store.DepositRow,
+  owners: ReadonlyMap<string, Payer>,
+  now: Date,
+): readonly AcceptedEvent[] {
+  const { partnerId, customerId } = row
+  if (customerId === null) return []
+  const customer = present(owners.get(partnerKey(partnerId, customerId)), 'the owner of an account exists')
+  const type = 'partner.customer.deposit.accepted'
+  return [{ partnerId, occurredAt: now, type, data: events.accepted(row, customer, debtor) }]
+}
+
+// Finds whose money a credit is: of the deposit that it names by a creditor reference, or of the owner of the account.
+
+type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
+type ReportedCredit = { readonly connector: string; readonly notification: CreditNotification }
+
+/** `several`: the credit names deposits of which none is meant with certainty. `several` is whose ledger has the case. */
+type Located =
+  | { readonly deposit: store.DepositKey }
+  | { readonly owner: AccountOwner }
+  | { readonly several: string }
+  | undefined
+
+/** Candidates of one statement: those of some thousand honest credits, or of a few hostile ones. */
+const referencesPerStatementMax = 5000
+
+/**
+ * Each possible reference in the texts is looked up, because other words may follow, precede or contain the right one. A
+ * reference counts if the account is the same partner's, or not ours: a payer must not choose the owner of the money.
+ */
+async function locateAll(
+  { ownersOf }: Pick<DepositsDeps, 'ownersOf'>,
+  tx: Tx,
+  credits: readonly ReportedCredit[],
+): Promise<readonly Located[]> {
+  const named = credits.map(({ notification: { creditorReferences, remittance, endToEndId } }) =>
+    creditorReferences === undefined ? namedInTexts(remittance, endToEndId) : creditorReferences,
+  )
+  const [owners, deposits] = await Promise.all([
+    ownersOf(tx, [...new Set(credits.map(({ notification: { account } }) => account))]),
+    depositsNamed(tx, [...new Set(named.flat(2))]),
+  ])
+  const found = credits.map(({ notification: { account } }, index) => {
+    const owner = owners.get(account)
+    const lists = (named[index] ?? []).map((references) =>
+      [...new Set(references)]
+        .flatMap((reference) => deposits.get(reference) ?? [])
+        .filter(({ partnerId }) => owner === undefined || owner.partnerId === partnerId),
+    )
+    return lists.find((list) => list.length > 0) ?? []
+  })
+  const applied = await depositsOf(
+    tx,
+    credits.filter((_credit, index) => (found[index] ?? []).length > 0),
+  )
+  return credits.map((credit, index): Located => {
+    const { account, partnerId } = credit.notification
+    const owner = owners.get(account)
+    const list = found[index] ?? []
+    if (list.length === 0) return owner && { owner }
+    // A repetition: the deposits that are named may have ended since.
+    const deposit = applied.get(creditKey(credit)) ?? meantOf(list)
+    return deposit === undefined ? { several: owner?.partnerId ?? onlyPartner(list) ?? partnerId } : { deposit }
+  })
+}
+
+async function depositsNamed(
+  tx: Tx,
+  references: readonly string[],
+): Promise<ReadonlyMap<string, readonly store.NamedDeposit[]>> {
+  const found: store.NamedDeposit[] = []
+  for (let from = 0; from < references.length; from += referencesPerStatementMax)
+    found.push(
+      ...(await store.depositsByCreditorReference(tx, references.slice(from, from + referencesPerStatementMax))),
+    )
+  return Map.groupBy(found, ({ creditorReference }) => creditorReference)
+}
+
+const creditKey = ({ connector, notification: { subjectId } }: ReportedCredit): string =>
+  partnerKey(connector, subjectId)
+
+/** The deposits to which these credits have been applied already. */
+async function depositsOf(tx: Tx, credits: readonly ReportedCredit[]): Promise<ReadonlyMap<string, store.DepositKey>> {
+  if (credits.length === 0) return new Map()
+  const ids = credits.map(({ notification: { subjectId } }) => subjectId)
+  const rows = await store.depositsOfCredits(tx, ids)
+  return new Map(
+    rows.map(({ connector, creditId, partnerId, id }) => [partnerKey(connector, creditId), { partnerId, id }]),
+  )
+}
+
+const awaiting: ReadonlySet<DepositStatus> = new Set(awaitingParts)
+
+/** The only one that waits for money. If none does, the only one: its status decides what becomes of the money. */
+function meantOf(named: readonly store.NamedDeposit[]): store.DepositKey | undefined {
+  const open = named.filter(({ status }) => awaiting.has(status))
+  const [meant, ...others] = open.length > 0 ? open : named
+  return others.length === 0 ? meant : undefined
+}
+
+function onlyPartner(named: readonly store.NamedDeposit[]): string | undefined {
+  const [partnerId, ...others] = new Set(named.map((deposit) => deposit.partnerId))
+  return others.length === 0 ? partnerId : undefined
+}

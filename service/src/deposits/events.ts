@@ -1,0 +1,112 @@
+/** Maps a deposit to event `data`, one function for each event. A missing plain string is the empty string. */
+import { ownJsonExactly } from '@partner-payments/wire'
+import { type Minor, writeAmount } from '../kernel/index.ts'
+import type { IncomingDebtor } from '../rails/index.ts'
+import type { Customer, Payer } from '../parties/customers/index.ts'
+import type { Deposit } from './store.ts'
+import type { Part } from './store-parts.ts'
+
+type Named = Pick<Payer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'>
+
+const common = (deposit: Deposit, customer: Named) => ({
+  amount: writeAmount(deposit.amount, deposit.currency),
+  currency: deposit.currency as string,
+  customFields: customFieldsOf(deposit),
+  idempotencyKey: deposit.idempotencyKey,
+  reference: deposit.reference,
+  websiteReference: deposit.websiteReference,
+  customerId: customer.serviceId,
+  customerGuid: customer.id,
+  partnerCustomerId: customer.partnerCustomerIdentifier,
+})
+
+const session = (deposit: Deposit) => ({
+  endToEndId: deposit.endToEndId,
+  paymentMethod: deposit.paymentMethod as string,
+  sessionId: deposit.sessionId,
+  paymentCountryCode: deposit.paymentCountry,
+})
+
+/** The payment's country. Null if it is unknown, as it may be before the payer has chosen a bank. */
+const knownCountry = ({ paymentCountry }: Deposit) => (paymentCountry === '' ? null : paymentCountry)
+
+const payer = (debtor: IncomingDebtor) => ({
+  debtorAccount: debtor.account,
+  debtorAddress: debtor.address,
+  debtorBic: debtor.bic,
+  debtorCountryCode: debtor.countryCode,
+  debtorName: debtor.name,
+})
+
+/** The partner's own object. Numbers keep all their digits. */
+export function customFieldsOf(deposit: Deposit): Record<string, unknown> | null {
+  return deposit.customFields === null ? null : ownJsonExactly<Record<string, unknown>>(deposit.customFields)
+}
+
+export const created = (deposit: Deposit, customer: Customer, partnerName: string) => ({
+  ...common(deposit, customer),
+  ...session(deposit),
+  paymentCountryCode: knownCountry(deposit),
+  customerCitizenshipCountryCode: customer.kyc.citizenshipCountryCode ?? null,
+  customerEmail: customer.email ?? '',
+  customerFullName: customer.kyc.fullName ?? null,
+  customerResidenceAddress: customer.kyc.residenceAddress ?? null,
+  partnerName,
+})
+
+export const initiated = (deposit: Deposit, customer: Named) => ({
+  ...common(deposit, customer),
+  ...session(deposit),
+  customerEmail: customer.email ?? '',
+  userIpAddress: deposit.ipAddress,
+})
+
+export const submitted = (deposit: Deposit, customer: Named) => ({
+  ...common(deposit, customer),
+  ...session(deposit),
+  customerEmail: customer.email ?? '',
+  customerIpAddress: deposit.ipAddress,
+})
+
+export const accepted = (deposit: Deposit, customer: Named, debtor: IncomingDebtor) => ({
+  ...common(deposit, customer),
+  ...session(deposit),
+  ...payer(debtor),
+  paymentCountryCode: knownCountry(deposit),
+  customerEmail: customer.email,
+})
+
+export const completed = (deposit: Deposit, customer: Named, debtor: IncomingDebtor) => ({
+  ...accepted(deposit, customer, debtor),
+  blockchainTransactionHash: deposit.transactionHash,
+})
+
+/** `debtor`: undefined if the customer was erased. */
+export const part = (
+  deposit: Deposit,
+  customer: Named,
+  { id, amount, status }: Pick<Part, 'id' | 'amount' | 'status'>,
+  paid: Minor,
+  debtor: IncomingDebtor | undefined,
+) => ({
+  ...common(deposit, customer),
+  ...payer(debtor ?? { account: '', address: null, bic: '', countryCode: '', name: '' }),
+  sessionId: deposit.sessionId,
+  partId: id,
+  partAmount: writeAmount(amount, deposit.currency),
+  status: status as string,
+  paidAmount: writeAmount(paid, deposit.currency),
+  remainingAmount: writeAmount(deposit.amount - paid, deposit.currency),
+})
+
+export const failed = (deposit: Deposit, customer: Named, errorDetails: string) => ({
+  ...submitted(deposit, customer),
+  errorDetails,
+})
+
+export const expired = (deposit: Deposit, customer: Named) => ({
+  ...common(deposit, customer),
+  createdAt: deposit.createdAt.toISOString(),
+  endToEndId: deposit.endToEndId,
+  expiryDate: deposit.expiryDate.toISOString(),
+})

@@ -1,0 +1,169 @@
+/** Decides whether the accounts of deposits take their money: the partner's balance, and the account of the customer. */
+import { Refusal } from '../kernel/api/index.ts'
+import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
+import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../ledger/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { exceedsBalance, exceedsSum, hasLargestBalance, lackingFor, type Payer } from '../parties/customers/index.ts'
+import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
+import type { Deposit } from './store.ts'
+
+export type Inbound = {
+  /**
+   * The accounts of the credits, with the states of balances by which the batch was judged. If these states change
+   * before the commit, the batch runs again.
+   */
+  readonly accounts: AccountSnapshots
+  /** The customers of all deposits. */
+  readonly owners: ReadonlyMap<string, Payer>
+  /** The reason for which the accounts of the deposit do not take its money. Undefined: they take it. */
+  readonly blockOf: (deposit: Deposit) => Block | undefined
+}
+
+/** `account_blocked`: the balance, or the account of the customer. */
+export type Block = 'account_blocked' | 'customer_not_verified'
+
+export const openToAll: Inbound = { accounts: new Map(), owners: new Map(), blockOf: () => undefined }
+
+/** Reads the accounts of accepted deposits, and of those whose money has waited in suspense: no others are credited. */
+export async function readInbound(
+  { ledger, customers, rates }: DepositsDeps,
+  tx: Tx,
+  deposits: readonly Deposit[],
+  connectorOf: (deposit: Deposit) => string | undefined,
+): Promise<Inbound> {
+  // Read before the customers, because the balances count the changes of their states.
+  const accounts = await ledger.accountsOf(
+    tx,
+    deposits.flatMap((deposit): readonly Movement[] => {
+      const { partnerId, currency, status } = deposit
+      if (status === 'Screening') return [{ partnerId, currency, debit: 'suspense', credit: 'balance' }]
+      const connector = status === 'Accepted' || deposit.inParts ? connectorOf(deposit) : undefined
+      return connector === undefined ? [] : [{ ...credit(connector, partnerId), currency }]
+    }),
+  )
+  const owners = await customers.payersByIds(
+    tx,
+    deposits.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }])),
+  )
+  const isPaid = (deposit: Deposit) =>
+    deposit.status === 'Accepted' ||
+    deposit.status === 'Screening' ||
+    (deposit.inParts && connectorOf(deposit) !== undefined)
+  const isAbove = await readAbove({ ledger, customers, rates }, tx, deposits.filter(isPaid), owners)
+  const blockOf = (deposit: Deposit): Block | undefined => {
+    const { partnerId, customerId, currency } = deposit
+    if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
+    const block = blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')), currency)
+    return block ?? (isAbove(deposit) ? 'customer_not_verified' : undefined)
+  }
+  return { accounts, owners, blockOf }
+}
+
+/**
+ * Finds the deposits that would raise what their customer holds above the largest balance of its gate, in the order of the batch.
+ * Costs a statement for each customer with such a gate, one for rates, and none for others.
+ */
+async function readAbove(
+  { ledger, customers, rates }: Pick<DepositsDeps, 'ledger' | 'customers' | 'rates'>,
+  tx: Tx,
+  deposits: readonly Deposit[],
+  owners: ReadonlyMap<string, Payer>,
+): Promise<(deposit: Deposit) => boolean> {
+  const limited = deposits.filter(({ partnerId, customerId, currency }) => {
+    const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
+    return owner !== undefined && hasLargestBalance(owner, currency)
+  })
+  if (limited.length === 0) return () => false
+  const keys = new Map(
+    limited.flatMap(({ partnerId, customerId: id }) =>
+      id === null ? [] : [[partnerKey(partnerId, id), { partnerId, id }] as const],
+    ),
+  )
+  await customers.lockHolders(tx, [...keys.values()])
+  const convert = await rates.converter(tx)
+  const held = new Map<string, ReadonlyMap<Currency, Minor>>()
+  for (const [name, { partnerId, id }] of keys) {
+    const sums = await ledger.partySumsAt(tx, partnerId, id, undefined)
+    held.set(name, new Map(sums.map(({ currency, posted }) => [currency, posted])))
+  }
+  const above = new Set<string>()
+  for (const { partnerId, customerId, id, currency, amount } of limited) {
+    const name = partnerKey(partnerId, customerId ?? '')
+    const gate = owners.get(name)?.gate
+    const sums = held.get(name) ?? new Map<Currency, Minor>()
+    const before = sums.get(currency) ?? 0n
+    const afterwards = new Map([...sums, [currency, before + amount]])
+    const money = [...afterwards].map(([of, sum]) => ({ currency: of, amount: sum }))
+    if (gate && (exceedsBalance(gate, { currency, held: before, amount }) || exceedsSum(gate, money, convert)))
+      above.add(partnerKey(partnerId, id))
+    else held.set(name, afterwards)
+  }
+  return ({ partnerId, id }) => above.has(partnerKey(partnerId, id))
+}
+
+function blockOfOwner(owner: Payer | undefined, currency: Currency): Block | undefined {
+  if (owner === undefined) return undefined
+  if (blocksInbound(owner.accountState)) return 'account_blocked'
+  return lackingFor(owner.gate, 'Receive', currency) === undefined ? undefined : 'customer_not_verified'
+}
+
+/** A request for money: the customer who is asked, and the currency. */
+export type Asked = { readonly partnerId: string; readonly customerId: string | null; readonly currency: Currency }
+
+/**
+ * Reports which of these must not be asked for money, in their order: the balance or the customer's account is
+ * blocked, its verification does not let it receive, the customer is erased, or a confirmed hit freezes it.
+ */
+export async function cannotReceive(
+  { ledger, customers, screening }: Pick<DepositsDeps, 'ledger' | 'customers' | 'screening'>,
+  tx: Tx,
+  asked: readonly Asked[],
+): Promise<readonly boolean[]> {
+  if (asked.length === 0) return []
+  const movements = asked.map(({ partnerId, currency }): Movement => {
+    return { partnerId, currency, debit: 'suspense', credit: 'balance' }
+  })
+  const keys = asked.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }]))
+  const accounts = await ledger.accountsOf(tx, movements)
+  const owners = await customers.payersByIds(tx, keys)
+  const holds = await screening.holdsOfCredits(
+    tx,
+    asked.map(({ partnerId, customerId: id }) => {
+      const customer = id === null ? undefined : { partnerId, kind: 'customer' as const, id }
+      return {
+        partnerId,
+        customer,
+        payer: undefined,
+        payerName: '',
+        payerAccount: '',
+        payerCountries: [],
+        craftText: null,
+      }
+    }),
+  )
+  return asked.map(({ partnerId, customerId, currency }, index) => {
+    const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
+    const isBlocked =
+      blocksInbound(balanceStateIn(accounts, partnerId, currency)) || blockOfOwner(owner, currency) !== undefined
+    return isBlocked || owner?.isErased === true || holds[index] === 'confirmed'
+  })
+}
+
+/**
+ * Refuses money that an operator gives to an owner whose account is closed. A block does not prevent it. Refuses:
+ * account_blocked.
+ */
+export async function refuseClosed(
+  { ledger, customers }: Pick<DepositsDeps, 'ledger' | 'customers'>,
+  tx: Tx,
+  { partnerId, customerId }: AccountOwner,
+  currency: Currency,
+): Promise<void> {
+  const accounts = await ledger.accountsOf(tx, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
+  if (balanceStateIn(accounts, partnerId, currency) === 'Closed')
+    throw new Refusal('account_blocked', `The ${currency} balance is closed: return the money.`)
+  if (customerId === null) return
+  const payers = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
+  if (payers.get(partnerKey(partnerId, customerId))?.accountState === 'Closed')
+    throw new Refusal('account_blocked', 'The account of the customer is closed: return the money.')
+}

@@ -1,0 +1,237 @@
+/**
+ * Checks of incoming payments for the data of their payers (Regulation (EU) 2023/1113, articles 7 and 8), and the rules of the operator. A
+ * deposit that is asked about waits as one whose names are under review; a rejected one fails, and its money goes back.
+ */
+import { ownJson } from '@partner-payments/wire'
+import { notFound, Refusal } from '../kernel/api/index.ts'
+import { after, dayMs, isFiat, partnerKey } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import {
+  bankKeyOf,
+  debtorLacks,
+  type IncomingDebtor,
+  internalConnectorId,
+  type Money,
+  payerRegionOf,
+} from '../rails/index.ts'
+import type { SubjectName } from '../screening/index.ts'
+import type { DepositsDeps } from './deps.ts'
+import { reportOfPart } from './parts.ts'
+import { type DepositKey, lockDeposits } from './store.ts'
+import { type Part, partsOf, type PayerCheck, type PayerRule } from './store-parts.ts'
+import * as store from './store-parts.ts'
+
+/** Money that arrives for a deposit. */
+export type Arrival = DepositKey & {
+  readonly connector: string
+  readonly debtor: IncomingDebtor
+  readonly money: Money
+}
+
+/** The rule with the largest amount that the payment exceeds. Undefined: none has one, and the payment is accepted. */
+const ruleFor = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
+  rules
+    .filter(
+      ({ region, currency, above }) => region === check.region && currency === check.currency && check.amount > above,
+    )
+    .reduce<PayerRule | undefined>(
+      (last, rule) => (last === undefined || rule.above > last.above ? rule : last),
+      undefined,
+    )
+
+/**
+ * The checks of payments that lack data, by `partnerKey` of the deposit. Costs a statement only if one does. Transfers between our own
+ * customers, and tokens, have no bank that could be asked.
+ */
+export async function checkPayers(
+  tx: Tx,
+  arrivals: readonly Arrival[],
+  now: Date,
+): Promise<ReadonlyMap<string, PayerCheck>> {
+  const lacking = arrivals.flatMap((arrival) => {
+    const { connector, debtor, money } = arrival
+    if (!isFiat(money.currency) || connector === internalConnectorId) return []
+    const lacks = debtorLacks(debtor, money)
+    return lacks.length === 0 ? [] : [{ ...arrival, lacks: lacks.join(' ') }]
+  })
+  if (lacking.length === 0) return new Map()
+  const rules = await store.payerRules(tx)
+  return new Map(
+    lacking.map(({ partnerId, id, debtor: { account, bic }, money, lacks }) => {
+      const region = payerRegionOf(account, bic === '' ? null : bic)
+      const found = { partnerId, id, bank: bankKeyOf(account, bic), region, ...money, lacks }
+      const { measure = 'accept', answerDays = 0 } = ruleFor(rules, found) ?? {}
+      const answerBy = measure === 'ask' ? after(now, answerDays * dayMs) : null
+      return [partnerKey(partnerId, id), { ...found, measure, answerBy, decision: null, foundAt: now }] as const
+    }),
+  )
+}
+
+/** Names what lacks for a wallet whose owner is neither proved nor declared. */
+const ownership = 'ownership'
+/** Covers an owner who is away and has the wallet elsewhere. */
+const proofDays = 14
+export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownership
+
+/**
+ * The checks of tokens whose amount needs a proof of who controls the wallet that paid (articles 14(5) and 16(2)): new ones of `arrivals`, and
+ * those of `kept` whose proof has come since. Small payments cost no statement.
+ */
+export async function checkWallets(
+  { clock, proofsMissing }: Pick<DepositsDeps, 'clock' | 'proofsMissing'>,
+  tx: Tx,
+  arrivals: readonly (Arrival & { readonly customerId: string | null })[],
+  kept: readonly { readonly check: PayerCheck; readonly customerId: string | null; readonly account: string }[],
+): Promise<ReadonlyMap<string, PayerCheck>> {
+  const now = clock.now()
+  const fresh = arrivals.flatMap(({ partnerId, id, customerId, connector, debtor, money }) => {
+    if (isFiat(money.currency) || connector === internalConnectorId) return []
+    const answerBy = after(now, proofDays * dayMs)
+    const found = { partnerId, id, bank: '', region: 'outside', ...money, lacks: ownership, measure: 'ask' } as const
+    const check: PayerCheck = { ...found, answerBy, decision: null, foundAt: now }
+    return [{ check, customerId, account: debtor.account }]
+  })
+  const waiting = kept.filter(({ check }) => lacksOwnership(check) && awaitsAnswer(check, now))
+  const asked = [...fresh, ...waiting]
+  if (asked.length === 0) return new Map()
+  const missing = await proofsMissing(
+    tx,
+    asked.map(({ check: { partnerId, amount, currency }, customerId, account }) => ({
+      ...{ partnerId, customerId, address: account.toLowerCase(), amount, currency },
+    })),
+  )
+  return new Map(
+    asked.flatMap(({ check }, index): readonly (readonly [string, PayerCheck])[] => {
+      const key = partnerKey(check.partnerId, check.id)
+      if (missing[index] === true) return [[key, check]]
+      return index < fresh.length ? [] : [[key, { ...check, decision: 'received' }]]
+    }),
+  )
+}
+
+/** Reports whether the money waits for an answer, or goes back. */
+export const isWithheld = (check: PayerCheck | undefined): boolean =>
+  check !== undefined && check.measure !== 'accept' && check.decision !== 'received'
+
+/**
+ * The check that decides about a deposit whose new part lacks data, too. A part that is accepted releases no other one that waits, and one that
+ * is asked about none that goes back.
+ */
+export function strictest(known: PayerCheck | undefined, fresh: PayerCheck | undefined): PayerCheck | undefined {
+  if (known === undefined || fresh === undefined) return fresh ?? known
+  const goesBack = isWithheld(known) && (known.measure === 'reject' || known.decision === 'refused')
+  return isWithheld(known) && (goesBack ? fresh.measure !== 'reject' : !isWithheld(fresh)) ? known : fresh
+}
+
+/** Reports whether an answer may still come. */
+export const awaitsAnswer = (check: PayerCheck | undefined, now: Date): boolean =>
+  check?.measure === 'ask' && check.decision === null && check.answerBy !== null && check.answerBy > now
+
+/** Data that an answer adds to the payer. */
+export type PayerAnswer = Partial<Pick<IncomingDebtor, 'name' | 'account' | 'address' | 'identification'>>
+
+export type PayerChecks = {
+  readonly rules: typeof store.payerRules
+  readonly setRule: (tx: Tx, rule: PayerRule) => Promise<readonly PayerRule[]>
+  /** Refuses: not_found. */
+  readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly PayerRule[]>
+  readonly waiting: typeof store.waitingPayerChecks
+  readonly checksOf: typeof store.payerChecksOf
+  readonly failingBanks: typeof store.failingBanks
+  /**
+   * Records the answer of the payer's bank: the worker credits the money once the names in it are compared with the lists. `null`: there
+   * is none, and the money goes back. Refuses: not_found, validation_failed (nothing waits; the data are still not there).
+   */
+  readonly decide: (tx: Tx, key: DepositKey, answer: PayerAnswer | null) => Promise<void>
+}
+
+export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'clock' | 'screening'>): PayerChecks {
+  return {
+    rules: store.payerRules,
+    setRule: async (tx, rule) => {
+      await store.setPayerRule(tx, rule, clock.now())
+      return store.payerRules(tx)
+    },
+    removeRule: async (tx, rule) => {
+      if ((await store.removePayerRule(tx, rule)) === 0) throw new Refusal('not_found', 'No such rule.')
+      return store.payerRules(tx)
+    },
+    waiting: store.waitingPayerChecks,
+    checksOf: store.payerChecksOf,
+    failingBanks: store.failingBanks,
+    decide: async (tx, key, answer) => {
+      const now = clock.now()
+      const [deposit] = await lockDeposits(tx, [key])
+      const [check] = await store.payerChecksOf(tx, [key])
+      if (deposit === undefined || check === undefined) throw notFound('payment that lacks data of its payer')
+      if (deposit.status !== 'Screening' || !awaitsAnswer(check, now))
+        throw new Refusal('validation_failed', 'The payment does not wait for an answer.')
+      const before = await payersNamed(tx, key, deposit.debtor)
+      if (answer !== null) await add(tx, key, deposit.debtor, check, answer, now)
+      else await store.writeDebtor(tx, key, null, now)
+      await store.decidePayerCheck(tx, key, answer === null ? 'refused' : 'received', now)
+      // The names of the answer are compared before the money is credited, and those that they replace stay.
+      await screening.request(tx, { ...key, kind: 'payer' }, before)
+    },
+  }
+}
+
+/** The parts that wait and lack data, each by its own amount: the check of their deposit is of the part that came last. */
+const lackingOf = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'currency'>) =>
+  parts.flatMap(({ id, amount, status, ...part }) => {
+    const report = status === 'Screening' ? reportOfPart(part) : undefined
+    const lacks = report !== undefined && debtorLacks(report.debtor, { currency, amount }).length > 0
+    return lacks ? [{ id, amount, report }] : []
+  })
+/** Reports whether a part that waits lacks data still: the bank may have taken the one back that a check was about. */
+export const someLack = (...asked: Parameters<typeof lackingOf>): boolean => lackingOf(...asked).length > 0
+
+/** The names that a deposit, and its parts that wait, have of their payers. */
+async function payersNamed(tx: Tx, key: DepositKey, stored: string | null): Promise<readonly SubjectName[]> {
+  const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
+  return namesOfPayers([
+    ...(stored === null ? [] : [ownJson<IncomingDebtor>(stored)]),
+    ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? []),
+  ])
+}
+
+/** Each payer, and each on whose behalf one pays, once. */
+export const namesOfPayers = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBehalfOf'>[]): readonly SubjectName[] =>
+  [...new Set(payers.flatMap(({ name, onBehalfOf = '' }) => [name, onBehalfOf]))].flatMap((name) =>
+    name.trim() === '' ? [] : [{ role: 'payer', name }],
+  )
+
+/** Adds an answer to the payer of a deposit, or of those of its parts that wait and lack data. Refuses: validation_failed. */
+async function add(
+  tx: Tx,
+  key: DepositKey,
+  stored: string | null,
+  check: PayerCheck,
+  answer: PayerAnswer,
+  now: Date,
+): Promise<void> {
+  const completed = (debtor: IncomingDebtor, money: Pick<PayerCheck, 'currency' | 'amount'>): IncomingDebtor => {
+    const whole = { ...debtor, ...answer }
+    const lacks = lacksOwnership(check) ? [] : debtorLacks(whole, money)
+    if (lacks.length > 0)
+      throw new Refusal(
+        'validation_failed',
+        `The payer still lacks: ${lacks.join(', ')}. Give it, or decide with refused.`,
+      )
+    return whole
+  }
+  const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
+  const lacking = lacksOwnership(check) ? [] : lackingOf(parts, check)
+  if (new Set(lacking.map(({ report: { debtor } }) => `${debtor.account} ${debtor.name}`)).size > 1)
+    throw new Refusal(
+      'validation_failed',
+      'Parts of several payers lack data, and one answer is about one payer. Decide with refused: the money goes back.',
+    )
+  for (const { id, amount, report } of lacking) {
+    const debtor = completed(report.debtor, { currency: check.currency, amount })
+    await store.writePartReport(tx, key.partnerId, id, JSON.stringify({ ...report, debtor }))
+  }
+  const debtor =
+    parts.length > 0 || stored === null ? null : JSON.stringify(completed(ownJson<IncomingDebtor>(stored), check))
+  await store.writeDebtor(tx, key, debtor, now)
+}

@@ -1,0 +1,435 @@
+/**
+ * The only writer of a deposit's progress: the engine of lifecycles with the table of deposits. One transaction applies a
+ * batch of triggers and writes all transitions together. A duplicate changes nothing.
+ */
+import { ownJson } from '@partner-payments/wire'
+import { assert, partnerKey, present } from '../kernel/index.ts'
+import { type Entry, entryOf } from '../ledger/index.ts'
+import { type Inbound, openToAll, readInbound } from './inbound.ts'
+import type { NewEvent } from '../events/index.ts'
+import { type Advanced, createEngine, type Move as Transit, transitionOn } from '../lifecycle/index.ts'
+import type { NewCase } from '../cases/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { IncomingDebtor, Money } from '../rails/index.ts'
+import type { Payer } from '../parties/customers/index.ts'
+import type { Move } from '../transactions/index.ts'
+import { credit, type DepositsDeps, partyOf } from './deps.ts'
+import * as events from './events.ts'
+import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
+import { isForeignPart, isKnownPart, isWhole, kindOfPart, type PartsPlan, payingPart, planParts } from './parts.ts'
+import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
+import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
+import { partEvents } from './part-events.ts'
+import { decidePayerCheck, insertParts, insertPayerChecks, moveParts } from './store-parts.ts'
+import * as store from './store.ts'
+import type { DepositTrigger } from './triggers.ts'
+
+type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
+
+/** Applies a batch of triggers, and returns for each whether it changed its deposit. */
+export function createApplyBatch(deps: DepositsDeps) {
+  return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
+    const apply = createApply(deps, connectorsOf(triggers), arrivingOf(deps, triggers))
+    return apply(
+      tx,
+      triggers.map((trigger) => ({ key: { partnerId: trigger.partnerId, id: trigger.subjectId }, trigger })),
+    )
+  }
+}
+
+/** Maps each deposit to the connector that reports about it. */
+const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, string> =>
+  new Map(
+    triggers.flatMap((trigger) =>
+      'connector' in trigger ? [[partnerKey(trigger.partnerId, trigger.subjectId), trigger.connector] as const] : [],
+    ),
+  )
+
+/** Maps each deposit to the payer and the text of the credit that is judged first. */
+const arrivingOf = (
+  { screening }: Pick<DepositsDeps, 'screening'>,
+  triggers: readonly DepositTrigger[],
+): ReadonlyMap<string, Arriving> =>
+  new Map(
+    triggers.toReversed().flatMap((trigger) => {
+      if (trigger.kind !== 'credit') return []
+      const text = screening.textOf([trigger.origin.remittance, trigger.origin.endToEndId])
+      const { debtor, money, isDecided } = trigger
+      return [[partnerKey(trigger.partnerId, trigger.subjectId), { text, debtor, money, isDecided }] as const]
+    }),
+  )
+
+/** The engine of one batch: the accounts that it has read judge its deposits and guard its credits. */
+function createApply(
+  deps: DepositsDeps,
+  connectors: ReadonlyMap<string, string>,
+  arriving: ReadonlyMap<string, Arriving>,
+) {
+  let inbound: Inbound = openToAll
+  const lock = createLock(deps)
+  return createEngine({
+    clock: deps.clock,
+    lifecycle: depositLifecycle,
+    lock: async (tx, keys) => {
+      const connectorOf = ({ partnerId, id }: store.DepositKey) => connectors.get(partnerKey(partnerId, id))
+      const rows = await lock(tx, keys, ({ partnerId, id }) => arriving.get(partnerKey(partnerId, id)), connectorOf)
+      inbound = await readInbound(deps, tx, rows, connectorOf)
+      return rows
+    },
+    actorOf,
+    holds: (deposit: HeldDeposit, trigger: DepositTrigger, now) => {
+      if (trigger.kind === 'cleared') {
+        const awaits = deposit.hold !== 'confirmed' && awaitsAnswer(deposit.payer, now)
+        return deposit.status === 'Screening' && !isUndecided(deposit) && !awaits
+      }
+      if ('connector' in trigger)
+        return !isKnownCredit(deposit, trigger) && !isKnownReport(deposit, trigger) && !isKnownPart(deposit, trigger)
+      return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
+    },
+    kindOf: (deposit, trigger) => kindOf(inbound, deposit, trigger),
+    isEarly: (deposit, trigger) => settles(deposit, trigger) && deposit.hold === 'unscreened',
+    isForeign: (deposit, trigger) =>
+      (moneyOf(trigger)?.amount ?? 1n) <= 0n ||
+      isOtherCredit(deposit, trigger) ||
+      isForeignPart(deposit, payingPart(deposit, trigger)),
+    write: (tx, moves, now) => write(deps, tx, moves, now, inbound),
+  })
+}
+
+/** The money that a notification of the bank names. Undefined: none, or the bank does not say. */
+const moneyOf = (trigger: DepositTrigger): Money | undefined => ('money' in trigger ? trigger.money : undefined)
+
+const actorOf = (trigger: DepositTrigger) => {
+  if ('connector' in trigger) return 'bank'
+  if (trigger.kind === 'cleared') return 'worker'
+  return trigger.kind === 'ended' ? 'partner' : 'time'
+}
+
+const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
+
+/** Reports whether the payment lacks data of its payer, for which a rule keeps the money. An operator who has found the owner knows who paid. */
+const isPayerWithheld = ({ payer }: HeldDeposit, trigger: DepositTrigger): boolean =>
+  isWithheld(payer) && !(trigger.kind === 'credit' && trigger.isDecided)
+
+/** The kind of the case of money that waits or is frozen. */
+const kindOfHold = ({ hold, payer }: HeldDeposit) =>
+  hold === undefined && isWithheld(payer) ? 'payer_data_missing' : 'sanctions_hold'
+
+/** Reports whether the trigger would credit the deposit. */
+const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
+  (deposit.status === 'Accepted' || (payingPart(deposit, trigger) !== undefined && deposit.status !== 'Screening')) &&
+  (trigger.kind === 'deposit.settled' || trigger.kind === 'credit') &&
+  !isMisfit(deposit, trigger)
+
+/**
+ * A hold comes before a block: the case of a block must not pay back the money of a listed person. Cleared money that
+ * its account refuses stays in suspense with its case: while it waited for the account, no person could send it back.
+ */
+function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
+  if (trigger.kind === 'cleared') {
+    if (deposit.hold === 'confirmed' || isWithheld(deposit.payer)) return 'confirmed'
+    if (inbound.blockOf(deposit) !== undefined) return 'confirmed'
+    return deposit.inParts && !isWhole(deposit) ? 'part-cleared' : 'cleared'
+  }
+  const isHeld = settles(deposit, trigger) && (deposit.hold !== undefined || isPayerWithheld(deposit, trigger))
+  const paying = payingPart(deposit, trigger)
+  if (paying) return kindOfPart(deposit, paying, isHeld, isStopped(inbound, deposit, trigger))
+  if (isHeld) return 'held'
+  if (!isMisfit(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind
+  return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
+}
+
+/** A deposit is paid once: by one credit, or by one report. Further money does not belong to it. */
+function isOtherCredit({ creditId, settledBy }: store.Deposit, trigger: DepositTrigger): boolean {
+  if (trigger.kind === 'credit') return creditId !== null && trigger.creditId !== creditId
+  return (
+    trigger.kind === 'deposit.settled' && (creditId !== null || (settledBy !== null && trigger.money !== undefined))
+  )
+}
+
+/** Reports whether the bank repeats the report by which the deposit has ended. */
+const isKnownReport = ({ settledBy }: store.Deposit, trigger: DepositTrigger): boolean =>
+  trigger.kind === 'deposit.settled' && trigger.id === settledBy
+
+/** Reports whether the bank repeats the credit by which the deposit has ended. */
+const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrigger): boolean =>
+  trigger.kind === 'credit' &&
+  trigger.creditId === creditId &&
+  transitionOn(depositLifecycle, status, 'credit') === undefined
+
+/** Reports whether the received money differs from what the deposit expects, which takes one payment. */
+function isMisfit({ currency, amount, inParts }: store.Deposit, trigger: DepositTrigger): boolean {
+  const money = moneyOf(trigger)
+  return !inParts && money !== undefined && (money.currency !== currency || money.amount !== amount)
+}
+
+/** Reports whether the money has come, and the balance or the customer's account refuses it. */
+const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
+  (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) &&
+  blockOf(deposit) !== undefined
+
+/** The money of a name on a sanctions list is in suspense, with a case that has the id of the deposit. */
+function caseOfHold({ row, trigger }: DepositMove): NewCase {
+  const { partnerId, id, currency, amount, debtor, endToEndId } = row
+  assert('connector' in trigger, 'a credit is reported by a connector')
+  const { connector, id: notificationId, kind } = trigger
+  const stored = debtor === null ? null : ownJson<IncomingDebtor>(debtor)
+  const [money, payer] = [{ currency, amount }, 'debtor' in trigger ? trigger.debtor : stored]
+  const origin = trigger.kind === 'credit' ? trigger.origin : { endToEndId }
+  const report = { kind, money, debtor: payer, ...origin, ...payerReport(row) }
+  return { partnerId, id, kind: kindOfHold(row), connector, notificationId, subject: id, report, booked: money }
+}
+
+/** Names the data that the payer lacks, for the case. */
+const payerReport = ({ payer }: HeldDeposit) =>
+  payer === undefined || !isWithheld(payer)
+    ? {}
+    : { payer: { lacks: payer.lacks.split(' '), measure: payer.measure, answerBy: payer.answerBy } }
+
+/** The money of a misfit is in suspense until an operator decides. */
+function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly NewCase[] {
+  if (!('connector' in trigger)) return []
+  const { partnerId, id: subject, currency, amount } = row
+  const money = moneyOf(trigger) ?? { currency, amount }
+  const { connector, id: notificationId } = trigger
+  const told = { kind: trigger.kind, money, expected: { currency, amount } }
+  const opened = { partnerId, connector, notificationId, subject, booked: money }
+  if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report: told }]
+  // Lets the operator send it back, or give it to the customer.
+  const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
+  return [{ ...opened, kind: blockOf(row) ?? 'account_blocked', report: { ...told, ...paid, debtor: debtorOf(row) } }]
+}
+
+async function write(
+  deps: DepositsDeps,
+  tx: Tx,
+  moves: readonly DepositMove[],
+  now: Date,
+  inbound: Inbound,
+): Promise<void> {
+  const { accounts, owners } = inbound
+  const { cases, ledger, eventOutbox, transactions } = deps
+  const plans = new Map(
+    moves
+      .filter(({ row }) => row.inParts)
+      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now, kindOfHold(move.row))] as const),
+  )
+  const credits = moves.flatMap((move) =>
+    move.transition.ledger === 'credit' && !move.row.inParts ? [creditOf(move)] : [],
+  )
+  const changes = moves.map((move) => changeOf(move, now))
+  store.updateDeposits(tx, changes, now)
+  eventOutbox.appendMany(
+    tx,
+    moves.flatMap((move) => eventsOf(move, plans.get(move), owners, now)),
+  )
+  await transactions.moveMany(tx, moves.map(transactionMove))
+  const opened = moves.flatMap((move) =>
+    move.name === 'misfit' ? caseOf(move, inbound) : move.name === 'hold' ? [caseOfHold(move)] : [],
+  )
+  const suspended = [
+    ...(opened.length > 0 ? await cases.record(tx, opened) : []),
+    ...(await followScreening(deps, tx, moves)),
+    ...(await writeParts(deps, tx, [...plans.values()])),
+  ]
+  // Last, because it locks the balances that all other payments of the partner need.
+  if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended], accounts)
+  else await ledger.enterMany(tx, credits, accounts)
+}
+
+/**
+ * Adds the payer to screening. The case ends with the wait, unless the money is frozen. Returns the entries of
+ * returned money.
+ */
+async function followScreening(
+  { cases, clock, screening }: DepositsDeps,
+  tx: Tx,
+  moves: readonly DepositMove[],
+): Promise<readonly Entry[]> {
+  for (const { name, row } of moves)
+    if (name === 'hold' || name === 'holdPart') await screening.request(tx, payerKey(row))
+  await insertPayerChecks(
+    tx,
+    moves.flatMap(({ name, row: { payer, status }, trigger }) =>
+      payer?.decision === null &&
+      (status !== 'Screening' || name === 'holdPart') &&
+      creditsOrHolds.has(name) &&
+      'connector' in trigger
+        ? [payer]
+        : [],
+    ),
+  )
+  // A rule of two persons sends the money back. Money of a listed name stays, and so do tokens: who sent them may have lost the wallet.
+  const refused = moves.filter(
+    ({ name, row }) =>
+      name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
+  )
+  for (const { row } of refused)
+    await cases.sendBack(tx, row.inParts ? row.parts.filter(inScreening) : [row], refusedNote)
+  for (const { name, row } of moves)
+    if (name === 'release' && lacksOwnership(row.payer)) await decidePayerCheck(tx, row, 'received', clock.now())
+  const released = moves.filter(({ name, row }) => name === 'release' && !row.inParts)
+  await cases.release(
+    tx,
+    released.map(({ row }) => row),
+    clearedNote,
+  )
+  const withdrawn = moves.filter(({ name }) => name === 'withdraw')
+  await cases.release(
+    tx,
+    withdrawn.map(({ row }) => row),
+    'The bank has reversed the payment.',
+  )
+  return withdrawn.map(backToBank)
+}
+
+const inScreening = ({ status }: { readonly status: string }) => status === 'Screening'
+/** The transitions of money that arrives. */
+const creditsOrHolds: ReadonlySet<string> = new Set(['settle', 'hold', 'gather', 'fulfil', 'holdPart'])
+const refusedNote = 'Data of the payer are missing: the rule of the operator sends the money back.'
+const clearedNote = 'The names were cleared: the deposit is credited.'
+
+/** Writes the parts of a batch, and returns the entries of their money. */
+async function writeParts({ cases }: DepositsDeps, tx: Tx, plans: readonly PartsPlan[]): Promise<readonly Entry[]> {
+  await insertParts(
+    tx,
+    plans.flatMap(({ added }) => added),
+  )
+  await moveParts(
+    tx,
+    plans.flatMap(({ moved }) => moved),
+  )
+  const released = plans.flatMap((plan) => plan.released)
+  await cases.release(tx, released, clearedNote)
+  const suspended = await cases.record(
+    tx,
+    plans.flatMap((plan) => plan.cases),
+  )
+  return [...plans.flatMap(({ entries }) => entries), ...suspended]
+}
+
+const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date): store.DepositChange => ({
+  partnerId: row.partnerId,
+  id: row.id,
+  fromStatus: row.status,
+  status: to,
+  debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
+  errorDetails: to === 'Failed' ? detailsOf(row, trigger) : null,
+  // A deposit that waited for a decision expires as it would have.
+  expiresAt: mayExpire(to) ? (row.expiresAt ?? row.expiryDate) : null,
+  heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
+  screeningSince: to === 'Screening' ? now : null,
+  screeningDueAt: to === 'Screening' ? now : null,
+  ...originOf(trigger),
+  settledBy: trigger.kind === 'deposit.settled' && !row.inParts ? trigger.id : null,
+  craftText: row.craftText,
+  ...(trigger.kind === 'credit' && !row.inParts
+    ? { connector: trigger.connector, creditId: trigger.creditId, transactionHash: trigger.transactionHash ?? null }
+    : { connector: null, creditId: null, transactionHash: null }),
+})
+
+/** Origin of the payment, which is known once it begins. */
+function originOf(trigger: DepositTrigger) {
+  const payer = trigger.kind === 'deposit.initiated' ? trigger.payer : undefined
+  return { ipAddress: payer?.ipAddress ?? null, paymentCountry: payer?.countryCode ?? null }
+}
+
+function withOrigin({ row, trigger }: DepositMove): store.Deposit {
+  const { ipAddress, paymentCountry } = originOf(trigger)
+  return { ...row, ipAddress: ipAddress ?? row.ipAddress, paymentCountry: paymentCountry ?? row.paymentCountry }
+}
+
+const detailsOf = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
+  if ('details' in trigger) return trigger.details
+  // States no more than the partner must know: a listed person must not be warned.
+  if (trigger.kind === 'cleared') return 'The payment cannot be credited.'
+  return isMisfit(deposit, trigger) ? 'The amount differs from the expected one.' : 'The account accepts no money.'
+}
+
+const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
+  ({ partnerId, currency, amount, partyId: customerId ?? partnerId, reference }) as const
+
+/**
+ * Credits the deposit from the settlement account of the reporting connector, or from suspense if the money waited
+ * there.
+ */
+function creditOf({ name, row, trigger }: DepositMove): Entry {
+  if (name === 'release') return entryOf('decision', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
+  assert('connector' in trigger, 'a credit is reported by a connector')
+  return entryOf('bank', { ...movedOf(row), ...credit(trigger.connector, row.partnerId) })
+}
+
+function backToBank({ row, trigger }: DepositMove): Entry {
+  assert('connector' in trigger, 'a reversal is reported by a connector')
+  return entryOf('bank', { ...movedOf(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
+}
+
+function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): Move {
+  const { steps, concludes, errorKey, ledger } = transition
+  const reason = 'reasonCode' in trigger && !implied ? trigger.reasonCode : null
+  const bankText = 'bankText' in trigger && !implied ? (trigger.bankText ?? null) : null
+  const { ipAddress } = originOf(trigger)
+  const user = ipAddress === null ? {} : { userIpAddress: ipAddress }
+  const move = { partnerId: row.partnerId, id: row.transactionId, steps, actor, reason, bankText, ...user }
+  if (concludes === undefined) return move
+  const conclusion = {
+    status: concludes,
+    customFields: events.customFieldsOf(row),
+    ...(errorKey === undefined ? {} : { errorKey }),
+    ...(ledger === 'credit' ? { debtor: partyOf(payerOf(row, trigger), row.currency) } : {}),
+  }
+  return { ...move, conclusion }
+}
+
+const debtorOf = ({ debtor }: store.Deposit) =>
+  ownJson<IncomingDebtor>(present(debtor, 'an accepted deposit has a debtor'))
+
+/** The payer of the last part, which comes with its credit. */
+const payerOf = (row: store.Deposit, trigger: DepositTrigger): IncomingDebtor =>
+  'debtor' in trigger ? trigger.debtor : debtorOf(row)
+
+type NewDepositEvent = { [N in DepositEvent]: NewEvent<N> }[DepositEvent]
+
+/** A deposit of the partner itself has only the event of its transaction. */
+function eventsOf(
+  move: DepositMove,
+  plan: PartsPlan | undefined,
+  owners: ReadonlyMap<string, Payer>,
+  now: Date,
+): readonly NewDepositEvent[] {
+  const { trigger, transition } = move
+  const deposit = withOrigin(move)
+  const { partnerId, customerId } = deposit
+  if (customerId === null) return []
+  const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
+  const type = transition.event
+  const origin = { partnerId, occurredAt: now }
+  const ofParts = partEvents(deposit, customer, plan, now)
+  // The interface document has no event for money that waits: the timeline shows it.
+  if (type === undefined) return ofParts
+  assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')
+  switch (type) {
+    case 'checkout.part.updated':
+      return ofParts
+    case 'partner.customer.deposit.initiated':
+      return [{ ...origin, type, data: events.initiated(deposit, customer) }]
+    case 'partner.customer.deposit.submitted':
+      return [{ ...origin, type, data: events.submitted(deposit, customer) }]
+    case 'partner.customer.deposit.accepted': {
+      assert('debtor' in trigger, 'the bank accepts a payment by naming its debtor')
+      return [{ ...origin, type, data: events.accepted(deposit, customer, trigger.debtor) }]
+    }
+    case 'partner.customer.deposit.completed': {
+      const payer = payerOf(deposit, trigger)
+      const completed = { ...origin, type, data: events.completed(deposit, customer, payer) }
+      if (plan === undefined) return [completed]
+      // The bank has accepted the whole only now.
+      const accepted = 'partner.customer.deposit.accepted' as const
+      return [...ofParts, { ...origin, type: accepted, data: events.accepted(deposit, customer, payer) }, completed]
+    }
+    case 'partner.customer.deposit.failed':
+      return [{ ...origin, type, data: events.failed(deposit, customer, detailsOf(deposit, trigger) ?? '') }]
+    case 'partner.customer.deposit.expired':
+      return [{ ...origin, type, data: events.expired(deposit, customer) }]
+  }
+}

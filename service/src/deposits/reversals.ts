@@ -1,0 +1,173 @@
+/**
+ * Reversals: the money of a credit is gone again, because its bank cancelled the booking or a blockchain dropped the
+ * block. The deposit stays as it ended; a new transaction takes the money from the balance, or suspense bears it: the
+ * partner owes it, and its balance never falls below zero. Refunds of the same money that have not left are cancelled
+ * with it; a person looks at each reversal, and recalls the others.
+ */
+import { amountText, assert, isFiat, partnerKey, present } from '../kernel/index.ts'
+import type { Entry } from '../ledger/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { BankNotification } from '../rails/index.ts'
+import type { NewTransaction } from '../transactions/index.ts'
+import { covers, debitEntry } from './debits.ts'
+import type { CreditApplied, DepositsDeps } from './deps.ts'
+import type { Reversed } from './triggers.ts'
+import { partEvents } from './part-events.ts'
+import { type InParts, move, paidIn, withParts } from './parts.ts'
+import * as store from './store.ts'
+import { depositOfPart, markPartReversed, type Part } from './store-parts.ts'
+
+export type ReversalNotification = Extract<BankNotification, { readonly kind: 'credit.reversed' }>
+
+type ReverseDeps = DepositsDeps & { readonly withdraw: Withdraw }
+
+/** Takes the money of a deposit that waits for a decision about a name out of suspense. */
+export type Withdraw = (tx: Tx, reversed: Reversed) => Promise<unknown>
+
+export const createReverse =
+  (deps: ReverseDeps) =>
+  async (connector: string, notification: ReversalNotification): Promise<CreditApplied> => {
+    const { subjectId: creditId } = notification
+    // Money of a part that persons have given to its owner since is in a deposit of its own.
+    const found =
+      (await store.depositOfCredit(deps.db, connector, creditId)) ?? (await depositOfPart(deps.db, connector, creditId))
+    if (found === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
+    const applied = await deps.db.transaction((tx) => reverse(deps, tx, connector, notification, found))
+    return { applied, partnerId: found.partnerId }
+  }
+
+/** A deposit, or a part of it. */
+type Credited = store.DepositKey & { readonly partId?: string }
+
+/**
+ * Moves the money that the bank has taken: from the balance as far as the credit brought it there, from the account of parts as far as it waits
+ * there, otherwise from suspense. The money of a credit that did not fit is still there, and the case of the reversal takes it.
+ */
+async function reverse(
+  deps: ReverseDeps,
+  tx: Tx,
+  connector: string,
+  notification: ReversalNotification,
+  key: Credited,
+): Promise<Exclude<CreditApplied['applied'], 'unknown'>> {
+  const { cases, ledger } = deps
+  const { id: notificationId, money, details } = notification
+  const [deposit] = await withParts(tx, await store.lockDeposits(tx, [key]))
+  assert(deposit !== undefined, 'the deposit of a credit exists')
+  const { partnerId, id: subject } = deposit
+  const part = deposit.parts.find(({ id }) => id === key.partId)
+  const status = part?.status ?? deposit.status
+  // The credit is accepted and not settled yet: its second step follows.
+  if (status === 'Accepted') return 'early'
+  const { reversedAt, reversedBy } = part ?? deposit
+  if (reversedAt !== null && (reversedBy === null || reversedBy === notificationId)) return false
+  if (reversedAt !== null || money.amount <= 0n) return 'contradiction'
+  const amount = part?.amount ?? deposit.amount
+  const credited = money.currency === deposit.currency ? amount : 0n
+  const back = { ...deposit, amount: money.amount < credited ? money.amount : credited }
+  const isWhole = back.amount === amount
+  const isWithdrawn = isWhole && (status === 'Screening' || status === 'Held')
+  const isCredited = status === 'Completed' || status === 'Credited'
+  if (part === undefined) await markReversed(deps, tx, connector, notification, deposit, isWithdrawn)
+  const refunds = await refundsOf(deps, tx, { partnerId, id: subject, partId: part?.id })
+  const isCovered = isCredited && back.amount > 0n && (await covers(deps, tx, { ...back, connector }))
+  const taken = isCovered ? await takeBack(deps, tx, connector, notification, back) : undefined
+  const entries = [
+    ...(taken ? [taken.entry] : []),
+    ...(part ? await reversePart(deps, tx, deposit, part, { notificationId, isWithdrawn, isCredited }) : []),
+  ]
+  const report = { status, money, details, reversal: taken?.reference ?? null, ...(refunds.length > 0 && { refunds }) }
+  const rest = money.amount - (isCovered || isWithdrawn ? back.amount : 0n)
+  const booked = rest === 0n ? null : { ...money, amount: -rest }
+  const opened = { partnerId, kind: 'credit_reversed', connector, notificationId, subject, report, booked } as const
+  const suspended = await cases.record(tx, [opened])
+  await ledger.settleMany(tx, [], [...entries, ...suspended])
+  return true
+}
+
+/** Marks a deposit that one payment credited, and takes it out of suspense if it waits there. */
+async function markReversed(
+  { clock, withdraw }: ReverseDeps,
+  tx: Tx,
+  connector: string,
+  { id, details }: ReversalNotification,
+  { partnerId, id: subjectId }: store.Deposit,
+  isWithdrawn: boolean,
+): Promise<void> {
+  await store.markReversed(tx, { partnerId, id: subjectId }, id, clock.now())
+  if (isWithdrawn) await withdraw(tx, { kind: 'reversed', id, partnerId, subjectId, connector, details })
+}
+
+type Reversing = { readonly notificationId: string; readonly isWithdrawn: boolean; readonly isCredited: boolean }
+
+/** Takes a part out of a deposit, which waits for its money again, and returns the entries of a part that waited. */
+export async function reversePart(
+  { cases, clock, customers, eventOutbox }: DepositsDeps,
+  tx: Tx,
+  deposit: InParts,
+  part: Part,
+  { notificationId, isWithdrawn, isCredited }: Reversing,
+): Promise<readonly Entry[]> {
+  const { partnerId, customerId, id } = deposit
+  const now = clock.now()
+  const reversed = { ...part, status: isWithdrawn || isCredited ? 'Reversed' : part.status } as const
+  await markPartReversed(tx, reversed, notificationId, now)
+  // It is no longer paid in full: its receipt would prove what is not so.
+  if (isCredited) await store.markReversed(tx, { partnerId, id }, notificationId, now)
+  const isTold = reversed.status === 'Reversed' && part.status !== 'Screening'
+  if (isTold && customerId !== null) {
+    const owners = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
+    const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
+    const paid = paidIn(deposit.parts.map((one) => (one.id === part.id ? reversed : one)))
+    eventOutbox.appendMany(tx, partEvents(deposit, customer, { told: [reversed], paid }, now))
+  }
+  if (!isWithdrawn) return []
+  if (part.status === 'Held') return move(deposit, 'parts', `settlement.${part.connector}`, part.amount)
+  await cases.release(tx, [part], 'The bank has reversed the payment.')
+  return move(deposit, 'suspense', `settlement.${part.connector}`, part.amount)
+}
+
+/** A stopped refund gives its money back before the bank's claim is taken. That of the others went back twice: the desk recalls them. */
+async function refundsOf({ refunds }: DepositsDeps, tx: Tx, credited: Parameters<DepositsDeps['refunds']['stop']>[1]) {
+  const made = await refunds.stop(tx, credited)
+  return made.map(({ amount, ...refund }) => ({ ...refund, amount: amountText(amount, refund.currency) }))
+}
+
+/** `back`: the deposit with the amount taken from it. */
+async function takeBack(
+  { transactions }: DepositsDeps,
+  tx: Tx,
+  connector: string,
+  { details }: ReversalNotification,
+  back: store.Deposit,
+): Promise<{ readonly reference: string; readonly entry: Entry }> {
+  const { partnerId, customerId, currency, amount } = back
+  const { id, reference } = await transactions.open(tx, toReversal(back, details))
+  await transactions.conclude(tx, partnerId, id, {
+    status: 'Completed',
+    steps: ['Settled', 'Returned'],
+    actor: 'bank',
+  })
+  return { reference, entry: debitEntry({ partnerId, customerId, currency, amount, connector }, reference) }
+}
+
+function toReversal(deposit: store.Deposit, details: string): NewTransaction {
+  const { partnerId, customerId, currency, amount, reference, transactionHash } = deposit
+  const ofCustomer = customerId === null ? 'PartnerWithdraw' : 'PartnerCustomerWithdraw'
+  return {
+    partnerId,
+    customerId,
+    reference: null,
+    amount,
+    currency,
+    category: 'Withdrawal',
+    direction: 'Outward',
+    type: isFiat(currency) ? ofCustomer : 'TokenTransferOut',
+    rail: isFiat(currency) ? null : 'Wallet',
+    steps: ['Created'],
+    actor: 'bank',
+    originatingReference: reference,
+    description: `Reversal of ${reference} (${amountText(amount, currency)} ${currency}): ${details}`,
+    ...(transactionHash === null ? {} : { transactionHash }),
+  }
+}

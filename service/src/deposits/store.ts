@@ -1,0 +1,433 @@
+/** All SQL of deposits. */
+import type { PaymentMethod } from '@partner-payments/wire'
+import type { Currency, Minor } from '../kernel/index.ts'
+import {
+  acrossPartners,
+  dueWork,
+  givenBy,
+  insertBy,
+  ofPartners,
+  type RowOf,
+  type Sql,
+  sql,
+  type Tx,
+  unprepared,
+} from '../postgres/index.ts'
+import type { Unfinished } from '../lifecycle/index.ts'
+import { hashedFingerprint } from './fingerprint.ts'
+import type { DepositStatus } from './rules.ts'
+
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  idempotencyKey: 'text?',
+  transactionId: 'uuid',
+  reference: 'text',
+  /** Null: a deposit of the partner itself. */
+  customerId: 'uuid?',
+  amount: 'bigint',
+  currency: 'text',
+  status: 'text',
+  sessionId: 'text',
+  endToEndId: 'text',
+  paymentMethod: 'text',
+  paymentCountry: 'text',
+  ipAddress: 'text',
+  websiteReference: 'text?',
+  customFields: 'text?',
+  debtor: 'text?',
+  expiresAt: 'timestamptz?',
+  /** The time since which the bank has the payment, until it has ended. */
+  heldSince: 'timestamptz?',
+  expiryDate: 'timestamptz',
+  createdAt: 'timestamptz',
+  /** The connector that created the deposit from a credit, or accepted it by one, and its id of that credit. */
+  connector: 'text?',
+  creditId: 'text?',
+  transactionHash: 'text?',
+  /** The notification that reported the money. Null: none has, or before the column was made. */
+  settledBy: 'text?',
+  /** The texts of the payment that may name a vessel: remittance, references, items. Null: none does, as of most. */
+  craftText: 'text?',
+  /** Payments add up to the amount. */
+  inParts: 'boolean',
+  /** When the bank took the money back, or a part of it. */
+  reversedAt: 'timestamptz?',
+  /** The notification that reversed the credit. Null: none, or from before the column was made. */
+  reversedBy: 'text?',
+  operation: 'text',
+  requestFingerprint: 'text',
+  errorDetails: 'text?',
+  updatedAt: 'timestamptz',
+  /** ISO 11649. The payer names the deposit by it. */
+  creditorReference: 'text?',
+} as const
+export type DepositRow = RowOf<
+  typeof types,
+  { currency: Currency; status: DepositStatus; paymentMethod: PaymentMethod }
+>
+/** The columns that status changes and events read. */
+export type Deposit = Omit<
+  DepositRow,
+  'operation' | 'requestFingerprint' | 'errorDetails' | 'updatedAt' | 'creditorReference'
+>
+
+const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
+  session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
+  expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash, settled_by, craft_text, in_parts, reversed_at, reversed_by`
+/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
+const stored = sql`${facts}, operation, request_hash, error_details, updated_at,
+  creditor_reference`
+const columns = sql`${facts}, operation, request_hash as request_fingerprint, error_details,
+  updated_at, creditor_reference`
+
+const newDeposits = insertBy<DepositRow>(
+  types,
+  [
+    ['partnerId'],
+    ['operation', 'inParts', 'connector', 'status', 'reversedAt', 'reversedBy', 'createdAt', 'updatedAt'],
+  ],
+  ['partnerId', 'operation', 'idempotencyKey', 'connector', 'creditId'],
+)
+
+/**
+ * Returns how many were inserted: a taken key inserts none. Waits for a concurrent transaction that inserts the same key. A
+ * credit that has a deposit is a unique violation (`deposits_credit`).
+ */
+export function insertDeposits(tx: Tx, rows: readonly DepositRow[]): Promise<number> {
+  return tx.run(sql`/* deposits.insertDeposits */
+    insert into deposits.deposits (${stored}) ${newDeposits(tx, rows)}
+    on conflict (partner_id, operation, idempotency_key) do nothing`)
+}
+
+export async function depositByKey(
+  tx: Tx,
+  partnerId: string,
+  operation: string,
+  key: string,
+): Promise<DepositRow | undefined> {
+  const row = await tx.row<DepositRow>(sql`/* deposits.depositByKey */
+    select ${columns} from deposits.deposits
+    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
+  return row && { ...row, requestFingerprint: hashedFingerprint(row.requestFingerprint) }
+}
+
+export type DepositKey = { readonly partnerId: string; readonly id: string }
+
+/** The time of the last step of a deposit that is completed and not reversed. */
+export async function creditedAt(tx: Tx, partnerId: string, id: string): Promise<Date | undefined> {
+  const found = await tx.row<{ updatedAt: Date }>(sql`/* deposits.creditedAt */
+    select updated_at from deposits.deposits
+    where partner_id = ${partnerId} and id = ${id} and status = 'Completed' and reversed_at is null`)
+  return found?.updatedAt
+}
+
+/** The deposits of checkout sessions, in no order. */
+export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
+  return tx.rows<Deposit>(sql`/* deposits.depositsByIds */
+    select ${facts} from deposits.deposits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
+}
+
+/** The deposits of these transactions, in no order. */
+export async function depositsByReferences(
+  tx: Tx,
+  partnerId: string,
+  references: readonly string[],
+): Promise<readonly Deposit[]> {
+  if (references.length === 0) return []
+  return tx.rows<Deposit>(sql`/* deposits.depositsByReferences */
+    select ${facts} from deposits.deposits
+    where partner_id = ${partnerId} and reference = any(${references}::text[])`)
+}
+
+/** Locks in the order of the ids, so that two batches cannot deadlock. */
+export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
+  return tx.rows<Deposit>(sql`/* deposits.lockDeposits */
+    select ${facts} from deposits.deposits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+    order by id for update`)
+}
+
+/** The known credits among these, and possibly others of the same partners. */
+export function creditsKnown(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly creditId: string }[],
+): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
+  return tx.rows(sql`/* deposits.creditsKnown */
+    select partner_id, id, connector, credit_id from deposits.deposits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and credit_id = any(${keys.map((key) => key.creditId)}::text[])`)
+}
+
+export type NamedDeposit = DepositKey & { readonly creditorReference: string; readonly status: DepositStatus }
+
+/** The deposits that creditor references name. */
+export function depositsByCreditorReference(tx: Tx, references: readonly string[]): Promise<readonly NamedDeposit[]> {
+  return tx.rows<NamedDeposit>(
+    acrossPartners(
+      'finds deposits by what a payer wrote, which does not name the partner, by an index',
+      sql`/* deposits.depositsByCreditorReference */
+        select partner_id, id, creditor_reference, status from deposits.deposits
+        where creditor_reference = any(${references}::text[])`,
+    ),
+  )
+}
+
+/** The deposits that credits have paid or made, or of which they are parts. */
+export function depositsOfCredits(
+  tx: Tx,
+  creditIds: readonly string[],
+): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds the deposits of credits, whose partner the bank does not name, by the indexes of credits',
+      sql`/* deposits.depositsOfCredits */
+        select partner_id, id, connector, credit_id from deposits.deposits where credit_id = any(${creditIds}::text[])
+        union all
+        select partner_id, deposit_id, connector, credit_id from deposits.parts where credit_id = any(${creditIds}::text[])`,
+    ),
+  )
+}
+
+/** The deposit that a credit has paid or made. */
+export function depositOfCredit(tx: Tx, connector: string, creditId: string): Promise<DepositKey | undefined> {
+  return tx.row<DepositKey>(
+    acrossPartners(
+      'finds the deposit of a credit, whose partner its reversal does not name, by an index',
+      sql`/* deposits.depositOfCredit */
+        select partner_id, id from deposits.deposits where credit_id = ${creditId} and connector = ${connector}`,
+    ),
+  )
+}
+
+/** The money of a credit that a partner has received. */
+export function moneyOfCredit(
+  tx: Tx,
+  partnerId: string,
+  connector: string,
+  creditId: string,
+): Promise<{ readonly amount: Minor; readonly currency: Currency } | undefined> {
+  return tx.row(sql`/* deposits.moneyOfCredit */
+    select amount, currency from deposits.deposits
+    where partner_id = ${partnerId} and connector = ${connector} and credit_id = ${creditId}`)
+}
+
+export async function markReversed(tx: Tx, { partnerId, id }: DepositKey, by: string, now: Date): Promise<void> {
+  await tx.run(sql`/* deposits.markReversed */
+    update deposits.deposits set reversed_at = ${now}, reversed_by = ${by}, updated_at = ${now}
+    where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** When the next deposit expires. */
+export const depositsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next deposit expires',
+    (whose) => sql`/* deposits.depositsDue */
+      select expires_at as due_at from deposits.deposits where expires_at > ${after} and ${whose()}
+      order by expires_at limit 1`,
+  )
+
+/** Deposits that are due to expire: the due-work scan, without a lock. */
+export function expiredDeposits(
+  tx: Tx,
+  now: Date,
+  rowsMax: number,
+): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+  return tx.rows(
+    dueWork(
+      'finds partners with deposits to expire, without a lock',
+      (whose) => sql`/* deposits.expiredDeposits */
+      select partner_id, id from deposits.deposits where expires_at <= ${now} and ${whose()}
+      order by expires_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+const changeTypes = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  /** The status that was judged under the lock. */
+  fromStatus: 'text',
+  status: 'text',
+  /** Null leaves the stored debtor unchanged. */
+  debtor: 'json?',
+  errorDetails: 'text?',
+  expiresAt: 'timestamptz?',
+  heldSince: 'timestamptz?',
+  /** The time since which it waits for a decision about a name, and when a worker looks again. */
+  screeningSince: 'timestamptz?',
+  screeningDueAt: 'timestamptz?',
+  /** Null leaves the stored value, as for `paymentCountry`. */
+  ipAddress: 'text?',
+  paymentCountry: 'text?',
+  /** Null leaves the stored ones unchanged. */
+  connector: 'text?',
+  creditId: 'text?',
+  transactionHash: 'text?',
+  settledBy: 'text?',
+  /** Null leaves the stored text unchanged. */
+  craftText: 'text?',
+} as const
+export type DepositChange = RowOf<typeof changeTypes, { fromStatus: DepositStatus; status: DepositStatus }>
+
+/** Most changes of a batch have the same values in these columns. */
+const givenChanges = givenBy<DepositChange>(changeTypes, [
+  ['partnerId'],
+  ['fromStatus', 'status', 'errorDetails'],
+  ['debtor'],
+  ['expiresAt', 'heldSince'],
+  ['screeningSince', 'screeningDueAt'],
+  ['ipAddress', 'paymentCountry'],
+  ['connector', 'creditId', 'transactionHash', 'settledBy'],
+  ['craftText'],
+])
+
+/**
+ * Each deposit once; the caller holds their locks. A deposit in another status than `fromStatus` fails the transaction.
+ * Unprepared, so that the plan suits the number of rows and partners.
+ */
+export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
+  const partnerIds = changes.map((change) => change.partnerId)
+  tx.later(
+    unprepared(sql`/* deposits.updateDeposits */
+    update deposits.deposits as deposit set status = given.status, debtor = coalesce(given.debtor, deposit.debtor),
+      error_details = given.error_details, expires_at = given.expires_at, held_since = given.held_since,
+      screening_since = given.screening_since, screening_due_at = given.screening_due_at,
+      ip_address = coalesce(given.ip_address, deposit.ip_address),
+      payment_country = coalesce(given.payment_country, deposit.payment_country),
+      connector = coalesce(given.connector, deposit.connector), credit_id = coalesce(given.credit_id, deposit.credit_id),
+      transaction_hash = coalesce(given.transaction_hash, deposit.transaction_hash),
+      settled_by = coalesce(given.settled_by, deposit.settled_by),
+      craft_text = coalesce(given.craft_text, deposit.craft_text), updated_at = ${now}
+    from (${givenChanges(changes)}) as given
+    where ${ofPartners(partnerIds, sql`deposit.partner_id`)}
+      and deposit.partner_id = given.partner_id and deposit.id = given.id and deposit.status = given.from_status`),
+    changes.length,
+  )
+}
+
+/** The deposit that the bank has had for the longest time without an end, of all partners. */
+export function oldestHeld(tx: Tx): Promise<Unfinished | undefined> {
+  return tx.row<Unfinished>(
+    acrossPartners(
+      'finds the deposit that stands still for the longest time, by an index',
+      sql`/* deposits.oldestHeld */
+        select partner_id, id, status, null as connector, held_since as since from deposits.deposits
+        where held_since is not null order by held_since limit 1`,
+    ),
+  )
+}
+
+// All SQL of deposits that wait for a decision about a name.
+
+/** Deposits to look at again: the due-work scan, without a lock. */
+export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly DepositKey[]> {
+  return tx.rows<DepositKey>(
+    dueWork(
+      'finds partners with deposits that wait for a decision about a name, without a lock',
+      (whose) => sql`/* deposits.depositsInScreening */
+      select partner_id, id from deposits.deposits where screening_due_at <= ${now} and ${whose()}
+      order by screening_due_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** When the next look at a deposit that waits is due. */
+export const screenedDepositsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next look at a deposit in screening is due',
+    (whose) => sql`/* deposits.screenedDepositsDue */
+      select screening_due_at as due_at from deposits.deposits where screening_due_at > ${after} and ${whose()}
+      order by screening_due_at limit 1`,
+  )
+
+/**
+ * Postpones the next look at deposits that still wait. Locks in the order of the ids, so that two workers cannot
+ * deadlock.
+ */
+export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
+  await tx.run(sql`/* deposits.lookAgain */
+    update deposits.deposits set screening_due_at = ${dueAt}
+    where partner_id = ${partnerId} and id = any(array(
+      select id from deposits.deposits where partner_id = ${partnerId} and id = any(${ids}::uuid[])
+        and screening_due_at is not null
+      order by id for update))`)
+}
+
+/** The time since which the oldest of all partners waits; null: none does. */
+export async function oldestInScreening(tx: Tx): Promise<Date | null> {
+  const row = await tx.row<{ since: Date }>(
+    acrossPartners(
+      'reads since when the oldest deposit waits for a decision about a name, for a metric',
+      sql`/* deposits.oldestInScreening */ select screening_since as since from deposits.deposits
+        where screening_since is not null order by screening_since limit 1`,
+    ),
+  )
+  return row?.since ?? null
+}
+
+/** Undefined: there is no such deposit. */
+export function payerOf(
+  tx: Tx,
+  { partnerId, id }: DepositKey,
+): Promise<
+  { readonly debtor: string | null; readonly craftText: string | null; readonly isInScreening: boolean } | undefined
+> {
+  return tx.row(sql`/* deposits.payerOf */
+    select debtor, craft_text, status = 'Screening' as is_in_screening from deposits.deposits
+    where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export type WaitingRow = DepositKey & {
+  readonly status: string
+  readonly screeningSince: Date | null
+  readonly heldSince: Date | null
+}
+const waitingColumns = sql`partner_id, id, status, screening_since, held_since`
+
+/** Deposits that wait for a decision about a name, the longest wait first. */
+export function heldDeposits(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
+  return tx.rows<WaitingRow>(
+    acrossPartners(
+      'lists deposits that wait for a decision about a name, by an index',
+      sql`/* deposits.heldDeposits */ select ${waitingColumns} from deposits.deposits
+        where screening_since is not null order by screening_since limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Deposits that the bank has had since before a time, the longest wait first. */
+export function standingDeposits(tx: Tx, before: Date, rowsMax: number): Promise<readonly WaitingRow[]> {
+  return tx.rows<WaitingRow>(
+    acrossPartners(
+      'lists deposits that stand still, by an index',
+      sql`/* deposits.standingDeposits */ select ${waitingColumns} from deposits.deposits
+        where held_since < ${before} order by held_since limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Reads these deposits of a partner, if they may wait for a person. */
+export function waitingByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly WaitingRow[]> {
+  return tx.rows<WaitingRow>(sql`/* deposits.waitingByIds */
+    select ${waitingColumns} from deposits.deposits
+    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and (screening_since is not null or held_since is not null)`)
+}
+
+/** The deposits of a customer, of one payer or of a partner that wait for a decision about a name, the longest wait first. */
+export function depositsOfHit(
+  tx: Tx,
+  { partnerId, subjectKind, subjectId }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>>,
+  rowsMax: number,
+): Promise<readonly (Pick<Deposit, 'id' | 'reference' | 'amount' | 'currency'> & { readonly since: Date })[]> {
+  const ofParty = {
+    customer: sql`customer_id = ${subjectId}`,
+    payer: sql`id = ${subjectId}`,
+    partner: sql`customer_id is null`,
+  }[subjectKind]
+  if (ofParty === undefined) return Promise.resolve([])
+  return tx.rows(sql`/* deposits.depositsOfHit */
+    select id, reference, amount, currency, screening_since as since from deposits.deposits
+    where partner_id = ${partnerId} and screening_since is not null and ${ofParty}
+    order by screening_since, id limit ${rowsMax}`)
+}

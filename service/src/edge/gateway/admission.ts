@@ -1,0 +1,37 @@
+/**
+ * Admission control: limits the requests in progress. Above what a process can serve, a queue only adds latency to every
+ * request, so that further requests are refused at once. Requests that wait for a host which a partner has chosen have
+ * places of their own: a host that never answers must take none from the others.
+ */
+import { type Admitted, Refusal } from '../../kernel/api/index.ts'
+
+export type AdmissionControl = {
+  /** Refuses: overloaded (503) with Retry-After. Returns a function that ends the request; calling it twice is safe. */
+  readonly admit: (asked?: Admitted) => () => void
+  /** Reports whether the shared places are taken, so that the server refuses before it does any work. */
+  readonly isFull: () => boolean
+}
+
+/** A full process works off its requests in a fraction of a second. */
+export const retryHeaders = { 'retry-after': '1' } as const
+
+/** Twice as many as may wait for chosen hosts (`placesMax` in delivery/exchange/chosen-hosts.ts): the others are refused after one look. */
+const callingMax = 128
+
+export function createAdmissionControl(requestsMax: number): AdmissionControl {
+  const inProgress = { shared: 0, calling: 0 }
+  const max = { shared: requestsMax, calling: callingMax }
+  return {
+    isFull: () => inProgress.shared >= max.shared,
+    admit: ({ callsChosenHost = false } = {}) => {
+      const places = callsChosenHost ? 'calling' : 'shared'
+      if (inProgress[places] >= max[places]) throw new Refusal('overloaded', undefined, { headers: retryHeaders })
+      inProgress[places] += 1
+      let released = false
+      return () => {
+        if (!released) inProgress[places] -= 1
+        released = true
+      }
+    },
+  }
+}

@@ -1,0 +1,357 @@
+/**
+ * The documentation: `/docs` (swagger-ui, from its npm package), guides, a page per problem, and `/openapi.json`. Public, and built
+ * once, when it is first asked for. The Content-Security-Policy allows no other host.
+ */
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import {
+  type Operation,
+  operationIds,
+  operations,
+  ownJsonExactly,
+  type ProblemCode,
+  problemPath,
+  problems,
+} from '@partner-payments/wire'
+import { once, present } from '../../../kernel/index.ts'
+import { type OpenApiDocument, servedDocument } from './document.ts'
+import { layout, type NavigationLink } from './layout.ts'
+import { guideLinks, type GuideOptions, type GuidePage, guidePages } from './pages.ts'
+import { anchorOf, escapeHtml, renderMarkdown } from './markdown.ts'
+import { explanationOf } from './explanations.ts'
+
+export type DocsAsset = {
+  readonly path: string
+  /** Default: 200. */
+  readonly status?: number
+  readonly contentType: string
+  readonly body: () => Promise<Buffer>
+  readonly headers: Record<string, string>
+}
+
+export type DocsOptions = {
+  /** The sandbox: pages about it, and "Try it out". */
+  readonly sandbox: boolean
+  /** The operations below `/v1/simulations` exist. */
+  readonly simulations: boolean
+} & Pick<GuideOptions, 'differences'>
+
+/**
+ * No inline script or style, no eval, no other host. The style sheet of swagger-ui contains its images as data URLs. The
+ * browser test loads the page with this policy and fails if the policy blocks anything.
+ */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const headers: Record<string, string> = {
+  'content-security-policy': contentSecurityPolicy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  // The files change with the version of the service, but their names do not.
+  'cache-control': 'no-cache',
+}
+
+const html = 'text/html; charset=utf-8'
+const json = 'application/json; charset=utf-8'
+const javascript = 'text/javascript; charset=utf-8'
+const css = 'text/css; charset=utf-8'
+
+const files = [
+  ['/docs/swagger-ui-bundle.js', javascript, import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')],
+  ['/docs/swagger-ui.css', css, import.meta.resolve('swagger-ui-dist/swagger-ui.css')],
+  ['/docs/favicon-32x32.png', 'image/png', import.meta.resolve('swagger-ui-dist/favicon-32x32.png')],
+  ['/docs/style.css', css, import.meta.resolve('./browser/style.css')],
+  ['/docs/search.js', javascript, import.meta.resolve('./browser/search.js')],
+  ['/docs/reference.js', javascript, import.meta.resolve('./browser/reference.js')],
+] as const
+const sandboxFiles = [
+  ['/docs/sign.js', javascript, import.meta.resolve('./browser/sign.js')],
+  ['/docs/try.js', javascript, import.meta.resolve('./browser/try.js')],
+  ['/docs/fill.js', javascript, import.meta.resolve('./browser/fill.js')],
+] as const
+
+const asset = (path: string, contentType: string, body: () => Promise<Buffer | string>): DocsAsset => ({
+  path,
+  contentType,
+  body: async () => Buffer.from(await body()),
+  headers,
+})
+
+const redirect = (path: string, location: string): DocsAsset => ({
+  ...asset(path, html, () => Promise.resolve('')),
+  status: 302,
+  headers: { ...headers, location },
+})
+
+/** Signs requests in the page. The key stays in its memory. */
+const credentialsForm = `<form id="credentials" autocomplete="off" hidden>
+<details>
+<summary>Credentials for "Try it out"</summary>
+<p>Requests are signed in this page. The credentials stay in its memory until you close or reload it. With them the page reads
+what your sandbox has and fills it into the examples. It creates what the sandbox lacks, such as a customer and a payout. An
+idempotency key and other texts that must be new are new at each Execute.</p>
+<label>API key <input id="api-key" type="text" autocomplete="off" spellcheck="false"></label>
+<label>API secret <input id="api-secret" type="password" autocomplete="off"></label>
+<label>Private key (PEM) <textarea id="private-key" rows="4" autocomplete="off" spellcheck="false"></textarea></label>
+<p>Or paste the whole file <code>.data/sandbox-credentials.json</code> into any of the fields.</p>
+<button type="submit">Use these credentials</button> <button id="forget" type="button">Forget</button>
+</details>
+<p id="credentials-state" role="status">No credentials.</p>
+<details id="signed" hidden><summary>Last signed request</summary><pre id="canonical"></pre></details>
+</form>
+`
+
+const referenceMain = (sandbox: boolean): string =>
+  `<noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+${sandbox ? credentialsForm : ''}<div id="docs" data-try="${sandbox ? 'on' : 'off'}"></div>`
+
+/** The table of all problems links each code to its page. */
+const linkProblems = (text: string): string =>
+  text.replaceAll(/<td><code>(\w+)<\/code><\/td>/g, (cell, code: string) =>
+    Object.hasOwn(problems, code)
+      ? `<td><a href="${problemPath(code as keyof typeof problems)}"><code>${code}</code></a></td>`
+      : cell,
+  )
+
+/** Reads what the pages are made from. */
+async function readContent({ sandbox, simulations, differences }: DocsOptions) {
+  const source = await readFile(fileURLToPath(import.meta.resolve('@partner-payments/wire/openapi.json')), 'utf8')
+  const document = servedDocument(ownJsonExactly<OpenApiDocument>(source), simulations)
+  return { document, guides: await guidePages({ sandbox, differences }), explained: problemPages(document) }
+}
+
+const fileAssets = (list: typeof files | typeof sandboxFiles): readonly DocsAsset[] =>
+  list.map(([path, type, url]) => asset(path, type, () => readFile(fileURLToPath(url))))
+
+/** The examples of the operations with their placeholders, which the page fills. */
+function exampleRequests(simulations: boolean): string {
+  const examples = operationIds.flatMap((id) => {
+    const { method, path, example, sandboxOnly }: Operation = operations[id]
+    const { params, query, body } = example
+    return sandboxOnly && !simulations ? [] : [[id, { method, path, params, query, body }] as const]
+  })
+  return JSON.stringify(Object.fromEntries(examples))
+}
+
+/** An article of the content, by its path. */
+type Article = { readonly path: string; readonly title: string; readonly html: string }
+const articleAt = (articles: readonly Article[], path: string): Article =>
+  present(
+    articles.find((each) => each.path === path),
+    'the content has every page',
+  )
+
+/** Every page and file of the documentation. */
+export function docsAssets(options: DocsOptions): readonly DocsAsset[] {
+  const { sandbox, simulations } = options
+  const content = once(() => readContent(options))
+  const guides = guideLinks({ sandbox })
+  const navigation: readonly NavigationLink[] = [{ path: '/docs', title: 'Reference' }, ...guides]
+  const page = ({ path, title, html: text }: Article): string => {
+    const main = `<article>${path === '/docs/problems' ? linkProblems(text) : text}</article>`
+    return layout(navigation, { path, title, main })
+  }
+  const reference = layout(navigation, {
+    path: '/docs',
+    title: 'API reference',
+    main: referenceMain(sandbox),
+    styles: ['/docs/swagger-ui.css'],
+    scripts: ['/docs/reference.js'],
+  }).replace('<script type="module"', '<script src="/docs/swagger-ui-bundle.js"></script>\n<script type="module"')
+  return [
+    redirect('/', '/docs'),
+    redirect('/docs/', '/docs'),
+    asset('/docs', html, () => Promise.resolve(reference)),
+    asset('/openapi.json', json, async () => `${JSON.stringify((await content()).document, null, 2)}\n`),
+    asset('/docs/search.json', json, async () => {
+      const { document, guides: read, explained } = await content()
+      return JSON.stringify(searchIndex(document, read, explained))
+    }),
+    ...guides.map(({ path }) => asset(path, html, async () => page(articleAt((await content()).guides, path)))),
+    ...(Object.keys(problems) as ProblemCode[])
+      .map(problemPath)
+      .map((path) => asset(path, html, async () => page(articleAt((await content()).explained, path)))),
+    ...fileAssets(files),
+    ...(sandbox ? [asset('/docs/examples.json', json, () => Promise.resolve(exampleRequests(simulations)))] : []),
+    ...(sandbox ? fileAssets(sandboxFiles) : []),
+  ]
+}
+
+// The index of the search on the documentation pages: one entry per operation, event, section and problem.
+
+export type SearchEntry = {
+  readonly kind: 'Operation' | 'Event' | 'Guide' | 'Problem'
+  readonly title: string
+  /** Searchable text that the title does not contain: path, code, description. */
+  readonly text: string
+  readonly path: string
+  /** Names of parameters and fields. */
+  readonly fields?: string
+}
+
+type Components = OpenApiDocument['components']
+
+/** The names of the parameters and of the fields of a part of the document, also of the schemas to which it refers. */
+function fieldsIn(
+  node: unknown,
+  components: Components,
+  found = new Set<string>(),
+  seen = new Set<string>(),
+): Set<string> {
+  if (Array.isArray(node)) for (const item of node) fieldsIn(item, components, found, seen)
+  else if (typeof node === 'object' && node !== null) {
+    const {
+      $ref,
+      properties,
+      name,
+      in: place,
+      example: _example,
+      examples: _examples,
+      ...rest
+    } = node as Readonly<Record<string, unknown>>
+    if (typeof place === 'string' && typeof name === 'string') found.add(name)
+    for (const field of Object.keys(properties ?? {})) found.add(field)
+    if (typeof $ref === 'string' && !seen.has($ref)) {
+      seen.add($ref)
+      const [, , kind = '', id = ''] = $ref.split('/')
+      // A problem is the same for every operation.
+      if (kind !== 'responses')
+        fieldsIn(
+          (components as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[kind]?.[id],
+          components,
+          found,
+          seen,
+        )
+    }
+    const inner: readonly unknown[] = [
+      ...Object.values(rest),
+      ...(Object.values(properties ?? {}) as readonly unknown[]),
+    ]
+    for (const each of inner) fieldsIn(each, components, found, seen)
+  }
+  return found
+}
+
+function operationEntries(document: OpenApiDocument): readonly SearchEntry[] {
+  const { paths, webhooks } = document
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, tags, summary, description }]) => ({
+      kind: 'Operation' as const,
+      title: summary,
+      text: `${method.toUpperCase()} ${path} ${operationId} ${description}`,
+      path: `/docs#/${tags[0] ?? ''}/${operationId}`,
+      fields: [...fieldsIn(methods[method] ?? null, document.components)].join(' '),
+    })),
+  )
+  const events = Object.entries(webhooks).map(([name, { post }]) => ({
+    kind: 'Event' as const,
+    title: post.summary,
+    text: `${name} ${post.description.split('\n')[0] ?? ''}`,
+    path: `/docs#/webhooks/${post.operationId}`,
+    fields: [...fieldsIn(post, document.components)].join(' '),
+  }))
+  return [...operations, ...events]
+}
+
+/** The sections of the introduction, which stands above the operations. */
+const introduction = ({ info }: OpenApiDocument): readonly SearchEntry[] =>
+  sectionsOf({ path: '/docs', title: 'API reference', text: info.description }).map((entry) => ({
+    ...entry,
+    path: '/docs',
+  }))
+
+/** One entry per section: a heading and the text up to the next one. */
+function sectionsOf({ path, title, text }: Pick<GuidePage, 'path' | 'title' | 'text'>): readonly SearchEntry[] {
+  const prose = text.replace(/^```[^\n]*\n[\s\S]*?^```$/gm, '').replace(/<!--[\s\S]*?-->/g, '')
+  return prose
+    .split(/^#+ /m)
+    .slice(1)
+    .map((section) => {
+      const [heading = '', ...lines] = section.split('\n')
+      const plain = heading.replaceAll('`', '')
+      return {
+        kind: 'Guide' as const,
+        title: plain === title ? title : `${title}: ${plain}`,
+        text: lines.join(' ').replace(/\s+/g, ' ').trim(),
+        path: `${path}#${anchorOf(plain)}`,
+      }
+    })
+}
+
+function searchIndex(
+  document: OpenApiDocument,
+  guides: readonly GuidePage[],
+  problemPages: readonly ProblemPage[],
+): readonly SearchEntry[] {
+  const problems = problemPages.map(({ code, title, text, path }) => ({
+    kind: 'Problem' as const,
+    title,
+    text: `${code} ${text}`,
+    path,
+  }))
+  // The page of all problems repeats the text of each problem's own page.
+  const sections = guides.filter(({ path }) => path !== '/docs/problems').flatMap(sectionsOf)
+  return [...operationEntries(document), ...introduction(document), ...sections, ...problems]
+}
+
+// One page per problem code: `type` of a problem leads to it.
+
+type ProblemPage = {
+  readonly code: ProblemCode
+  readonly path: string
+  readonly title: string
+  readonly html: string
+  /** Text for the search index. */
+  readonly text: string
+}
+
+const paragraph = (text: string): string => renderMarkdown(text, () => undefined).html
+
+/** The operations that document the code among their own refusals. */
+function operationsOf(code: ProblemCode, { paths }: OpenApiDocument): readonly string[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, { description }]) => description.includes(`Problem codes of this operation:`))
+      .filter(([, { description }]) =>
+        description.split('Problem codes of this operation:')[1]?.includes(`\`${code}\``),
+      )
+      .map(([method, { operationId, tags }]) => {
+        const name = escapeHtml(`${method.toUpperCase()} ${path}`)
+        return `<li><a href="/docs#/${escapeHtml(tags[0] ?? '')}/${escapeHtml(operationId)}"><code>${name}</code></a></li>`
+      }),
+  )
+}
+
+function htmlOf(code: ProblemCode, document: OpenApiDocument): string {
+  const { status, title, detail } = problems[code]
+  const { cause, cure } = explanationOf(code)
+  const operations = operationsOf(code, document)
+  const example = document.components.examples[code]?.value
+  return `<h1>${escapeHtml(title)}</h1>
+<p><code>${code}</code>, HTTP status ${status}. ${escapeHtml(detail).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>
+<h2>Cause</h2>
+${paragraph(cause)}<h2>Cure</h2>
+${paragraph(cure)}${operations.length === 0 ? '' : `<h2>Operations</h2>\n<ul>${operations.join('')}</ul>\n`}<h2>Example</h2>
+<pre><code>${escapeHtml(JSON.stringify(example, null, 2) ?? '')}</code></pre>
+<p><a href="/docs/problems">All problems</a></p>`
+}
+
+function problemPages(document: OpenApiDocument): readonly ProblemPage[] {
+  const codes = Object.keys(problems) as readonly ProblemCode[]
+  return codes.map((code) => {
+    const { cause, cure } = explanationOf(code)
+    const { title, detail } = problems[code]
+    const text = [title, detail, cause, cure].join(' ')
+    return { code, path: problemPath(code), title, text, html: htmlOf(code, document) }
+  })
+}

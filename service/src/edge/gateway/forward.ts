@@ -1,0 +1,146 @@
+/** Forwards a request from a gateway process to an api process over HTTP, and converts its failures to 502 and 504. */
+import type { Readable } from 'node:stream'
+import type {} from '@fastify/reply-from'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type Caller, publicHeaders, Unreachable } from '../../kernel/api/index.ts'
+import type { Log, Tracing } from '../../kernel/index.ts'
+import { idempotencyKeyHeader } from './idempotency-key.ts'
+import type { InternalTokens } from './internal-token.ts'
+import { toProblem } from './problems.ts'
+import type { RawRequest, Reply } from './server.ts'
+import { toUnreachable } from './upstream-failure.ts'
+
+type Forwarded = {
+  readonly caller: Caller
+  readonly body: Buffer
+  /** Added to the response. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The media types of the operation's content. */
+  readonly content: readonly string[]
+}
+
+export type Forwarder = {
+  readonly mount: (app: FastifyInstance) => void
+  /**
+   * Sends the response of the api process on `reply` and returns undefined. Returns a problem if the api process is
+   * unreachable or its response is invalid (502), or if it is too slow (504).
+   */
+  readonly forward: (request: RawRequest, forwarded: Forwarded, reply: FastifyReply) => Promise<Reply | undefined>
+  /** Forwards a request for a public page, as `forward` does. Throws the failures. */
+  readonly forwardPublic: (request: RawRequest, body: Buffer, reply: FastifyReply) => Promise<undefined>
+}
+
+/** The api process receives no other header of the partner, and so none of the credentials. */
+const forwardedHeaders = ['accept', 'user-agent', 'range', 'if-range', idempotencyKeyHeader] as const
+
+type ForwarderOptions = {
+  readonly apiUrl: string
+  readonly apiTimeoutMs: number
+  readonly tokens: InternalTokens
+  readonly log: Log
+  readonly tracing?: Tracing | undefined
+}
+
+export function createForwarder(options: ForwarderOptions): Forwarder {
+  const { apiUrl, apiTimeoutMs, log } = options
+  const send = createSend(options)
+  return {
+    mount: (app) => {
+      void app.register(import('@fastify/reply-from'), {
+        base: apiUrl,
+        undici: { headersTimeout: apiTimeoutMs, bodyTimeout: apiTimeoutMs, connect: { timeout: apiTimeoutMs } },
+        // A request without a response may have been carried out. The partner retries with its idempotency key.
+        retryMethods: [],
+      })
+    },
+    forward: async (request, { caller, body, headers, content }, reply) => {
+      const { requestId, path: instance } = request
+      try {
+        await send({ request, caller, body, headers, accepts: acceptedTypes(content) }, reply)
+        return undefined
+      } catch (error) {
+        return toProblem(error, { requestId, instance, log: log.child({ requestId }) })
+      }
+    },
+    forwardPublic: (request, body, reply) =>
+      send({ request, caller: null, body, headers: {}, accepts: jsonOrPage }, reply),
+  }
+}
+
+const json = /^application\/(problem\+)?json\b/
+/** Pages, their assets, and the files that they offer. */
+const jsonOrPage = /^(?:application\/(?:json|x-ndjson|pdf|xml)|text\/(?:html|css|javascript|csv))\b/
+
+type Sent = Omit<Forwarded, 'caller' | 'content'> & {
+  readonly request: RawRequest
+  /** Null: a public page. */
+  readonly caller: Caller | null
+  /** The content types that the response may have. */
+  readonly accepts: RegExp
+}
+
+/** Sends the response on `reply`. Throws Unreachable. */
+const createSend =
+  ({ tokens, tracing }: Pick<ForwarderOptions, 'tokens' | 'tracing'>) =>
+  ({ request, caller, body: received, headers: responseHeaders, accepts }: Sent, reply: FastifyReply) =>
+    new Promise<undefined>((resolve, reject) => {
+      const { method, url, contentType } = request
+      // Nothing reads the body of a GET, and the proxy library refuses to send one.
+      const body = method === 'GET' || method === 'HEAD' ? Buffer.alloc(0) : received
+      const fail = (error: unknown) => reject(toUnreachable(error, 'the api process'))
+      void reply.from('/', {
+        // With an empty type the proxy library would send the body as JSON text.
+        ...(body.length > 0 ? { body, contentType: contentType || 'application/octet-stream' } : {}),
+        rewriteRequestHeaders: () => ({
+          ...upstreamHeaders(request, body, caller === null ? publicHeaders : forwardedHeaders),
+          ...tracing?.outgoingHeaders(),
+          ...tokens.issue(caller, request.ip, { method, url, body }),
+        }),
+        rewriteHeaders: (headers) => ({ ...headers, ...responseHeaders }),
+        onResponse: (_request, response, upstream) => {
+          const { headers, stream } = upstream as unknown as {
+            headers: Record<string, string | undefined>
+            stream: Readable
+          }
+          const reason = refusalOf(response.statusCode, headers['content-type'], accepts)
+          if (reason === undefined) {
+            void response.send(stream)
+            resolve(undefined)
+            return
+          }
+          stream.destroy()
+          for (const name of Object.keys(response.getHeaders())) response.removeHeader(name)
+          fail(new Unreachable('downstream_unreachable', reason))
+        },
+        onError: (_reply, { error }) => fail(error),
+      })
+    })
+
+function upstreamHeaders(
+  { headers, contentType, requestId }: RawRequest,
+  body: Buffer,
+  forwardedHeaders: readonly string[],
+) {
+  return {
+    ...Object.fromEntries(
+      forwardedHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+    ),
+    ...(body.length > 0 ? { 'content-length': String(body.length) } : {}),
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    'x-request-id': requestId,
+  }
+}
+
+/** JSON, or a file of the operation. */
+const acceptedTypes = (content: readonly string[]): RegExp =>
+  content.length === 0
+    ? json
+    : new RegExp(`${json.source}|^(?:${content.map((type) => RegExp.escape(type)).join('|')})$`)
+
+/** Reason why the response of the api process cannot be passed on. Undefined: it can. */
+function refusalOf(status: number, contentType: string | undefined, accepts: RegExp): string | undefined {
+  // The gateway has verified the partner's signature, so that a 401 is about the internal token.
+  if (status === 401) return 'the api process refused the internal token: compare MASTER_KEY and the clocks'
+  if (status === 204 || status === 303 || status === 304 || accepts.test(contentType ?? '')) return undefined
+  return 'the response of the api process has an unexpected type'
+}

@@ -1,0 +1,435 @@
+/** The three forms of the gateway. Each is a pipeline behind the HTTP server. */
+import { once } from 'node:events'
+import type { Server as HttpServer } from 'node:http'
+import { type AddressInfo, Server as SocketServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Operation, type OperationId, operations as table, signatureMistakes } from '@partner-payments/wire'
+import { type Access, diagnoseSignature, isUnixSeconds, type SignatureDiagnosis } from '../../access/index.ts'
+import {
+  type Admitted,
+  admitted,
+  type AllHandlers,
+  type Caller,
+  type Content,
+  type PublicSite,
+  Refusal,
+} from '../../kernel/api/index.ts'
+import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
+import { type AdmissionControl, createAdmissionControl } from './admission.ts'
+import { requireUnencoded } from './body.ts'
+import { createDispatcher } from './dispatcher.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
+import { createForwarder, type Forwarder } from './forward.ts'
+import { createIncoming, type Incoming, type IncomingLimits } from './incoming.ts'
+import { createInternalTokens, type InternalTokens, targetOf } from './internal-token.ts'
+import type { ItemRate } from './items.ts'
+import { createNonceCheck } from './nonces.ts'
+import { compileOperations } from './operation.ts'
+import { forwardPublic, internalPublic, servePublic } from './public.ts'
+import { createRefusals } from './refusals.ts'
+import { answering, createServer, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
+import { mountStaticPages, type Page } from './static-pages.ts'
+import type { FastifyInstance } from 'fastify'
+import { contentReply } from './content.ts'
+import { toProblem } from './problems.ts'
+import { createRateLimiter } from './rate.ts'
+import {
+  createSignatureVerifier,
+  readSentSignature,
+  readSignatureHeaders,
+  type SentSignature,
+  type SignatureHeaders,
+} from './signature.ts'
+import { createTurnThrottle } from './turn-throttle.ts'
+
+export type GatewayOptions = {
+  readonly headerBytesMax: number
+  readonly trustedProxies?: ServerOptions['trustedProxies']
+  readonly tracing?: ServerOptions['tracing']
+  readonly strictTransport?: ServerOptions['strictTransport']
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  /** Requests in progress at once, counted from the end of their bodies. */
+  readonly requestsMax: number
+  readonly log: Log
+  readonly clock: Clock
+  readonly sandbox: boolean
+  /** The rate of items that the requests of a partner ask for. */
+  readonly itemRate: ItemRate['itemRate']
+  readonly handlers: AllHandlers
+  readonly downloads?: Downloads
+  readonly sites: readonly PublicSite[]
+  readonly internalKey: Uint8Array
+  readonly observe?: ServerOptions['observe']
+  readonly record?: ServerOptions['record']
+} & IncomingLimits &
+  (Standalone | Forwarding | Internal)
+
+type Signed = {
+  readonly pages: readonly Page[]
+  readonly access: Access
+  readonly windowSeconds: number
+  readonly rate: AuthenticationOptions['rate']
+  /** The rate of one client address on public pages. */
+  readonly pageRate: { readonly perSecond: number; readonly burst: number }
+}
+/** Authenticates requests and runs the handlers. */
+type Standalone = Signed & { readonly form: 'standalone' }
+/** Authenticates requests and forwards them to an api process. */
+type Forwarding = Signed & { readonly form: 'gateway'; readonly apiUrl: string; readonly apiTimeoutMs: number }
+/** Runs the handlers for requests that a gateway process has authenticated. */
+type Internal = { readonly form: 'api' }
+
+export type Gateway = {
+  /** Resolves to the port. Rejects with the socket's error (EADDRINUSE, EACCES, ...). */
+  readonly listen: (host: string, port: number) => Promise<number>
+  /** Starts draining: every response has `Connection: close`. Connections and requests are accepted until `close`. */
+  readonly drain: () => void
+  /**
+   * Accepts no more connections. Answers requests on open connections for `lingerMs`, then closes idle connections and
+   * answers the requests in progress, for at most `drainMsMax`.
+   */
+  readonly close: (lingerMs?: number) => Promise<void>
+}
+
+/**
+ * Limit of draining: as long as the longest database statement. Slower and incomplete requests do not delay the stop.
+ */
+const drainMsMax = 15_000
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const admission = createAdmissionControl(options.requestsMax)
+  const incoming = createIncoming(options)
+  const refusals = createRefusals(options.clock)
+  const shared = { ...options, admission, incoming }
+  const mount: Forwarder['mount'] = (app) => {
+    if (options.form !== 'api') mountStaticPages(app, options.pages, { ...options, admission })
+    if (options.downloads) mountDownloads(app, options.downloads, { ...options, admission })
+  }
+  if (options.form === 'standalone')
+    return openGateway({ ...shared, refusals, pipeline: standalone(options, admission, incoming) }, mount)
+  const tokens = createInternalTokens({ key: options.internalKey, clock: options.clock })
+  if (options.form === 'api')
+    return openGateway({ ...shared, targetOf, pipeline: internal(options, tokens, admission, incoming) })
+  const forwarder = createForwarder({ ...options, tokens })
+  const pipeline = forwarding(options, forwarder, admission, incoming)
+  return openGateway({ ...shared, refusals, pipeline }, (app) => {
+    forwarder.mount(app)
+    mount(app)
+  })
+}
+
+export function openGateway(options: ServerOptions, mount: Forwarder['mount'] = () => {}): Gateway {
+  const { app, drain } = createServer(options)
+  mount(app)
+  return {
+    listen: async (host, port) => {
+      await app.listen({ host, port })
+      return (app.server.address() as AddressInfo).port
+    },
+    drain,
+    close: async (lingerMs = 0) => {
+      drain()
+      if (app.server.listening) await closeServer(app.server, lingerMs)
+      await app.close()
+    },
+  }
+}
+
+async function closeServer(server: HttpServer, lingerMs: number): Promise<void> {
+  const closed = once(server, 'close')
+  // The method of an HTTP server would also close idle connections, on which a proxy may be sending a request.
+  SocketServer.prototype.close.call(server)
+  await Promise.race([closed, pause(lingerMs)])
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), drainMsMax)
+  await closed
+  clearTimeout(timer)
+}
+
+/** Operations say which places they take. An unknown path takes a shared one. */
+const askedBy = (id: OperationId | undefined): Admitted => (id === undefined ? {} : (table[id] as Operation))
+
+function standalone(options: GatewayOptions & Standalone, admission: AdmissionControl, incoming: Incoming): Pipeline {
+  const authenticate = createAuthentication(options, admission, incoming)
+  const dispatch = createDispatcher(options)
+  const answer = async (id: OperationId | undefined, request: RawRequest): Promise<Reply | undefined> => {
+    const asked = askedBy(id)
+    const { caller, nonce, body, rateLimitHeaders, deadline, release } = await authenticate(request, asked)
+    // A request that was answered late still counts until its work has ended.
+    const work = admitted(asked, () => dispatch(id, { ...request, caller, nonce, body })).finally(release)
+    const reply = await deadline(work)
+    return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
+  }
+  const pages = servePublic(options, { admission, incoming })
+  return { audiences: { signed: answer }, authenticateOnly: (request) => answer(undefined, request), pages }
+}
+
+function forwarding(
+  options: GatewayOptions & Forwarding,
+  forwarder: Forwarder,
+  admission: AdmissionControl,
+  incoming: Incoming,
+): Pipeline {
+  const authenticate = createAuthentication(options, admission, incoming)
+  // The durable commit of a write happens in another process and is not visible here.
+  const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: false })
+  const operationOf = compileOperations(options)
+  return {
+    pages: forwardPublic(options, { admission, incoming }, forwarder),
+    authenticateOnly: async (request) => {
+      const { caller, nonce, deadline, release } = await authenticate(request, {})
+      await deadline(
+        checkNonce({ ...request, caller, nonce })
+          .consume()
+          .finally(release),
+      )
+      return undefined
+    },
+    audiences: {
+      signed: async (id, request, reply) => {
+        const authenticated = await authenticate(request, askedBy(id))
+        const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = authenticated
+        try {
+          await deadline(checkNonce({ ...request, caller, nonce }).consume())
+          operationOf(id).authorize(caller, request.params)
+          requireUnencoded(request.headers['content-encoding'])
+          const { content = [] }: Operation = table[id]
+          const problem = await forwarder.forward(request, { caller, body, headers, content }, reply)
+          return problem && { ...problem, headers: { ...headers, ...problem.headers } }
+        } finally {
+          release()
+        }
+      },
+    },
+  }
+}
+
+type Verified = { readonly caller: Caller; readonly ip: string; readonly body: Buffer }
+
+function internal(
+  options: GatewayOptions & Internal,
+  tokens: InternalTokens,
+  admission: AdmissionControl,
+  incoming: Incoming,
+): Pipeline {
+  const operationOf = compileOperations(options)
+  const verified = async <T>(
+    request: RawRequest,
+    asked: Admitted,
+    work: (verified: Verified) => T | Promise<T>,
+  ): Promise<T> => {
+    const body = await incoming.read(request.message)
+    const { caller, ip } = tokens.verify(request.headers, { method: request.method, url: request.url, body })
+    request.trace.caller = caller
+    request.trace.ip = ip
+    incoming.verified(request.message.socket)
+    const release = admission.admit(asked)
+    const deadline = startDeadline(options.requestTimeoutMs)
+    return deadline(Promise.try(() => admitted(asked, () => work({ caller, ip, body }))).finally(release))
+  }
+  return {
+    pages: internalPublic(options, tokens, { admission, incoming }),
+    authenticateOnly: (request) => verified(request, {}, () => undefined),
+    audiences: {
+      signed: (id, request) =>
+        verified(request, askedBy(id), ({ caller, ip, body }): Promise<Reply> => {
+          const { authorize, run } = operationOf(id)
+          authorize(caller, request.params)
+          requireUnencoded(request.headers['content-encoding'])
+          return run({ ...request, caller, ip, body })
+        }),
+    },
+  }
+}
+
+// Files behind a link: `GET /reports/{token}`, without a signature, because the token is the credential. Every form of
+// the gateway that serves partners has this route. Its answer reveals nothing about an unknown token.
+
+type Downloads = {
+  /** Refuses: not_found, report_not_ready. */
+  readonly open: (token: string) => Promise<Content>
+}
+
+/** A token of 256 random bits cannot be guessed; the limit keeps attempts from loading the database. */
+const rate = { perSecond: 5, burst: 20 }
+
+type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing'> & {
+  readonly admission: AdmissionControl
+  readonly clock: Clock
+  readonly requestTimeoutMs: number
+}
+
+/**
+ * The link is a credential: the file sends no referrer to pages that it links to, and no problem body repeats the link.
+ */
+const linkHeaders = {
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-robots-tag': 'noindex',
+}
+
+function mountDownloads(app: FastifyInstance, { open }: Downloads, options: Options): void {
+  const { admission, clock, log, requestTimeoutMs } = options
+  const limit = createRateLimiter({ ...rate, clock })
+  const download = async ({ ip, params, headers }: RawRequest): Promise<Reply> => {
+    limit.take(ip)
+    const release = admission.admit()
+    const content = await startDeadline(requestTimeoutMs)(open(params['token'] ?? '').finally(release))
+    return contentReply(content, headers)
+  }
+  // Logged and counted like a page, without its path.
+  const handle = answering(options, 'page', async (request) => {
+    const { requestId } = request
+    const context = { requestId, instance: '/reports', log: log.child({ requestId }) }
+    const reply = await download(request).catch((error: unknown): Reply => toProblem(error, context))
+    return { ...reply, headers: { ...linkHeaders, ...reply.headers } }
+  })
+  app.get('/reports/:token', handle)
+}
+
+// Authenticates a signed request: reads the signature headers and the body, admits the request, verifies the signature
+// and counts the request against the rate limit. The nonce comes after it, in the dispatcher.
+
+/** Signatures per turn of the event loop: they take less than a millisecond. */
+const signaturesPerTurn = 8
+
+type Authenticated = {
+  readonly caller: Caller
+  /** 32 lower-case hexadecimal digits. */
+  readonly nonce: string
+  readonly body: Buffer
+  readonly rateLimitHeaders: Readonly<Record<string, string>>
+  /** Applies the deadline of the request to its waits. */
+  readonly deadline: Deadline
+  /** Releases the request's place in the admission control. */
+  readonly release: () => void
+}
+
+type AuthenticationOptions = {
+  readonly access: Pick<Access, 'credential' | 'recordUse'>
+  readonly clock: Clock
+  readonly windowSeconds: number
+  readonly rate: { readonly perSecond: number; readonly burst: number }
+  /** Names the mistake in a refused signature. */
+  readonly sandbox: boolean
+  readonly requestTimeoutMs: number
+}
+
+/** Refuses what `readSentSignature`, `readSignatureHeaders`, `incoming.read`, `admit`, the signature verifier and the rate limiter refuse. */
+function createAuthentication(
+  options: AuthenticationOptions,
+  admission: AdmissionControl,
+  incoming: Incoming,
+): (request: RawRequest, asked: Admitted) => Promise<Authenticated> {
+  const { access, clock, windowSeconds } = options
+  const limiter = createRateLimiter({ clock, ...options.rate })
+  const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
+  const throttle = createTurnThrottle(signaturesPerTurn)
+  const receive = (request: RawRequest) => incoming.read(request.message)
+  const hints = options.sandbox ? createSignatureHints({ access, clock }) : undefined
+
+  const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer, asked: Admitted) => {
+    // Admitted after the body has arrived, so that slow senders do not use up the capacity.
+    const deadline = startDeadline(options.requestTimeoutMs)
+    const release = admission.admit(asked)
+    const { socket } = request.message
+    const endProtection = incoming.protect(socket)
+    try {
+      await throttle()
+      const { method, path, query } = request
+      const { caller, allows } = await deadline(verifySignature(signed, { method, path, query, body }))
+      request.trace.caller = caller
+      incoming.verified(socket)
+      // After the signature, so that a forged request cannot use up the limit of another account.
+      limiter.take(caller.serviceAccountId)
+      // After the signature, so that a stranger does not learn which addresses an account has.
+      if (allows?.(request.ip) === false)
+        throw new Refusal('permission_denied', `The service account may not be used from the address ${request.ip}.`)
+      access.recordUse(caller)
+      const rateLimitHeaders = limiter.headers(caller.serviceAccountId)
+      return { caller, nonce: signed.nonce, body, rateLimitHeaders, deadline, release }
+    } catch (error) {
+      release()
+      throw error
+    } finally {
+      endProtection()
+    }
+  }
+
+  return async (request, asked) => {
+    const sent = readSentSignature(request.headers)
+    let body: Buffer | undefined
+    try {
+      const signed = readSignatureHeaders(sent)
+      body = await receive(request)
+      return await verify(signed, request, body, asked)
+    } catch (error) {
+      if (hints === undefined) throw error
+      throw await hints(error, sent, request, async () => body ?? (await receive(request)))
+    }
+  }
+}
+
+// Names the mistake in a refused signature: adds the canonical string and the likely mistake to the refusal. Only for the
+// sandbox and for a known key. A caller without the private key can cause this work, so that it is limited for each key.
+
+/** A hint takes a few milliseconds of the thread. */
+const hintsPerSecond = 5
+const hintsAtOnceMax = 20
+const hintedCodes: ReadonlySet<string> = new Set(['timestamp_out_of_window', 'nonce_invalid', 'signature_invalid'])
+
+type SignatureHints = (
+  refused: unknown,
+  sent: SentSignature,
+  request: RawRequest,
+  readBody: () => Promise<Uint8Array>,
+) => Promise<unknown>
+
+/** Returns the error to throw: the refusal with a hint, or the error unchanged. */
+function createSignatureHints(deps: {
+  readonly access: Pick<Access, 'credential'>
+  readonly clock: Clock
+}): SignatureHints {
+  const { access, clock } = deps
+  const limiter = createRateLimiter({ clock, perSecond: hintsPerSecond, burst: hintsAtOnceMax })
+  return async (refused, sent, request, readBody) => {
+    if (!(refused instanceof Refusal) || !hintedCodes.has(refused.code)) return refused
+    const credential = await access.credential(sent.apiKey)
+    if (credential === undefined || !limiter.tryTake(credential.caller.serviceAccountId)) return refused
+    const { method, path, query, headers } = request
+    const { timestamp, nonce, signature, apiKey } = sent
+    const body = await readBody()
+    const host = typeof headers['host'] === 'string' ? [`http://${headers['host']}`, `https://${headers['host']}`] : []
+    const signed = { method, path, query, timestamp, nonce, signature, body }
+    const { apiSecret, publicKey } = credential
+    return hinted(refused, sent, diagnoseSignature(signed, { apiSecret, publicKey, apiKey }, host), clock.now())
+  }
+}
+
+function hinted(
+  { code, headers }: Refusal,
+  { timestamp }: SentSignature,
+  { mistakes, canonicalString }: SignatureDiagnosis,
+  now: Date,
+): Refusal {
+  if (code === 'nonce_invalid')
+    return new Refusal(code, signatureMistakes.nonce_format, {
+      headers,
+      hint: { canonicalString, likelyMistake: 'nonce_format' },
+    })
+  if (code === 'timestamp_out_of_window') {
+    const likelyMistake = isUnixSeconds(timestamp) ? 'clock' : 'timestamp_unit'
+    const detail = likelyMistake === 'clock' ? clockDetail(timestamp, now) : signatureMistakes.timestamp_unit
+    return new Refusal(code, detail, { headers, hint: { canonicalString, likelyMistake } })
+  }
+  const [likelyMistake = 'canonical_string'] = mistakes
+  const detail = (mistakes.length === 0 ? [likelyMistake] : mistakes).map((each) => signatureMistakes[each]).join(' ')
+  return new Refusal(code, detail, { headers, hint: { canonicalString, likelyMistake } })
+}
+
+function clockDetail(timestamp: string, now: Date): string {
+  const seconds = Math.round(Number(timestamp) - now.getTime() / secondMs)
+  const difference = `\`Timestamp\` is ${Math.abs(seconds)} seconds ${seconds < 0 ? 'behind' : 'ahead of'} the server time.`
+  return `${difference} ${signatureMistakes.clock}`
+}

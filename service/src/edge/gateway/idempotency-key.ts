@@ -1,0 +1,82 @@
+/** Reads the idempotency key of a request, from the header `Idempotency-Key` or the field `idempotencyKey`. */
+import { type FieldError, IdempotencyKey, isRawNumber, keyPlaceOf, type Operation } from '@partner-payments/wire'
+import { refuseField, refuseFields, Refusal } from '../../kernel/api/index.ts'
+import type { Headers } from './signature.ts'
+import { compileValidator } from './validate.ts'
+
+export const idempotencyKeyHeader = 'idempotency-key'
+const headerPointer = '/headers/Idempotency-Key'
+const fieldPointer = '/idempotencyKey'
+type Body = { readonly idempotencyKey?: string | null }
+
+/** No standard defines the encoding of other characters in headers. */
+const printableAscii = /^[\x20-\x7e]*$/
+
+export type KeyReader = {
+  /** Refuses (400, validation_failed): the header of a GET, or one of the wrong form. */
+  readonly header: (headers: Headers) => string | undefined
+  /** The body with the key of the header, if it has none and its operation takes one there. The body is not yet checked. */
+  readonly complete: (body: unknown, header: string | undefined) => unknown
+  /** Refuses (400, validation_failed): a header that differs from the key in the body, naming both. */
+  readonly agreed: (body: unknown, header: string | undefined) => string | undefined
+}
+
+export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'idempotency'>): KeyReader {
+  const place = keyPlaceOf(operation)
+  const validate = compileValidator(IdempotencyKey)
+  return {
+    header: (headers) => {
+      const given = [headers[idempotencyKeyHeader] ?? []].flat()
+      const [header] = given
+      if (header === undefined) return undefined
+      const refuse = (code: 'unknown_field' | 'invalid_character' | 'invalid_value', message: string) =>
+        refuseField({ pointer: headerPointer, code, message })
+      if (given.length > 1) throw refuse('invalid_value', `is given ${given.length} times; give one key`)
+      if (place === undefined)
+        throw refuse('unknown_field', 'is not accepted by a GET, which changes nothing; leave the header out')
+      if (!printableAscii.test(header)) throw refuse('invalid_character', 'must be printable ASCII')
+      validate(header, headerPointer)
+      return header
+    },
+    complete: (body, header) => {
+      const takesKey = place === 'body' && typeof body === 'object' && body !== null && !Array.isArray(body)
+      if (header === undefined || !takesKey || isRawNumber(body)) return body
+      return ((body as Body).idempotencyKey ?? null) === null ? { ...body, idempotencyKey: header } : body
+    },
+    agreed: (body, header) => {
+      const field = place === 'body' ? ((body as Body).idempotencyKey ?? undefined) : undefined
+      if (header !== undefined && field !== undefined && field !== header)
+        refuseFields([
+          {
+            pointer: headerPointer,
+            code: 'invalid_value',
+            message: 'differs from /idempotencyKey; give one, or both equal',
+          },
+          { pointer: fieldPointer, code: 'invalid_value', message: 'differs from the header Idempotency-Key' },
+        ])
+      return header ?? field
+    },
+  }
+}
+
+/** A body without its required key is told of the other place for it. */
+export function namingHeader(error: unknown): unknown {
+  if (!(error instanceof Refusal)) return error
+  const isMissingKey = ({ pointer, code }: FieldError) => pointer === fieldPointer && code === 'required'
+  if (!error.errors.some(isMissingKey)) return error
+  const errors = error.errors.map((each) =>
+    isMissingKey(each) ? { ...each, message: `${each.message}, here or in the header Idempotency-Key` } : each,
+  )
+  return new Refusal(error.code, `${errors[0]?.pointer}: ${errors[0]?.message}`, { errors })
+}
+
+/** A reused key is reported at the place where the request gave it, whichever place its rule names. */
+export function atGivenPlace(error: unknown, sent: unknown): unknown {
+  if (!(error instanceof Refusal) || error.code !== 'idempotency_key_reused') return error
+  const inBody = typeof sent === 'object' && sent !== null && (Object(sent) as Body).idempotencyKey !== undefined
+  const pointer = inBody ? fieldPointer : headerPointer
+  const errors = error.errors.map((each) =>
+    each.pointer === headerPointer || each.pointer === fieldPointer ? { ...each, pointer } : each,
+  )
+  return new Refusal(error.code, error.detail, { errors, headers: error.headers })
+}

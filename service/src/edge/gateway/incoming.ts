@@ -1,0 +1,159 @@
+/**
+ * Bounds what clients hold before their signature is verified: the connections, the bytes of incomplete bodies and the
+ * time of a body. Beyond a bound the connection that has waited longest ends, so that a client that sends its request at
+ * once is served while thousands of others send slowly.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { ProblemCode } from '@partner-payments/wire'
+import { Refusal } from '../../kernel/api/index.ts'
+import { retryHeaders } from './admission.ts'
+import { createBodyBuffer, readBody } from './body.ts'
+
+export type IncomingLimits = {
+  readonly bodyBytesMax: number
+  readonly bodyTimeoutMs: number
+  /** Bytes of incomplete bodies together. One body may always be completed. */
+  readonly unauthenticatedBytesMax: number
+  readonly unauthenticatedConnectionsMax: number
+}
+
+export type Incoming = {
+  /** Counts a connection until a signature is verified on it. */
+  readonly open: (socket: Socket) => void
+  /** `bytesMax`: absent for the limit of requests. Refuses: body_too_large, malformed_request, request_timeout (408), overloaded (503). */
+  readonly read: (message: IncomingMessage, bytesMax?: number) => Promise<Buffer>
+  /** Keeps a connection open while its request is verified. Returns a function that ends this. */
+  readonly protect: (socket: Socket) => () => void
+  /** A signature was verified on the connection. From now on only its incomplete bodies count. */
+  readonly verified: (socket: Socket) => void
+}
+
+type Connection = {
+  readonly socket: Socket
+  /** Each refuses an incomplete body. */
+  readonly refusals: Set<() => void>
+  heldBytes: number
+  inVerification: number
+}
+
+type Connections = {
+  /** Makes the connection the one that has waited for the shortest time. */
+  readonly renew: (socket: Socket) => Connection
+  readonly find: (socket: Socket) => Connection | undefined
+  readonly remove: (socket: Socket) => void
+  /** Changes the held bytes, and ends connections other than this one until the bounds hold. */
+  readonly hold: (connection: Connection, bytes: number) => void
+}
+
+/** Ends with the socket, so that a refused client cannot keep it open. */
+const closeHeaders = { connection: 'close' } as const
+
+function createConnections(limits: IncomingLimits): Connections {
+  // In the order of waiting: the oldest first.
+  const connections = new Map<Socket, Connection>()
+  let heldBytes = 0
+  const remove = (socket: Socket) => {
+    const connection = connections.get(socket)
+    if (connection === undefined) return
+    heldBytes -= connection.heldBytes
+    connection.heldBytes = 0
+    connections.delete(socket)
+  }
+  const oldest = (except: Connection, isCandidate: (connection: Connection) => boolean): Connection | undefined => {
+    for (const connection of connections.values())
+      if (connection !== except && connection.inVerification === 0 && isCandidate(connection)) return connection
+    return undefined
+  }
+  const end = (connection: Connection) => {
+    remove(connection.socket)
+    endConnection(connection)
+  }
+  const hold = (connection: Connection, bytes: number) => {
+    if (connections.get(connection.socket) !== connection) return
+    connection.heldBytes += bytes
+    heldBytes += bytes
+    while (heldBytes > limits.unauthenticatedBytesMax) {
+      const holder = oldest(connection, (each) => each.heldBytes > 0)
+      if (holder === undefined) break
+      end(holder)
+    }
+    while (connections.size > limits.unauthenticatedConnectionsMax) {
+      const waiting = oldest(connection, () => true)
+      if (waiting === undefined) break
+      end(waiting)
+    }
+  }
+  return {
+    remove,
+    hold,
+    find: (socket) => connections.get(socket),
+    renew: (socket) => {
+      const connection = connections.get(socket) ?? { socket, refusals: new Set(), heldBytes: 0, inVerification: 0 }
+      connections.delete(socket)
+      connections.set(socket, connection)
+      hold(connection, 0)
+      return connection
+    },
+  }
+}
+
+/** An incomplete body gets an answer. A connection without a complete head gets none: it has sent no request. */
+function endConnection({ socket, refusals }: Connection): void {
+  if (refusals.size === 0) socket.destroy()
+  for (const refuse of [...refusals]) refuse()
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+export function createIncoming(limits: IncomingLimits): Incoming {
+  const { bodyBytesMax, bodyTimeoutMs } = limits
+  const connections = createConnections(limits)
+  const verifiedSockets = new WeakSet<Socket>()
+  return {
+    open: (socket) => {
+      connections.renew(socket)
+      socket.once('close', () => connections.remove(socket))
+    },
+    verified: (socket) => {
+      verifiedSockets.add(socket)
+      if ((connections.find(socket)?.refusals.size ?? 0) === 0) connections.remove(socket)
+    },
+    protect: (socket) => {
+      const connection = connections.find(socket)
+      if (connection !== undefined) connection.inVerification += 1
+      return () => {
+        if (connection === undefined) return
+        connection.inVerification -= 1
+        if (connections.find(socket) === connection) connections.renew(socket)
+      }
+    },
+    read: (message, bytesMax = bodyBytesMax) => {
+      if (!hasBody(message))
+        return readBody(
+          message,
+          createBodyBuffer(bytesMax, () => undefined),
+        )
+      const { socket } = message
+      const connection = connections.renew(socket)
+      const body = createBodyBuffer(bytesMax, (bytes) => connections.hold(connection, bytes))
+      return new Promise((resolve, reject) => {
+        const finish = () => {
+          clearTimeout(timer)
+          body.release()
+          connection.refusals.delete(refuse)
+          if (verifiedSockets.has(socket) && connection.refusals.size === 0) connections.remove(socket)
+        }
+        const refuseAs = (code: ProblemCode, headers: Readonly<Record<string, string>>) => {
+          finish()
+          reject(new Refusal(code, undefined, { headers }))
+        }
+        const refuse = () => refuseAs('overloaded', { ...retryHeaders, ...closeHeaders })
+        const timer = setTimeout(() => refuseAs('request_timeout', closeHeaders), bodyTimeoutMs)
+        connection.refusals.add(refuse)
+        readBody(message, body).then(resolve, reject).finally(finish)
+      })
+    },
+  }
+}

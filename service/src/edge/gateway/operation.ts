@@ -1,0 +1,260 @@
+/**
+ * One operation, compiled: permission -> impersonation -> path parameters -> schema -> normal form -> handler -> response
+ * filter. The contract defines this order.
+ */
+import type { Readable } from 'node:stream'
+import {
+  closed,
+  type FieldError,
+  identifierPatterns,
+  isWrite,
+  NoFields,
+  type Operation,
+  type OperationId,
+  operations,
+  timeInputPattern,
+  type TSchema,
+} from '@partner-payments/wire'
+import {
+  type AllHandlers,
+  type Answer,
+  type Call,
+  type Caller,
+  type OpenNonce,
+  readTime,
+  Refusal,
+  refuseField,
+  refuseFields,
+  writerOf,
+} from '../../kernel/api/index.ts'
+import { present } from '../../kernel/index.ts'
+import { requireJson } from './body.ts'
+import { contentReply } from './content.ts'
+import { atGivenPlace, compileIdempotencyKey, namingHeader } from './idempotency-key.ts'
+import { compileItemCount, createItemLimiter, type ItemLimiter, type ItemRate } from './items.ts'
+import { readJson } from './json.ts'
+import { escapePointer } from './pointer.ts'
+import type { Headers } from './signature.ts'
+import { streamReply } from './stream.ts'
+import { compileCheck, compileValidator } from './validate.ts'
+
+export type OperationRequest = {
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  /** The query as sent, without the leading `?`. */
+  readonly query: string
+  readonly contentType: string | undefined
+  readonly headers: Headers
+  readonly body: Buffer
+  readonly requestId: string
+  readonly ip: string
+}
+
+type OperationReply = {
+  readonly status: 200 | 204 | 206
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Readable
+}
+
+type CompiledOperation = {
+  /** The handler consumes the nonce of its request. */
+  readonly consumesNonce: boolean
+  /** Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter does not match its schema). */
+  readonly authorize: (caller: Caller, params: Readonly<Record<string, string>>) => void
+  /** Refuses what the schema and the handler refuse, and rate_limited. */
+  readonly run: (request: OperationRequest, nonce?: OpenNonce) => Promise<OperationReply>
+}
+
+type Options = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
+
+/** Compiles an operation when it is first asked for. All of them together would delay each start by a third of a second. */
+export function compileOperations(options: Options): (id: OperationId) => CompiledOperation {
+  const limitItems = createItemLimiter(options)
+  const compiled = new Map<OperationId, CompiledOperation>()
+  return (id) => {
+    const known = compiled.get(id) ?? compileOperation(id, options, limitItems)
+    compiled.set(id, known)
+    return known
+  }
+}
+
+function compileOperation(id: OperationId, { handlers, sandbox }: Options, limitItems: ItemLimiter): CompiledOperation {
+  const operation: Operation = operations[id]
+  const paramChecks = Object.entries(operation.params ?? {}).map(
+    ([name, schema]) => [name, compileCheck(schema)] as const,
+  )
+  const validateBody = compileValidator(operation.body ?? NoFields)
+  const readQuery = compileQuery(operation)
+  const normalizeParams = compileNormalizer(closed(operation.params ?? {})) ?? unchanged
+  const normalizeBody = compileNormalizer(operation.body ?? NoFields) ?? unchanged
+  const key = compileIdempotencyKey(operation)
+  const project = operation.response ? writerOf(operation.response) : undefined
+  const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
+  const countItems = compileItemCount(operation)
+  const changes = isWrite(operation)
+
+  const readSent = ({ body, contentType }: OperationRequest): unknown => {
+    if (body.length === 0) {
+      if (operation.body && !operation.bodyOptional) throw new Refusal('body_required')
+      return undefined
+    }
+    requireJson(contentType)
+    return readJson(body)
+  }
+
+  const readBody = (sent: unknown, header: string | undefined): unknown => {
+    if (sent === undefined) return undefined
+    const value = key.complete(sent, header)
+    try {
+      validateBody(value)
+    } catch (error) {
+      throw namingHeader(error)
+    }
+    return operation.body ? normalizeBody(value) : undefined
+  }
+
+  return {
+    consumesNonce: operation.nonce === 'handler',
+    authorize: (caller, params) => {
+      if (operation.sandboxOnly && !sandbox) throw new Refusal('not_found')
+      if (!caller.permissions.includes(operation.permission))
+        throw new Refusal('permission_denied', `The operation requires the permission ${operation.permission}.`)
+      if (changes && caller.impersonatedBy !== undefined) throw new Refusal('impersonation_write_blocked')
+      for (const [name, check] of paramChecks) if (!check(params[name])) throw new Refusal('not_found')
+    },
+    run: async (request, nonce) => {
+      const { caller, requestId, ip, headers: given } = request
+      const params = normalizeParams(request.params)
+      const query = readQuery(request.query)
+      const header = key.header(given)
+      const sent = readSent(request)
+      const body = readBody(sent, header)
+      const idempotencyKey = key.agreed(body, header)
+      limitItems(caller, countItems(body))
+      const call = { caller: { ...caller, requestId }, params, query, body, requestId, ip, nonce, idempotencyKey }
+      const answer = await handler(call as unknown as Call<OperationId>).catch((error: unknown) => {
+        throw atGivenPlace(error, sent)
+      })
+      const headers = answer.headers ?? {}
+      if (operation.streamed) return streamReply(present(answer.stream, 'the operation returns a stream'))
+      if (operation.content) return contentReply(present(answer.content, 'the operation returns content'), given)
+      if (!project) return { status: 204, headers, body: '' }
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+        body: JSON.stringify(project(answer.body)),
+      }
+    },
+  }
+}
+
+const unchanged = (value: unknown): unknown => value
+
+/** Reads query parameters, decoded by RFC 3986. Refuses unknown, duplicate and empty parameters. */
+function compileQuery(operation: Operation): (query: string) => unknown {
+  const validate = compileValidator(operation.query ?? NoFields, 'parameter')
+  const refusePeriods = compilePeriods(operation.query ?? NoFields)
+  const normalize = compileNormalizer(operation.query ?? NoFields) ?? unchanged
+  return (query) => {
+    const values = new Map<string, string>()
+    for (const pair of query.split('&').filter(Boolean)) {
+      const at = pair.indexOf('=')
+      const name = decode(at === -1 ? pair : pair.slice(0, at))
+      const value = decode(at === -1 ? '' : pair.slice(at + 1))
+      const pointer = `/query/${escapePointer(name)}`
+      if (values.has(name)) throw refuseField({ pointer, code: 'duplicate_key', message: 'appears more than once' })
+      if (value.includes('\u0000') || !value.isWellFormed())
+        throw refuseField({ pointer, code: 'invalid_character', message: 'contains a character that is not allowed' })
+      values.set(name, value)
+    }
+    // Makes own properties, so that `__proto__` is an unknown field too.
+    const given = Object.fromEntries(values)
+    validate(given, '/query')
+    refusePeriods(given)
+    return normalize(given)
+  }
+}
+
+/** Only an api process reaches the refusal: with invalid percent-encoding no signature is valid. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new Refusal('malformed_request', 'The query has invalid percent-encoding.')
+  }
+}
+
+// The periods of queries: a pair of times named `from` and `to`, or with names that end so, such as `createdFrom` and `createdTo`.
+
+type SchemaLike = { readonly properties?: Readonly<Record<string, { readonly pattern?: string }>> }
+
+/**
+ * Refuses (400, with a pointer) a period that ends before it begins, which would read as a list without rows. Equal times are an
+ * empty period. The query has passed its schema.
+ */
+function compilePeriods(schema: TSchema): (query: Readonly<Record<string, string>>) => void {
+  const { properties = {} } = schema as SchemaLike
+  const isTime = (name: string) => properties[name]?.pattern === timeInputPattern
+  const periods = Object.keys(properties).flatMap((from) => {
+    const to = from.replace(/from$/, 'to').replace(/From$/, 'To')
+    return to !== from && isTime(from) && isTime(to) ? [{ from, to }] : []
+  })
+  return (query) => {
+    refuseFields(
+      periods.flatMap(({ from, to }): readonly FieldError[] => {
+        const [begin, end] = [query[from], query[to]]
+        if (begin === undefined || end === undefined || readTime(end) >= readTime(begin)) return []
+        return [{ pointer: `/query/${to}`, code: 'out_of_range', message: `must not be before ${from}` }]
+      }),
+    )
+  }
+}
+
+// The normal form of identifiers: a UUID in lower case (RFC 9562 section 4). It is made once, before a handler runs, so
+// that no key, lock, limit or sealing context depends on how a caller spells an identifier.
+
+/** Returns the same value if nothing changes. The value has passed the schema. */
+type Normalize = (value: unknown) => unknown
+
+type NormalFormSchemaLike = {
+  readonly pattern?: string
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly items?: TSchema
+  readonly anyOf?: readonly TSchema[]
+}
+
+/** Undefined if the schema contains no identifier. */
+function compileNormalizer(schema: TSchema): Normalize | undefined {
+  const { pattern, properties, items, anyOf } = schema as NormalFormSchemaLike
+  if (pattern !== undefined && identifierPatterns.has(pattern)) return lowerCase
+  if (properties) return normalizeObject(properties)
+  if (items) return normalizeItems(compileNormalizer(items))
+  // The only unions of the contract are nullable fields.
+  return anyOf?.map(compileNormalizer).find((normalize) => normalize !== undefined)
+}
+
+const lowerCase: Normalize = (value) => (typeof value === 'string' ? value.toLowerCase() : value)
+
+function normalizeItems(item: Normalize | undefined): Normalize | undefined {
+  return item && ((value) => (Array.isArray(value) ? value.map(item) : value))
+}
+
+function normalizeObject(properties: Readonly<Record<string, TSchema>>): Normalize | undefined {
+  const fields = Object.entries(properties).flatMap(([name, schema]) => {
+    const normalize = compileNormalizer(schema)
+    return normalize ? [{ name, normalize }] : []
+  })
+  if (fields.length === 0) return undefined
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return value
+    const source = value as Record<string, unknown>
+    const changes: Record<string, unknown> = {}
+    for (const { name, normalize } of fields) {
+      const given = source[name]
+      if (given === undefined) continue
+      const normal = normalize(given)
+      if (normal !== given) changes[name] = normal
+    }
+    return Object.keys(changes).length === 0 ? value : { ...source, ...changes }
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Serves a request for a public page: same-site check, rate limit of the client's address, body, admission, deadline,
+ * handler. A refusal is a page too.
+ */
+import { Readable } from 'node:stream'
+import {
+  admitted,
+  type PublicAnswer,
+  publicHeaders,
+  type PublicRequest,
+  type PublicRoute,
+  type PublicSite,
+  Refusal,
+} from '../../kernel/api/index.ts'
+import { type Clock, type Log, present } from '../../kernel/index.ts'
+import type { AdmissionControl } from './admission.ts'
+import { startDeadline } from './deadline.ts'
+import type { Forwarder } from './forward.ts'
+import type { Incoming } from './incoming.ts'
+import type { InternalTokens } from './internal-token.ts'
+import { toProblem } from './problems.ts'
+import { createAddressLimiter } from './rate.ts'
+import type { PublicPipeline, RawRequest, Reply } from './server.ts'
+
+/** A form of a page has a few fields, if its route says nothing else. */
+const fieldsBytesMax = 16_384
+
+type Options = {
+  readonly sites: readonly PublicSite[]
+  readonly clock: Clock
+  readonly log: Log
+  readonly requestTimeoutMs: number
+}
+type Serving = { readonly admission: AdmissionControl; readonly incoming: Incoming }
+type Reading = { readonly admission: AdmissionControl; readonly incoming: Pick<Incoming, 'read'> }
+type Limited = { readonly pageRate: { readonly perSecond: number; readonly burst: number } }
+
+/** Runs the handlers in this process. */
+export function servePublic(options: Options & Limited, serving: Reading): PublicPipeline<unknown> {
+  const guard = createGuard(options)
+  return answeringPages(options, async (route, request) => {
+    guard(request)
+    const body = await readForm(serving.incoming, route, request)
+    return carryOut(options, serving, route, toPublic(request, body, request.ip))
+  })
+}
+
+/** Serves public pages in front of an api process: refuses requests that need not reach it. */
+export function forwardPublic(
+  options: Options & Limited,
+  { admission, incoming }: Serving,
+  forwarder: Forwarder,
+): PublicPipeline {
+  const guard = createGuard(options)
+  return answeringPages(options, async (route, request, reply) => {
+    guard(request)
+    const body = await readForm(incoming, route, request)
+    const release = admission.admit(route)
+    try {
+      return await forwarder.forwardPublic(request, body, reply)
+    } finally {
+      release()
+    }
+  })
+}
+
+/** Serves public pages in an api process: only its gateway may call, and it names the client. */
+export function internalPublic(options: Options, tokens: InternalTokens, serving: Serving): PublicPipeline {
+  return answeringPages(options, async (route, request) => {
+    const body = await serving.incoming.read(request.message, route.bodyBytesMax)
+    const { method, url } = request
+    const ip = tokens.verifyPublic(request.headers, { method, url, body })
+    request.trace.ip = ip
+    serving.incoming.verified(request.message.socket)
+    return carryOut(options, serving, route, toPublic(request, body, ip))
+  })
+}
+
+async function carryOut(
+  { requestTimeoutMs }: Options,
+  { admission }: Pick<Serving, 'admission'>,
+  route: PublicRoute,
+  request: PublicRequest,
+): Promise<Reply> {
+  const release = admission.admit(route)
+  const deadline = startDeadline(requestTimeoutMs)
+  const work = Promise.try(() => admitted(route, () => route.handle(request)))
+  return toReply(await deadline(work.finally(release)))
+}
+
+const toReply = ({ body, ...answer }: PublicAnswer): Reply => ({
+  ...answer,
+  body: typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable ? body : Readable.from(body),
+})
+
+function answeringPages<Sent>({ sites, log }: Options, run: PublicPipeline<Sent>['run']): PublicPipeline<Sent> {
+  const siteOf = new Map(sites.flatMap((site) => site.routes.map((route) => [route, site] as const)))
+  return {
+    routes: [...siteOf.keys()],
+    run: async (route, request, reply) => {
+      try {
+        return await run(route, request, reply)
+      } catch (error) {
+        const { requestId } = request
+        const problem = toProblem(error, { requestId, instance: request.path, log: log.child({ requestId }) })
+        const { 'content-type': _json, 'www-authenticate': _scheme, ...kept } = problem.headers
+        const page = present(siteOf.get(route), 'the route is one of a site').refused(
+          toPublic(request, Buffer.alloc(0), request.ip),
+          problem,
+        )
+        return { ...toReply(page), code: problem.code, headers: { ...page.headers, ...kept } }
+      }
+    },
+  }
+}
+
+function toPublic({ path, params, query, headers, requestId }: RawRequest, body: Buffer, ip: string): PublicRequest {
+  const given = publicHeaders.flatMap((name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? [[name, value] as const] : []
+  })
+  return { path, params, query, headers: Object.fromEntries(given), body, ip, requestId }
+}
+
+function createGuard({ clock, pageRate }: Options & Limited): (request: RawRequest) => void {
+  const limiter = createAddressLimiter({ clock, ...pageRate })
+  return (request) => {
+    if (request.method === 'POST') refuseForeignSite(request)
+    limiter.take(request.ip)
+    if (request.query.includes(encodedNul)) throw hasNul()
+  }
+}
+
+/**
+ * Defence in depth against forms of other sites, which do not know the token in the path. A page with `no-referrer` sends
+ * `Origin: null` from its own forms, so that `Origin` counts only where a browser sends no `Sec-Fetch-Site`, and not as null.
+ */
+function refuseForeignSite({ headers }: RawRequest): void {
+  const site = headers['sec-fetch-site']
+  const { origin, host } = headers
+  const isForeign =
+    typeof site === 'string'
+      ? site !== 'same-origin'
+      : typeof origin === 'string' && origin !== 'null' && URL.parse(origin)?.host !== host
+  if (isForeign) throw new Refusal('permission_denied', 'The form was sent by another site.')
+}
+
+async function readForm(
+  incoming: Pick<Incoming, 'read'>,
+  { bodyBytesMax }: PublicRoute,
+  { headers, message }: RawRequest,
+): Promise<Buffer> {
+  const bytesMax = bodyBytesMax ?? fieldsBytesMax
+  if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge()
+  const body = await incoming.read(message, bodyBytesMax)
+  if (body.length > bytesMax) throw tooLarge()
+  // A form with a file may contain each byte, and JSON has its own reader.
+  const isOther = /^(?:multipart\/form-data|application\/json)\b/i.test(String(headers['content-type']))
+  if (!isOther && (body.includes(encodedNul) || body.includes(0))) throw hasNul()
+  return body
+}
+
+/** A sign of percent is itself encoded, so that these three characters are always a NUL, which no field of ours can have. */
+const encodedNul = '%00'
+const hasNul = () => new Refusal('malformed_request', 'The form contains a NUL character.')
+
+/** The rest of the body stays unread, so that the connection ends. */
+const tooLarge = () => new Refusal('body_too_large', undefined, { headers: { connection: 'close' } })

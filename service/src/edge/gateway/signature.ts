@@ -1,0 +1,111 @@
+/**
+ * Verifies the signature of a request. The checks follow the failure table of the interface document, in the order of the
+ * contract: bearer token, missing header, form of each header, window, known key and signature.
+ */
+import { constants, generateKeyPair, verify, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import { canonicalString, problems, signatureMistakes } from '@partner-payments/wire'
+import { type Access, type Credential, isUnixSeconds, readNonce } from '../../access/index.ts'
+import { Refusal } from '../../kernel/api/index.ts'
+import { type Clock, secondMs } from '../../kernel/index.ts'
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+/** The four headers: well-formed, not yet verified. */
+export type SignatureHeaders = {
+  readonly apiKey: string
+  /** 32 lower-case hexadecimal digits, for every spelling of the GUID. */
+  readonly nonce: string
+  readonly nonceAsSent: string
+  readonly timestamp: string
+  readonly signature: Buffer
+}
+
+const base64 = /^[A-Za-z0-9+/]+={0,2}$/
+/** A signature in hexadecimal: Base64 of this length never consists of hexadecimal digits only. */
+const hexadecimal = /^[0-9a-f]{128,}$/i
+const signatureHeaderNames = ['ApiKey', 'Nonce', 'Timestamp', 'Signature'] as const
+
+const textOf = (value: string | string[] | undefined): string =>
+  Array.isArray(value) ? value.join(', ') : (value ?? '')
+
+/** The four headers as sent. */
+export type SentSignature = Readonly<Record<'apiKey' | 'nonce' | 'timestamp' | 'signature', string>>
+
+/** Refuses: jwt_not_accepted, signature_required. */
+export function readSentSignature(headers: Headers): SentSignature {
+  if (/(?:^|,\s*)bearer(?:\s|$)/i.test(textOf(headers['authorization']))) throw new Refusal('jwt_not_accepted')
+  const missing = signatureHeaderNames.filter((name) => textOf(headers[name.toLowerCase()]) === '')
+  if (missing.length > 0) {
+    const names = missing.map((name) => `\`${name}\``).join(', ')
+    const what = missing.length === 1 ? `The header ${names} is missing.` : `The headers ${names} are missing.`
+    throw new Refusal('signature_required', `${what} ${problems.signature_required.detail}`)
+  }
+  return {
+    apiKey: textOf(headers['apikey']),
+    nonce: textOf(headers['nonce']),
+    timestamp: textOf(headers['timestamp']),
+    signature: textOf(headers['signature']),
+  }
+}
+
+/** Refuses: timestamp_out_of_window, nonce_invalid, signature_invalid. The details depend on the headers alone. */
+export function readSignatureHeaders({
+  apiKey,
+  nonce: nonceAsSent,
+  timestamp,
+  signature,
+}: SentSignature): SignatureHeaders {
+  if (!isUnixSeconds(timestamp)) throw new Refusal('timestamp_out_of_window', signatureMistakes.timestamp_unit)
+  const nonce = readNonce(nonceAsSent)
+  if (nonce === undefined) throw new Refusal('nonce_invalid')
+  if (hexadecimal.test(signature)) throw new Refusal('signature_invalid', signatureMistakes.signature_hex)
+  if (!base64.test(signature) || signature.length % 4 !== 0)
+    throw new Refusal('signature_invalid', signatureMistakes.signature_encoding)
+  return { apiKey, nonce, nonceAsSent, timestamp, signature: Buffer.from(signature, 'base64') }
+}
+
+type SignedRequest = {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly body: Uint8Array
+}
+
+/** The result refuses (401): timestamp_out_of_window, signature_invalid. */
+export function createSignatureVerifier(deps: {
+  readonly credential: Access['credential']
+  readonly clock: Clock
+  readonly windowSeconds: number
+}) {
+  const { credential: find, clock, windowSeconds } = deps
+  // The signature of an unknown key is verified with this key, so that the refusal takes as long as for a known key.
+  const decoy = promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+
+  return async (signed: SignatureHeaders, request: SignedRequest): Promise<Credential> => {
+    const credential = await find(signed.apiKey)
+    if (Math.abs(clock.now().getTime() - Number(signed.timestamp) * secondMs) > windowSeconds * secondMs)
+      throw new Refusal('timestamp_out_of_window', `Timestamp must be within ${windowSeconds} seconds of now.`)
+    const key = credential?.publicKey ?? (await decoy).publicKey
+    const isValid = isSignatureValid(signed, request, credential?.apiSecret ?? '', key)
+    if (!credential || !isValid) throw new Refusal('signature_invalid')
+    return credential
+  }
+}
+
+/** RSA with SHA-256 and PKCS#1 v1.5 padding over the canonical string (interface document, Authentication). */
+function isSignatureValid(
+  signed: SignatureHeaders,
+  request: SignedRequest,
+  apiSecret: string,
+  key: KeyObject,
+): boolean {
+  const { timestamp, nonceAsSent, signature } = signed
+  let text: string
+  try {
+    text = canonicalString({ ...request, timestamp, nonce: nonceAsSent, apiSecret })
+  } catch {
+    return false // A query with invalid percent-encoding has no canonical form.
+  }
+  return verify('sha256', Buffer.from(text, 'utf8'), { key, padding: constants.RSA_PKCS1_PADDING }, signature)
+}

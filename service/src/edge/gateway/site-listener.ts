@@ -1,0 +1,101 @@
+/** Serves a site of pages behind a plain HTTP server, with the checks that the public port makes. */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { type PublicSite, Refusal } from '../../kernel/api/index.ts'
+import { type Clock, type Log, present } from '../../kernel/index.ts'
+import { createAdmissionControl } from './admission.ts'
+import { createBodyBuffer, readBody } from './body.ts'
+import { createClientAddress } from './client-address.ts'
+import { servePublic } from './public.ts'
+import { requestIdOf } from './request-id.ts'
+import { type RawRequest, strictTransportHeader } from './server.ts'
+
+export type SiteOptions = {
+  readonly site: PublicSite
+  readonly clock: Clock
+  readonly log: Log
+  readonly requestTimeoutMs: number
+  /** Addresses and networks whose X-Forwarded-For is trusted. */
+  readonly trustedProxies: readonly string[] | undefined
+  readonly pageRate: { readonly perSecond: number; readonly burst: number }
+  readonly strictTransport?: string | undefined
+}
+
+/** People of one company: more at once is an attack. */
+const requestsMax = 32
+const bodyBytesMax = 16_384
+
+export function createSiteListener({
+  site,
+  trustedProxies,
+  strictTransport,
+  ...options
+}: SiteOptions): RequestListener {
+  // The page of an unknown path passes the same checks. Its path matches nothing.
+  const unknown = {
+    method: 'GET',
+    path: '',
+    handle: () => {
+      throw new Refusal('not_found')
+    },
+  } as const
+  const addressOf = createClientAddress(trustedProxies)
+  const routes = site.routes.map((route) => ({ route, pattern: patternOf(route.path) }))
+  const pipeline = servePublic(
+    { ...options, sites: [{ ...site, routes: [...site.routes, unknown] }] },
+    {
+      admission: createAdmissionControl(requestsMax),
+      incoming: {
+        read: (message) =>
+          readBody(
+            message,
+            createBodyBuffer(bodyBytesMax, () => undefined),
+          ),
+      },
+    },
+  )
+  const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const request = toRaw(message, addressOf(message.socket.remoteAddress ?? '', message.headers['x-forwarded-for']))
+    const asked = request.method === 'HEAD' ? 'GET' : request.method
+    const found = routes
+      .filter(({ route }) => route.method === asked)
+      .map(({ route, pattern }) => ({ route, params: pattern.exec(request.path)?.groups }))
+      .find(({ params }) => params !== undefined)
+    const { route, params = {} } = found ?? { route: unknown }
+    const {
+      status,
+      headers,
+      cookies = [],
+      body,
+    } = present(await pipeline.run(route, { ...request, params }, undefined), 'a page answers')
+    if (cookies.length > 0) response.setHeader('set-cookie', cookies)
+    if (strictTransport !== undefined) response.setHeader(strictTransportHeader, strictTransport)
+    response.writeHead(status, { 'x-request-id': request.requestId, ...headers })
+    response.end(request.method === 'HEAD' ? undefined : body)
+  }
+  return (message, response) => {
+    answer(message, response).catch((err: unknown) => {
+      options.log.error({ err }, 'a page could not be answered')
+      response.destroy()
+    })
+  }
+}
+
+/** The groups of the pattern are the parameters of the path. */
+const patternOf = (path: string): RegExp => new RegExp(`^(?<path>${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')})$`)
+
+function toRaw(message: IncomingMessage, ip: string): Omit<RawRequest, 'params'> {
+  const { method = 'GET', url = '/', headers } = message
+  const [path = '/', ...rest] = url.split('?')
+  return {
+    method,
+    url,
+    path,
+    query: rest.join('?'),
+    headers,
+    contentType: headers['content-type'],
+    requestId: requestIdOf(message),
+    ip,
+    message,
+    trace: {},
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Handles one request at a time on a connection. Node parses every pipelined request of a packet at once, thousands of
+ * them, before any other connection is served. Here the parser gets one head; the bytes behind it wait in the socket
+ * until the answer is sent. So nothing is queued behind an answer that the client does not read.
+ */
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { present, secondMs } from '../../kernel/index.ts'
+import { createTurnThrottle } from './turn-throttle.ts'
+
+const endOfHead = '\r\n\r\n'
+/** Enough for a head and its body. Bounds the work that one packet causes in a turn of the event loop. */
+const partsPerTurn = 8
+/** Pipelined requests that all connections together begin in one turn of the event loop. */
+const resumedPerTurn = 4
+/** A client that reads no byte of its answer for so long is disconnected. */
+const unreadAnswerMsMax = 20 * secondMs
+
+export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void {
+  const throttle = createTurnThrottle(resumedPerTurn)
+  const answers = new WeakMap<Socket, Set<ServerResponse>>()
+  server.on('connection', (socket) => {
+    const open = new Set<ServerResponse>()
+    answers.set(socket, open)
+    // Also ends Node's direct path from the socket to the parser, which bypasses the listeners.
+    const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[]
+    socket.removeAllListeners('data')
+    socket.on('data', (bytes: Buffer) => feed(socket, open, bytes, present(parse, 'Node reads requests from `data`')))
+    socket.on('timeout', () => socket.destroy())
+  })
+  // Registered before the listener that may answer at once.
+  server.prependListener('request', ({ socket }, answer) => {
+    const open = present(answers.get(socket), 'each connection was announced')
+    open.add(answer)
+    answer.once('prefinish', () => socket.setTimeout(unreadMsMax))
+    answer.once('close', () => {
+      open.delete(answer)
+      // An answer that is still prepared may take its time. Otherwise Node has set the time of an idle connection.
+      if (open.size > 0) socket.setTimeout(0)
+      else if (socket.isPaused()) void throttle().then(() => socket.resume())
+    })
+  })
+
+  /** Passes parts of the bytes to the parser until a request waits for its answer, and keeps the rest. */
+  function feed(
+    socket: Socket,
+    open: ReadonlySet<ServerResponse>,
+    bytes: Buffer,
+    parse: (bytes: Buffer) => void,
+  ): void {
+    const isAnswering = () => [...open].some(({ req }) => req.complete)
+    let rest = bytes
+    for (let parts = 0; rest.length > 0 && socket.writable; parts += 1) {
+      const isTurnOver = parts === partsPerTurn
+      // Node pauses the socket while a body waits for its reader, and resumes it.
+      if (isTurnOver || isAnswering() || (parts > 0 && socket.isPaused())) {
+        if (isTurnOver && !socket.isPaused()) void throttle().then(() => socket.resume())
+        socket.pause()
+        socket.unshift(rest)
+        return
+      }
+      const end = rest.indexOf(endOfHead)
+      const length = end === -1 ? rest.length : end + endOfHead.length
+      parse(rest.subarray(0, length))
+      rest = rest.subarray(length)
+    }
+  }
+}

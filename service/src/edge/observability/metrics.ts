@@ -1,0 +1,312 @@
+/** The metrics of this process. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Clock } from '../../kernel/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import { createEndpointMetrics, type EndpointMetrics } from './endpoint-metrics.ts'
+import { createReconciliationMetrics, type ReconciliationMetrics } from './reconciliation-metrics.ts'
+
+export type Metrics = {
+  readonly request: (operation: string, status: number, durationMs: number) => void
+  /** Requests that are not in the request log. */
+  readonly requestsDropped: (reason: string, count: number) => void
+  readonly delivery: (outcome: string, durationMs: number, subscriptionId: string) => void
+  readonly endpoints: EndpointMetrics['endpoints']
+  /** One call with instructions: how many were `accepted`, `refused`, or remained `unknown`. */
+  readonly instructions: (connector: string, outcomes: Readonly<Record<string, number>>, durationMs: number) => void
+  /** One bank notification: `applied`, `duplicate` or `failed`. */
+  readonly bankNotification: (connector: string, outcome: string) => void
+  /** Payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
+  readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
+  /** The age of the oldest payment in a status that is not final, and its limit. */
+  readonly age: (payment: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
+  /** One attempt to send a mail: `sent`, `postponed` or `given_up`. */
+  readonly mail: (outcome: string) => void
+  /** The age of the exchange rates, and its limit. */
+  readonly fxRatesAge: (age: { readonly ageMs: number; readonly limitMs: number }) => void
+  /** Files of banks. */
+  readonly banks: BankMetrics
+  /** The number of free IBANs in the pools. */
+  readonly ibanPools: IbanPoolMetrics
+  readonly queueAge: (queue: string, connector: string, ageMs: number) => void
+  /** How often a job has failed in a row in the same way; 0 after a success. */
+  readonly jobFailures: (job: string, inARow: number) => void
+  /** Results of reconciliation, and the open cases. */
+  readonly reconciliation: ReconciliationMetrics
+}
+
+const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
+
+export function createMetrics(registry: Registry, db: Database, clock: Clock): Metrics {
+  const registers = [registry]
+  const deliveries = new Histogram({
+    name: 'payments_delivery_duration_seconds',
+    help: 'Duration of webhook delivery attempts, by outcome',
+    labelNames: ['outcome'],
+    buckets: secondsBuckets,
+    registers,
+  })
+  const pool = new Gauge({
+    name: 'payments_database_connections',
+    help: 'Connections of the pool: idle, busy, and requests that wait for one (waited_for)',
+    labelNames: ['state'],
+    registers,
+    collect: () => {
+      pool.set({ state: 'idle' }, db.pool.idleCount)
+      pool.set({ state: 'busy' }, db.pool.totalCount - db.pool.idleCount)
+      pool.set({ state: 'waited_for' }, db.pool.waitingCount)
+    },
+  })
+  const endpoints = createEndpointMetrics(registry, clock.now)
+  return {
+    ...createPaymentMetrics(registry),
+    request: createRequestMetrics(registry),
+    requestsDropped: createDropMetrics(registers),
+    delivery: (outcome, durationMs, subscriptionId) => {
+      deliveries.observe({ outcome }, durationMs / 1000)
+      endpoints.attempt(subscriptionId, outcome, durationMs)
+    },
+    endpoints: endpoints.endpoints,
+    banks: createBankMetrics(registers),
+  }
+}
+
+export function createRequestMetrics(registry: Registry): Metrics['request'] {
+  const registers = [registry]
+  const requests = new Histogram({
+    name: 'payments_request_duration_seconds',
+    help: 'Duration of answered requests, by operation and status',
+    labelNames: ['operation', 'status'],
+    buckets: secondsBuckets,
+    registers,
+  })
+  const failures = new Counter({
+    name: 'payments_requests_failed_total',
+    help: 'Requests answered with 5xx, by operation',
+    labelNames: ['operation'],
+    registers,
+  })
+  return (operation, status, durationMs) => {
+    requests.observe({ operation, status }, durationMs / 1000)
+    if (status >= 500) failures.inc({ operation })
+  }
+}
+
+function createDropMetrics(registers: Registry[]): Metrics['requestsDropped'] {
+  const drops = new Counter({
+    name: 'payments_request_log_dropped_total',
+    help: 'Requests that are not in the request log, by reason: full, refused or unwritable',
+    labelNames: ['reason'],
+    registers,
+  })
+  return (reason, count) => drops.inc({ reason }, count)
+}
+
+type PaymentMetrics = Omit<Metrics, 'request' | 'requestsDropped' | 'delivery' | 'endpoints' | 'banks'>
+
+function createPaymentMetrics(registry: Registry): PaymentMetrics {
+  const registers = [registry]
+  const notifications = new Counter({
+    name: 'payments_bank_notifications_total',
+    help: 'Bank notifications processed, by connector and outcome',
+    labelNames: ['connector', 'outcome'],
+    registers,
+  })
+  const mails = new Counter({
+    name: 'payments_mails_total',
+    help: 'Attempts to send a mail, by outcome',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const ages = new Gauge({
+    name: 'payments_queue_oldest_seconds',
+    help: 'Seconds that the oldest due work of a queue has waited; 0 if nothing is due',
+    labelNames: ['queue', 'connector'],
+    registers,
+  })
+  const jobFailures = new Gauge({
+    name: 'payments_job_failures_in_a_row',
+    help: 'How often a background job has failed in a row in the same way; 0 after a success',
+    labelNames: ['job'],
+    registers,
+  })
+  return {
+    ...createConnectorMetrics(registers),
+    age: createAgeMetrics(registers),
+    reconciliation: createReconciliationMetrics(registers),
+    ibanPools: createIbanPoolMetrics(registers),
+    fxRatesAge: createRatesMetrics(registers),
+    bankNotification: (connector, outcome) => notifications.inc({ connector, outcome }),
+    mail: (outcome) => mails.inc({ outcome }),
+    queueAge: (queue, connector, ageMs) => ages.set({ queue, connector }, ageMs / 1000),
+    jobFailures: (job, inARow) => jobFailures.set({ job }, inARow),
+  }
+}
+
+function createAgeMetrics(registers: Registry[]): Metrics['age'] {
+  const labelNames = ['payment', 'status']
+  const oldest = new Gauge({
+    name: 'payments_unfinished_oldest_seconds',
+    help: 'Age of the oldest payment in a status that is not final; 0 if there is none',
+    labelNames,
+    registers,
+  })
+  const limit = new Gauge({
+    name: 'payments_unfinished_limit_seconds',
+    help: 'Age limit of a payment in a status that is not final',
+    labelNames,
+    registers,
+  })
+  return (payment, status, { ageMs, limitMs }) => {
+    oldest.set({ payment, status }, ageMs / 1000)
+    limit.set({ payment, status }, limitMs / 1000)
+  }
+}
+
+function createRatesMetrics(registers: Registry[]): Metrics['fxRatesAge'] {
+  const age = new Gauge({
+    name: 'payments_fx_rates_age_seconds',
+    help: 'Age of the newest exchange rates; of rates that are published on TARGET days, other days do not count',
+    registers,
+  })
+  const limit = new Gauge({
+    name: 'payments_fx_rates_limit_seconds',
+    help: 'Age limit of exchange rates; older ones are never quoted',
+    registers,
+  })
+  return ({ ageMs, limitMs }) => {
+    age.set(ageMs / 1000)
+    limit.set(limitMs / 1000)
+  }
+}
+
+function createConnectorMetrics(registers: Registry[]): Pick<Metrics, 'instructions' | 'connector'> {
+  const labelNames = ['connector']
+  const calls = new Histogram({
+    name: 'payments_instruction_call_duration_seconds',
+    help: 'Duration of calls with payout instructions to a bank, by connector',
+    labelNames,
+    buckets: secondsBuckets,
+    registers,
+  })
+  const instructions = new Counter({
+    name: 'payments_instructions_total',
+    help: 'Payout instructions to a bank, by connector and outcome',
+    labelNames: [...labelNames, 'outcome'],
+    registers,
+  })
+  const inFlight = new Gauge({
+    name: 'payments_connector_in_flight',
+    help: 'Payouts between their claim and the answer of the bank, by connector',
+    labelNames,
+    registers,
+  })
+  const open = new Gauge({
+    name: 'payments_connector_held_back',
+    help: '1 while the payouts of a connector are held back because its bank does not answer',
+    labelNames,
+    registers,
+  })
+  return {
+    instructions: (connector, outcomes, durationMs) => {
+      calls.observe({ connector }, durationMs / 1000)
+      for (const [outcome, count] of Object.entries(outcomes)) instructions.inc({ connector, outcome }, count)
+    },
+    connector: (connector, state) => {
+      inFlight.set({ connector }, state.inFlight)
+      open.set({ connector }, state.isOpen ? 1 : 0)
+    },
+  }
+}
+
+// The metrics of file-based banks.
+
+type BankMetrics = {
+  /** Counts a made file, with the number of its payments or recalls. */
+  readonly fileMade: (connector: string, kind: string, payments: number) => void
+  readonly fileDelivered: (connector: string, kind: string) => void
+  /** Payments that wait for a file, or for the opening of the bank. */
+  readonly queued: (connector: string, scheme: string, payments: number) => void
+}
+
+function createBankMetrics(registers: Registry[]): BankMetrics {
+  const made = new Counter({
+    name: 'payments_bank_files_made_total',
+    help: 'Files made for a bank, by connector and message',
+    labelNames: ['connector', 'message'],
+    registers,
+  })
+  const payments = new Counter({
+    name: 'payments_bank_file_payments_total',
+    help: 'Payments and recalls in files made for a bank, by connector and message',
+    labelNames: ['connector', 'message'],
+    registers,
+  })
+  const delivered = new Counter({
+    name: 'payments_bank_files_delivered_total',
+    help: 'Files delivered to a bank, by connector and message',
+    labelNames: ['connector', 'message'],
+    registers,
+  })
+  const queued = new Gauge({
+    name: 'payments_bank_payments_queued',
+    help: 'Payments that wait for a file or for the opening of the bank, by connector and scheme',
+    labelNames: ['connector', 'scheme'],
+    registers,
+  })
+  return {
+    fileMade: (connector, message, count) => {
+      made.inc({ connector, message })
+      payments.inc({ connector, message }, count)
+    },
+    fileDelivered: (connector, message) => delivered.inc({ connector, message }),
+    queued: (connector, scheme, count) => queued.set({ connector, scheme }, count),
+  }
+}
+
+// The metrics of pools of IBANs from banks' files.
+
+type Level = {
+  readonly pool: string
+  readonly currency: string
+  readonly free: number
+  readonly daysLeft: number | null
+  readonly isLow: boolean
+}
+/** Replaces the levels of all pools. */
+type IbanPoolMetrics = (levels: readonly Level[]) => void
+
+/** Pools with a series of their own: the low ones first. All others share the series `other`. */
+const namedMax = 100
+
+function createIbanPoolMetrics(registers: Registry[]): IbanPoolMetrics {
+  const labelNames = ['pool', 'currency']
+  const free = new Gauge({
+    name: 'payments_iban_pool_free',
+    help: 'Free IBANs of an imported pool',
+    labelNames,
+    registers,
+  })
+  const days = new Gauge({
+    name: 'payments_iban_pool_days_left',
+    help: 'Days until an imported pool of IBANs is empty, by its use of the last 30 days; no series without use',
+    labelNames,
+    registers,
+  })
+  const low = new Gauge({
+    name: 'payments_iban_pool_low',
+    help: '1 while an imported pool of IBANs is below IBAN_POOL_FREE_MIN or IBAN_POOL_DAYS_MIN',
+    labelNames,
+    registers,
+  })
+  return (levels) => {
+    const sorted = [...levels.filter(({ isLow }) => isLow), ...levels.filter(({ isLow }) => !isLow)]
+    for (const gauge of [free, days, low]) gauge.reset()
+    sorted.forEach((level, at) => {
+      const { currency } = level
+      const pool = at < namedMax ? level.pool : 'other'
+      free.inc({ pool, currency }, level.free)
+      low.inc({ pool, currency }, level.isLow ? 1 : 0)
+      if (level.daysLeft !== null && pool !== 'other') days.set({ pool, currency }, level.daysLeft)
+    })
+  }
+}

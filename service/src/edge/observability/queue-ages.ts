@@ -1,0 +1,60 @@
+/**
+ * Reads how long the oldest due work of each queue has waited: one statement per queue and look, by an index. They follow each
+ * other, because together they would keep a connection each.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
+import { type Clock, secondMs } from '../../kernel/index.ts'
+
+/** One queue of work. */
+export type QueueProbe = {
+  /** The label of the metric: `events`, `payouts`, `bank_notifications`, `mail`, ... */
+  readonly name: string
+  /** The bank connector whose work it is. */
+  readonly connector?: string
+  /** The time since which the oldest due item waits; null: nothing is due. */
+  readonly oldestDue: (now: Date) => Promise<Date | null>
+}
+
+export type QueueAgesOptions = {
+  readonly clock: Clock
+  readonly probes: readonly QueueProbe[]
+  readonly observe: (queue: string, connector: string, ageMs: number) => void
+  readonly everyMs?: number
+}
+
+/** Alerts count in minutes. */
+const everyMsDefault = 30 * secondMs
+const lookMsMax = 10 * secondMs
+
+/** Limits a look, so that a hanging bank does not end all looks. */
+async function inTime<T>(look: Promise<T>): Promise<T> {
+  const timer = new AbortController()
+  const late = pause(lookMsMax, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`a queue could not be read within ${lookMsMax / secondMs} s`)
+  })
+  try {
+    return await Promise.race([look, late])
+  } finally {
+    late.catch(() => undefined)
+    timer.abort()
+  }
+}
+
+export function queueAgesJob({ clock, probes, observe, everyMs = everyMsDefault }: QueueAgesOptions): Job {
+  const run = async () => {
+    const now = clock.now()
+    const failures: unknown[] = []
+    for (const { name, connector = '', oldestDue } of probes)
+      try {
+        const oldest = await inTime(oldestDue(now))
+        observe(name, connector, oldest === null ? 0 : Math.max(0, now.getTime() - oldest.getTime()))
+      } catch (error) {
+        failures.push(error)
+      }
+    // Thrown after the others: a queue that cannot be read hides no other one.
+    if (failures.length > 0) throw failures[0]
+    return 0
+  }
+  return defineJob({ name: 'observability.queue-ages', everyMs, run })
+}

@@ -1,0 +1,70 @@
+/** Accepts quotes in the caller's transaction: once each, before they expire. */
+import { notFound, Refusal } from '../kernel/api/index.ts'
+import { type Clock, partnerKey } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { refusalOf } from './rules.ts'
+import * as store from './store.ts'
+
+export type QuoteKey = store.QuoteKey
+/** A locked quote that may be accepted. `acceptedAt`: when it was judged. */
+export type OpenQuote = store.QuoteRow & { readonly acceptedAt: Date }
+
+export type Acceptances = {
+  /**
+   * Locks quotes until the end of the transaction and answers each, in order, or why it cannot be accepted: not_found,
+   * fx_quote_accepted, fx_quote_expired. The moment is that of the clock once all are locked. A caller locks no account
+   * before, and passes what it accepts to `markAccepted`.
+   */
+  readonly lockOpen: (tx: Tx, keys: readonly QuoteKey[]) => Promise<readonly (OpenQuote | Refusal)[]>
+  /** A quote, and the reason why it cannot be accepted now, without a lock. Refuses: not_found. */
+  readonly look: (
+    tx: Tx,
+    key: QuoteKey,
+  ) => Promise<{ readonly quote: OpenQuote; readonly refusal: Refusal | undefined }>
+  /** Marks locked quotes, each once, with the reference of the transaction that accepts them. Writes with the commit. */
+  readonly markAccepted: (tx: Tx, accepted: readonly Accepted[]) => void
+  /** Locks one quote and marks it as accepted. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
+  readonly accept: (tx: Tx, key: QuoteKey & { readonly reference: string }) => Promise<OpenQuote>
+}
+
+type Accepted = { readonly quote: OpenQuote; readonly reference: string }
+
+export function createAcceptances({ clock }: { readonly clock: Clock }): Acceptances {
+  const lockOpen: Acceptances['lockOpen'] = async (tx, keys) => {
+    if (keys.length === 0) return []
+    const asked = keys.map(({ partnerId, id }) => ({ partnerId, id: id.toLowerCase() }))
+    const rows = await store.lockQuotes(tx, asked)
+    const now = clock.now()
+    const byKey = new Map(rows.map((row) => [partnerKey(row.partnerId, row.id), row]))
+    return asked.map(({ partnerId, id }) => {
+      const row = byKey.get(partnerKey(partnerId, id))
+      return row === undefined ? notFound('quote', '/quoteId') : (refusalOf(row, now) ?? { ...row, acceptedAt: now })
+    })
+  }
+  const markAccepted: Acceptances['markAccepted'] = (tx, accepted) => {
+    if (accepted.length === 0) return
+    const rows = accepted.map(({ quote: { partnerId, id, acceptedAt }, reference }) => ({
+      partnerId,
+      id,
+      acceptedBy: reference,
+      acceptedAt,
+    }))
+    store.acceptQuotes(tx, rows)
+  }
+  return {
+    lockOpen,
+    look: async (tx, { partnerId, id }) => {
+      const row = await store.quoteById(tx, partnerId, id.toLowerCase())
+      if (row === undefined) throw notFound('quote', '/quoteId')
+      const now = clock.now()
+      return { quote: { ...row, acceptedAt: now }, refusal: refusalOf(row, now) }
+    },
+    markAccepted,
+    accept: async (tx, { reference, ...key }) => {
+      const [quote] = await lockOpen(tx, [key])
+      if (quote === undefined || quote instanceof Refusal) throw quote ?? notFound('quote', '/quoteId')
+      markAccepted(tx, [{ quote, reference }])
+      return quote
+    },
+  }
+}

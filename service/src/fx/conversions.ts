@@ -1,0 +1,275 @@
+/**
+ * Converts: accepts quotes and exchanges at once. Conversions that are asked for at the same time share a transaction: lock
+ * the quotes, check the funds, write, answer.
+ */
+import type { BodyOf } from '@partner-payments/wire'
+import { createNonceBatcher } from '../access/index.ts'
+import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
+import { type Currency, currencies, newId, partnerKey, present } from '../kernel/index.ts'
+import {
+  type AccountSnapshots,
+  balanceStateIn,
+  type BalancesRead,
+  blocksInbound,
+  blocksOutbound,
+  createFundsCheck,
+  type EntryRequest,
+  insufficientFunds,
+  type Permit,
+  refuseBlocked,
+} from '../ledger/index.ts'
+import type { BatchPosition, Tx } from '../postgres/index.ts'
+import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
+import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
+import type { FxDeps } from './deps.ts'
+import { answerOnce, type KeyedCall, keysOf, type Made, type Outcome, submitUntilAnswered } from './keys.ts'
+import { type Buyers, createLargestBalances } from './largest-balances.ts'
+import { exchangeTransfers } from './rules.ts'
+import * as store from './store.ts'
+
+type ConversionCall = KeyedCall & {
+  readonly caller: Caller
+  readonly nonce: OpenNonce | undefined
+  readonly ip: string
+  readonly quoteId: string
+  readonly idempotencyKey: string
+  readonly reference: string | null
+}
+type Found = {
+  readonly conversions: readonly store.Conversion[]
+  readonly references: TakenReferences
+  readonly balances: BalancesRead
+  readonly buyers: readonly store.BuyerRow[]
+}
+type Answers = Map<ConversionCall, Outcome<store.Conversion>>
+type Accepted = { readonly call: ConversionCall; readonly quote: OpenQuote }
+type Permitted = Accepted & { readonly permit: Permit }
+
+const conversionsPerBatchMax = 128
+const batchesUnderWayMax = 2
+const secondBatchMin = 32
+
+/** The verb that submits a conversion to the batches. Refuses: see `Fx`. */
+export function createConverting(deps: FxDeps) {
+  const batched = createNonceBatcher({
+    db: deps.db,
+    ...createBatchWork(deps),
+    callsMax: conversionsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    secondBatchMin,
+    planOnce: true,
+    partnerOf: ({ partnerId }) => partnerId,
+  })
+  return async (
+    caller: Caller,
+    body: BodyOf<'createFxConversion'>,
+    ip: string,
+    nonce?: OpenNonce,
+  ): Promise<Made<store.Conversion>> => {
+    const { idempotencyKey, reference = null } = body
+    const { partnerId } = caller
+    const quoteId = body.quoteId.toLowerCase()
+    const requestFingerprint = JSON.stringify([quoteId, reference])
+    const request = { quoteId, idempotencyKey, requestFingerprint, reference }
+    return submitUntilAnswered(batched, { partnerId, caller, nonce, ip, ...request })
+  }
+}
+
+function createBatchWork(deps: FxDeps) {
+  const { ledger, transactions } = deps
+  const acceptances = createAcceptances(deps)
+  const largestBalances = createLargestBalances(deps)
+  const funds = createFundsCheck(ledger)
+
+  const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<Found> => {
+    const mark = funds.markRead()
+    const movements = calls.flatMap(({ partnerId }) => possibleMovements(partnerId))
+    // Sent together: the batch waits for one round trip.
+    const [conversions, references, accounts, buyers] = await Promise.all([
+      store.conversionsByKeys(tx, keysOf(calls)),
+      transactions.taken(tx, calls),
+      ledger.accountsOf(tx, movements),
+      store.buyersOf(tx, calls.map(quoteKeyOf)),
+    ])
+    return { conversions, references, balances: { accounts, mark }, buyers }
+  }
+
+  const convert = async (
+    tx: Tx,
+    calls: readonly ConversionCall[],
+    found: Found,
+    position: BatchPosition | undefined,
+  ): Promise<Answers> => {
+    const answers: Answers = new Map()
+    const buyers = await largestBalances.lock(tx, found.buyers)
+    const open = await lockQuotes(acceptances, tx, calls, answers)
+    await resubmitReplays(tx, answers)
+    const above = await largestBalances.judge(
+      tx,
+      open.map(({ quote }) => quote),
+      buyers,
+    )
+    const permits = await ledger.clear(
+      tx,
+      open.map(({ quote }) => ({ transfers: toBalance(quote) })),
+    )
+    const accepted = open.flatMap(({ call, quote }, index): readonly Permitted[] => {
+      const permit = present(permits[index], 'each request has an answer')
+      const isHeld = permit instanceof Refusal
+      const refusal = isHeld ? permit : (blockedBetween(found.balances.accounts, buyers, quote) ?? above[index])
+      if (refusal === undefined && !isHeld) return [{ call, quote, permit }]
+      if (refusal !== undefined) answers.set(call, refusal)
+      return []
+    })
+    if (accepted.length === 0) return answers
+    const requests = accepted.map(({ quote }) => ({ transfers: toBalance(quote) }))
+    const parties = accepted.map(({ quote: { partnerId, sellCurrency: currency, customerId } }) => {
+      return { partnerId, currency, partyId: customerId ?? partnerId }
+    })
+    const { accounts, mark } = found.balances
+    const balances = { mark, accounts: new Map([...accounts, ...(await ledger.partiesOf(tx, accounts, parties))]) }
+    const fits = await funds.check(tx, requests, balances, position)
+    const funded = accepted.filter(({ call }, index) => {
+      const fit = present(fits[index], 'each request has an answer')
+      if (fit !== true) answers.set(call, insufficientFunds(fit, call.caller))
+      return fit === true
+    })
+    for (const [call, row] of await write(deps, acceptances, tx, funded, found))
+      answers.set(call, { row, replayed: false })
+    return answers
+  }
+
+  const work = (tx: Tx, calls: readonly ConversionCall[], found: Found, position: BatchPosition | undefined) =>
+    answerOnce({
+      calls,
+      found: found.conversions,
+      keyed: (conversion) => conversion,
+      pointer: '/idempotencyKey',
+      work: (firstCalls) => convert(tx, firstCalls, found, position),
+    })
+  return { read, work }
+}
+
+/** The transfers of a conversion, of the money of its customer or of the partner itself. */
+const toBalance = (quote: OpenQuote): EntryRequest['transfers'] =>
+  exchangeTransfers(quote, { kind: 'direct', creditOfBuy: 'balance', partyId: quote.customerId ?? quote.partnerId })
+
+/** All accounts that an exchange may touch: only its quote says which. */
+const possibleMovements = (partnerId: string) =>
+  (Object.keys(currencies) as Currency[]).flatMap((currency) => [
+    { partnerId, currency, debit: 'balance', credit: 'fx' } as const,
+    { partnerId, currency, debit: 'balance', credit: 'fees' } as const,
+  ])
+
+/**
+ * Refuses a conversion if the debited or the credited balance, or the account of its customer, is blocked: account_blocked. The balances
+ * were read before the customers, because they count the changes of their states.
+ */
+function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQuote): Refusal | undefined {
+  const { partnerId, customerId, sellCurrency, buyCurrency } = quote
+  const ofCustomer = buyers.get(partnerKey(partnerId, customerId ?? ''))?.accountState ?? 'Active'
+  const isBlocked =
+    blocksOutbound(ofCustomer) ||
+    blocksInbound(ofCustomer) ||
+    blocksOutbound(balanceStateIn(accounts, partnerId, sellCurrency)) ||
+    blocksInbound(balanceStateIn(accounts, partnerId, buyCurrency))
+  return isBlocked ? refuseBlocked() : undefined
+}
+
+/**
+ * Refuses, for each call separately: not_found, fx_quote_expired, fx_quote_accepted. A quote goes to its first call.
+ */
+async function lockQuotes(
+  { lockOpen }: Acceptances,
+  tx: Tx,
+  calls: readonly ConversionCall[],
+  answers: Answers,
+): Promise<readonly Accepted[]> {
+  const quotes = await lockOpen(tx, calls.map(quoteKeyOf))
+  const given = new Set<string>()
+  return calls.flatMap((call, index) => {
+    const quote = present(quotes[index], 'each call has a quote or a refusal')
+    if (quote instanceof Refusal) answers.set(call, quote)
+    else if (given.has(quote.id)) answers.set(call, 'resubmit')
+    else {
+      given.add(quote.id)
+      return [{ call, quote }]
+    }
+    return []
+  })
+}
+
+/**
+ * Submits a call again if a duplicate of its key in another process may have accepted the quote while the call waited
+ * for the lock. The call then finds the conversion of its key.
+ */
+async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
+  const late = [...answers].flatMap(([call, answer]) =>
+    answer instanceof Refusal && answer.code === 'fx_quote_accepted' ? [call] : [],
+  )
+  if (late.length === 0) return
+  const keys = new Set((await store.conversionsByKeys(tx, keysOf(late))).map(keyOf))
+  for (const call of late) if (keys.has(keyOf(call))) answers.set(call, 'resubmit')
+}
+
+const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): store.QuoteKey => ({ partnerId, id })
+const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
+  partnerKey(partnerId, idempotencyKey)
+
+/** Sends the writes with the commit. A key or a reference that another transaction took since the read is a unique violation. */
+async function write(
+  { clock, transactions, ledger }: FxDeps,
+  { markAccepted }: Acceptances,
+  tx: Tx,
+  accepted: readonly Permitted[],
+  { references, balances }: Found,
+): Promise<readonly (readonly [ConversionCall, store.Conversion])[]> {
+  if (accepted.length === 0) return []
+  const now = clock.now()
+  const opened = transactions.completeMany(tx, accepted.map(toTransaction), references, ['Settled', 'Credited'])
+  const written = accepted.map(({ call, quote, permit }, index) => {
+    const { id: transactionId, reference } = present(opened[index], 'each conversion has a transaction')
+    const { partnerId, quoteId, idempotencyKey, requestFingerprint } = call
+    const keys = { partnerId, quoteId, idempotencyKey, requestFingerprint, transactionId, reference }
+    return { call, quote, permit, row: { ...keys, entryId: newId(), createdAt: now } }
+  })
+  store.insertConversions(
+    tx,
+    written.map(({ row }) => row),
+  )
+  markAccepted(
+    tx,
+    written.map(({ quote, row: { reference } }) => ({ quote, reference })),
+  )
+  const entries = written.map(({ quote, permit, row: { entryId, reference } }) => {
+    return { id: entryId, permit, transfers: toBalance(quote).map((transfer) => ({ ...transfer, reference })) }
+  })
+  await ledger.enterMany(tx, entries, balances.accounts)
+  return written.map(({ call, quote, row }) => [call, { ...quote, ...row }])
+}
+
+function toTransaction({ call, quote }: Accepted): NewTransaction {
+  const { caller, ip, idempotencyKey, reference } = call
+  return {
+    partnerId: quote.partnerId,
+    reference,
+    amount: quote.sellAmount,
+    currency: quote.sellCurrency,
+    category: 'Conversion',
+    direction: 'Internal',
+    type: 'Conversion',
+    rail: null,
+    customerId: quote.customerId,
+    steps: ['Created'],
+    actor: 'partner',
+    idempotencyKey,
+    exchange: {
+      userAmount: quote.buyAmount,
+      userCurrency: quote.buyCurrency,
+      quoteId: quote.id,
+      quoteExpiresAt: quote.expiresAt,
+    },
+    requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: ip },
+    requestId: caller.requestId,
+  }
+}

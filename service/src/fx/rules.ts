@@ -1,0 +1,153 @@
+/** Computes the price, the validity and the transfers of a quote. Pure. docs/groups/fx.md has the rounding rules. */
+import type { fx } from '@partner-payments/wire'
+import { Refusal } from '../kernel/api/index.ts'
+import { amountMajorMax, type Currency, currencies, type Minor, minuteMs, secondMs } from '../kernel/index.ts'
+import type { AccountName, EntryRequest } from '../ledger/index.ts'
+import { type Rate, roundedRate } from '../rates/index.ts'
+
+export type QuoteKind = (typeof fx.quoteKinds)[number]
+export type QuoteStatus = (typeof fx.quoteStatuses)[number]
+
+/** How long a quote is valid. */
+export const quoteLifeMs: Readonly<Record<QuoteKind, number>> = { firm: 45 * secondMs, held: 30 * minuteMs }
+
+/** Digits of `rate`. Sources publish five or six. */
+const rateDigits = 8
+
+/** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are 100 %. */
+export type Terms = {
+  readonly marginBasisPoints: number
+  readonly fee: { readonly fixed: Minor; readonly basisPoints: number }
+}
+
+export type Price = {
+  readonly sellAmount: Minor
+  readonly buyAmount: Minor
+  /** Fee, taken from the sold amount. The rest is exchanged. */
+  readonly feeAmount: Minor
+  /** Margin in the bought currency. */
+  readonly marginAmount: Minor
+  readonly rate: Rate
+}
+
+export type Pair = { readonly sellCurrency: Currency; readonly buyCurrency: Currency }
+export type GivenAmount = { readonly sellAmount: Minor } | { readonly buyAmount: Minor }
+
+const whole = 10_000n
+const divideUp = (over: bigint, under: bigint) => (over + under - 1n) / under
+
+/** The mid rate with the margin taken off, rounded down: the partner gets at most what the rate says. */
+export const rateWithMargin = (mid: Rate, marginBasisPoints: number): Rate =>
+  roundedRate(mid.digits * (whole - BigInt(marginBasisPoints)), 10n ** BigInt(mid.scale) * whole, rateDigits, 'down')
+
+/** Minor units of the bought currency for one of the sold: a fraction. */
+function fractionOf({ digits, scale }: Rate, { sellCurrency, buyCurrency }: Pair) {
+  return {
+    over: digits * 10n ** BigInt(currencies[buyCurrency].digits),
+    under: 10n ** BigInt(scale + currencies[sellCurrency].digits),
+  }
+}
+
+/** The fee, rounded up. */
+const feeOf = (sellAmount: Minor, { fixed, basisPoints }: Terms['fee']): Minor =>
+  fixed + divideUp(sellAmount * BigInt(basisPoints), whole)
+
+/** The smallest amount that leaves at least `net` after the fee. */
+function grossOf(net: Minor, fee: Terms['fee']): Minor {
+  let gross = divideUp((net + fee.fixed) * whole, whole - BigInt(fee.basisPoints))
+  // The fee is rounded up, so that the division may be one unit off.
+  while (gross - feeOf(gross, fee) < net) gross += 1n
+  while (gross - 1n - feeOf(gross - 1n, fee) >= net) gross -= 1n
+  return gross
+}
+
+/**
+ * `too_small`: it buys less than one minor unit, or the fee takes it all. `too_large`: one of the two amounts exceeds
+ * the maximum of a payment. For a given sold amount the bought one is rounded down, for a given bought amount the sold
+ * one up.
+ */
+export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms): Price | 'too_small' | 'too_large' {
+  const rate = rateWithMargin(mid, terms.marginBasisPoints)
+  if (rate.digits === 0n) return 'too_small'
+  const { over, under } = fractionOf(rate, pair)
+  const sellAmount =
+    'sellAmount' in given ? given.sellAmount : grossOf(divideUp(given.buyAmount * under, over), terms.fee)
+  const feeAmount = feeOf(sellAmount, terms.fee)
+  const exchanged = sellAmount - feeAmount
+  if (exchanged <= 0n) return 'too_small'
+  const buyAmount = 'buyAmount' in given ? given.buyAmount : (exchanged * over) / under
+  if (buyAmount === 0n) return 'too_small'
+  if (isTooLarge(sellAmount, pair.sellCurrency) || isTooLarge(buyAmount, pair.buyCurrency)) return 'too_large'
+  const atMid = fractionOf(mid, pair)
+  const marginAmount = (exchanged * atMid.over) / atMid.under - buyAmount
+  return { sellAmount, buyAmount, feeAmount, marginAmount, rate }
+}
+
+const isTooLarge = (amount: Minor, currency: Currency) =>
+  amount > amountMajorMax * 10n ** BigInt(currencies[currency].digits)
+
+/** Facts that determine the status of a quote. */
+export type QuoteState = {
+  readonly id: string
+  readonly expiresAt: Date
+  readonly acceptedBy: string | null
+}
+
+/** A quote is valid until before `expiresAt`. */
+export function statusOf({ acceptedBy, expiresAt }: QuoteState, now: Date): QuoteStatus {
+  if (acceptedBy !== null) return 'Accepted'
+  return now < expiresAt ? 'Open' : 'Expired'
+}
+
+/** Reason why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
+export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
+  const field = { pointer: '/quoteId', code: 'invalid_value' } as const
+  switch (statusOf(quote, now)) {
+    case 'Open':
+      return undefined
+    case 'Accepted':
+      return new Refusal('fx_quote_accepted', `The quote was accepted by ${quote.acceptedBy}. Request a new quote.`, {
+        errors: [{ ...field, message: `was accepted by ${quote.acceptedBy}` }],
+      })
+    case 'Expired':
+      return new Refusal(
+        'fx_quote_expired',
+        `The quote expired at ${quote.expiresAt.toISOString()}. Request a new quote.`,
+        { errors: [{ ...field, message: `expired at ${quote.expiresAt.toISOString()}` }] },
+      )
+  }
+}
+
+/** Facts that determine the transfers of an exchange. */
+export type Exchanged = Pair & {
+  readonly partnerId: string
+  readonly sellAmount: Minor
+  readonly buyAmount: Minor
+  readonly feeAmount: Minor
+}
+
+export type ExchangeUse = {
+  /** A conversion moves its money at once; a payout reserves it until the bank has settled it. */
+  readonly kind: 'direct' | 'reserve'
+  /** Account that gets the bought money: the balance, or the settlement account of a connector. */
+  readonly creditOfBuy: AccountName
+  /** Owner of the money: a customer, or the partner itself. */
+  readonly partyId: string
+}
+
+/**
+ * The transfers of an exchange over the position accounts: `fx` of the sold currency receives the exchanged amount,
+ * `fx` of the bought one pays the bought amount. So both hold the operator's exposure. The margin is a part of it.
+ */
+export function exchangeTransfers(
+  quote: Exchanged,
+  { kind, creditOfBuy, partyId }: ExchangeUse,
+): EntryRequest['transfers'] {
+  const { partnerId, sellCurrency, buyCurrency, sellAmount, buyAmount, feeAmount } = quote
+  const sold = { partnerId, partyId, kind, currency: sellCurrency, debit: 'balance' } as const
+  return [
+    { ...sold, credit: 'fx', amount: sellAmount - feeAmount },
+    ...(feeAmount > 0n ? [{ ...sold, credit: 'fees', amount: feeAmount } as const] : []),
+    { partnerId, partyId, kind, currency: buyCurrency, debit: 'fx', credit: creditOfBuy, amount: buyAmount },
+  ]
+}

@@ -1,0 +1,78 @@
+/** Reads amounts and currencies of a request from the source text of the JSON. A refusal carries a pointer. */
+import { type Decimal, decimalText, type FieldError } from '@partner-payments/wire'
+import { amountMajorMax, type Currency, currencies, isCurrency, type Minor } from '../index.ts'
+import { refuseField } from './refusal.ts'
+
+const expectedRange = `must be greater than 0 and at most ${amountMajorMax}.00`
+const supported = Object.keys(currencies).join(', ')
+
+/** No longer literal can be a valid amount. The bound also limits the cost of a hostile exponent. */
+const literalCharsMax = 64
+const literal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
+
+/** The digits without the decimal point, and how many follow it: `12.50` is 1250 with scale 2. */
+function exactDigits(
+  text: string,
+): { readonly negative: boolean; readonly digits: bigint; readonly scale: number } | undefined {
+  const match = text.length <= literalCharsMax ? literal.exec(text) : null
+  if (match === null) return undefined
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const scale = fraction.length - Number(exponent)
+  if (scale < -literalCharsMax) return undefined
+  const digits = BigInt(`${whole}${fraction}`) * 10n ** BigInt(Math.max(0, -scale))
+  return { negative: sign === '-', digits, scale: Math.max(0, scale) }
+}
+
+/**
+ * Reads an amount in major units of `currency`, exactly. Refuses (400 validation_failed, with `pointer`): not greater than
+ * zero, more decimal digits than the currency has, out of range.
+ */
+export const readAmount = (value: Decimal, currency: Currency, pointer = '/amount'): Minor =>
+  readMinor(value, currency, pointer, { majorMax: amountMajorMax, zero: false, expected: expectedRange })
+
+/** Largest balance in major units. With a token of 6 digits it still fits a PostgreSQL bigint. */
+const balanceMajorMax = 1_000_000_000_000n
+
+/**
+ * Reads the amount of a balance in major units of `currency`, exactly. Refuses (400 validation_failed, with `pointer`): below
+ * zero, above 1,000,000,000,000, more decimal digits than the currency has.
+ */
+export const readBalance = (value: Decimal, currency: Currency, pointer: string): Minor =>
+  readMinor(value, currency, pointer, {
+    majorMax: balanceMajorMax,
+    zero: true,
+    expected: `must be 0 to ${balanceMajorMax}.00`,
+  })
+
+type Range = { readonly majorMax: bigint; readonly zero: boolean; readonly expected: string }
+
+function readMinor(value: Decimal, currency: Currency, pointer: string, { majorMax, zero, expected }: Range): Minor {
+  const text = decimalText(value)
+  const came = text.length <= literalCharsMax ? text : `a number of ${text.length} characters`
+  const refuse = (code: FieldError['code'], message: string) =>
+    refuseField({ pointer, code, message: `is ${came}, ${message}` })
+  const exact = exactDigits(text)
+  if (exact === undefined) throw refuse('out_of_range', expected)
+  if (exact.negative || (exact.digits === 0n && !zero)) throw refuse('out_of_range', expected)
+  const { digits } = currencies[currency]
+  if (exact.scale > digits) throw refuse('too_precise', `must have at most ${digits} decimal digits in ${currency}`)
+  const minor = exact.digits * 10n ** BigInt(digits - exact.scale)
+  if (minor > majorMax * 10n ** BigInt(digits)) throw refuse('out_of_range', expected)
+  return minor
+}
+
+/** ISO 4217 without its X codes, which stand for metals, funds, tests (XTS) and no currency (XXX). */
+const iso4217 = new Set(Intl.supportedValuesOf('currency').filter((code) => !code.startsWith('X')))
+
+/**
+ * Narrows a currency code that passed the schema. Refuses, with `pointer`: validation_failed (400) if the code is not a
+ * currency, currency_not_supported (422) if the service does not support it.
+ */
+export function readCurrency(code: string, pointer = '/currency'): Currency {
+  if (isCurrency(code)) return code
+  const field = { pointer, code: 'invalid_value' } as const
+  if (!iso4217.has(code))
+    throw refuseField({ ...field, message: `is ${code}, not an ISO 4217 currency code; must be one of ${supported}` })
+  const message = `is ${code}, which is not supported; must be one of ${supported}`
+  throw refuseField({ ...field, message }, 'currency_not_supported')
+}

@@ -1,0 +1,39 @@
+/**
+ * Compares the rows of a partner with each other: tables must agree about money. It uses no code of the modules, so
+ * that it finds changes made in SQL and faults that the code writes everywhere. docs/operations.md explains findings.
+ *
+ * Tables: none of its own. It reads those of the ledger, of payments, of cases, of events and of the audit log, and
+ * writes nothing. Invariants: each comparison is one statement of one partner, so that it has one snapshot, and
+ * payments in progress cause no finding.
+ */
+import type { Tx } from '../../postgres/index.ts'
+import type { Finding } from './store-payments.ts'
+import * as payments from './store-payments.ts'
+
+export { type Finding, findingsMax } from './store-payments.ts'
+
+type Comparison = (tx: Tx, partnerId: string, rowsMax: number) => Promise<readonly Finding[]>
+
+/** Each comparison by its name, in the order in which a check runs them. Its last argument: `findingsMax`. */
+export const comparisons: Readonly<Record<string, Comparison>> = {
+  accounts: payments.accounts,
+  transfers: payments.transfers,
+  ends: payments.ends,
+  entries: payments.entries,
+  checkpoints: payments.checkpoints,
+  checkpointsMissing: payments.checkpointsMissing,
+  partyCheckpoints: payments.partyCheckpoints,
+  partyAccounts: payments.partyAccounts,
+  booked: payments.booked,
+  timelines: payments.timelines,
+  records: payments.records,
+  payouts: payments.payouts,
+  reserves: payments.reserves,
+  transfersInside: payments.transfersInside,
+  deposits: payments.deposits,
+  conversions: payments.conversions,
+  cases: payments.cases,
+  parts: payments.parts,
+  statusEvents: payments.statusEvents,
+  eventAmounts: payments.eventAmounts,
+}

@@ -1,0 +1,325 @@
+/** Finds the movements of a page that fit a rule, and why. One to three statements for a page, whatever its size. */
+import { checkout } from '@partner-payments/wire'
+import { Refusal } from '../kernel/api/index.ts'
+import type { Currency, Minor } from '../kernel/index.ts'
+import { after, currencies, firstIdOf, momentOfId, present, secondMs } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { readRate } from '../rates/index.ts'
+import { withSameAccounts } from '../parties/beneficiaries/index.ts'
+import { partMovements, partReads as parts } from '../deposits/index.ts'
+import { type Measure, type Movement, patterns } from '../transactions/index.ts'
+import type { MonitoringDeps } from './deps.ts'
+import { countryOf, type Direction, type RuleSettings } from './rules.ts'
+
+/** The pattern that a movement is part of. Amounts are in minor units of the currency of the rule. */
+export type Evidence = {
+  readonly count: number
+  readonly sum: Minor
+  /** References of the transactions that make the pattern, at most 20. */
+  readonly references: readonly string[]
+  /** A fact of the kind: the country, the days without a movement, the age of the payee in minutes. */
+  readonly fact?: string | number
+  /** Over all currencies: the rates by which they were counted, and their day. */
+  readonly rates?: Readonly<Record<string, string>>
+  readonly ratesOn?: string
+}
+/** `subjectId`: the customer, the partner itself, or the oldest beneficiary with the account that many customers pay. */
+export type Hit = { readonly movement: Movement; readonly evidence: Evidence; readonly subjectId: string }
+
+/** A movement in the measure of a rule. */
+type Counted = Omit<Movement, 'direction'> & { readonly direction: Direction; readonly isConversion: boolean }
+type Asked = { readonly tx: Tx; readonly partnerId: string; readonly measure: Measure }
+
+/** Puts the parts of sessions that are paid in parts in the place of these sessions, in the order of time. */
+export async function withParts(tx: Tx, partnerId: string, page: readonly Movement[]): Promise<readonly Movement[]> {
+  const sessions = page.filter(({ isSession }) => isSession)
+  const found = await partMovements(
+    tx,
+    partnerId,
+    sessions.map(({ reference }) => reference),
+  )
+  if (found.length === 0) return page
+  const byTransaction = Map.groupBy(found, ({ transactionId }) => transactionId)
+  return page.flatMap(
+    (movement) => byTransaction.get(movement.id)?.map((part) => ({ ...movement, ...part, counts: true })) ?? [movement],
+  )
+}
+
+/**
+ * Returns at most one hit for a transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule over all currencies, without a rate
+ * of the last days for a currency of the page).
+ */
+export async function evaluate(
+  { rates }: Pick<MonitoringDeps, 'rates'>,
+  tx: Tx,
+  partnerId: string,
+  rule: RuleSettings,
+  page: readonly Movement[],
+): Promise<readonly Hit[]> {
+  if (rule.partners !== null && !rule.partners.includes(partnerId)) return []
+  const counting = page.filter(({ counts }) => counts)
+  const { measure, kept } =
+    rule.counts === 'AllCurrencies'
+      ? await overAll(rates, tx, rule.currency)
+      : { measure: { currency: rule.currency }, kept: {} }
+  const fitting = counting.flatMap((movement) => sideIn(movement, measure) ?? [])
+  const asked = { tx, partnerId, measure }
+  const found = new Map<string, readonly [evidence: Evidence, subjectId?: string]>()
+  const own = fitting.filter(({ customerId }) => customerId === null)
+  const customers = fitting.filter(({ customerId }) => customerId !== null)
+  for (const party of rule.kind === 'many_customers' ? [fitting] : [own, customers])
+    if (party.length > 0)
+      for (const [id, ...hit] of await ofKind(asked, rule, party)) if (!found.has(id)) found.set(id, hit)
+  const hits = page.flatMap((movement): readonly Hit[] => {
+    const [evidence, subjectId = movement.customerId ?? partnerId] = found.get(movement.id) ?? []
+    return evidence === undefined ? [] : [{ movement, evidence: { ...evidence, ...kept }, subjectId }]
+  })
+  // The parts of a session are one transaction.
+  return [...Map.groupBy(hits, ({ movement }) => movement.transactionId).values()].flatMap(([first]) => first ?? [])
+}
+
+/** The rates of all currencies for one, as they are kept with what is found. */
+async function overAll(
+  rates: MonitoringDeps['rates'],
+  tx: Tx,
+  reference: Currency,
+): Promise<{ readonly measure: Measure; readonly kept: Pick<Evidence, 'rates' | 'ratesOn'> }> {
+  const convert = await rates.converter(tx)
+  const known = (Object.keys(currencies) as Currency[]).flatMap((currency) => {
+    const found = convert({ amount: 1n, currency }, reference)
+    return found === undefined ? [] : [{ ...found, currency }]
+  })
+  const measured = known.map(({ currency, rate: text }) => {
+    const rate = present(readRate(text), 'a converter writes rates that are read')
+    const over = rate.digits * 10n ** BigInt(currencies[reference].digits)
+    return { currency, over, under: 10n ** BigInt(rate.scale + currencies[currency].digits) }
+  })
+  const others = known.filter(({ currency }) => currency !== reference)
+  const [ratesOn] = others.map(({ rateOn }) => rateOn)
+  return {
+    measure: { currency: reference, rates: measured },
+    kept:
+      ratesOn === undefined
+        ? {}
+        : { rates: Object.fromEntries(others.map((one) => [one.currency, one.rate])), ratesOn },
+  }
+}
+
+/**
+ * The side of a movement that a rule counts: of an exchange what it sells, or what it buys. Over all currencies a payout counts as what is taken
+ * for it, and a conversion moves nothing. `patterns` does the same in SQL. Undefined: it is in none.
+ */
+function sideIn({ direction, ...movement }: Movement, { currency, rates }: Measure): Counted | undefined {
+  const isConversion = direction === 'Internal'
+  if (rates !== undefined) {
+    if (isConversion) return undefined
+    const rate = rates.find((one) => one.currency === movement.currency)
+    if (rate === undefined)
+      throw new Refusal(
+        'fx_rates_unavailable',
+        `There is no rate of the last days from ${movement.currency} to ${currency}.`,
+      )
+    return {
+      ...movement,
+      direction,
+      isConversion,
+      amount: (movement.amount * rate.over + rate.under - 1n) / rate.under,
+    }
+  }
+  if (movement.currency === currency)
+    return { ...movement, isConversion, direction: isConversion ? 'Outward' : direction }
+  if (movement.userCurrency !== currency || movement.userAmount === null) return undefined
+  return { ...movement, isConversion, amount: movement.userAmount, direction: isConversion ? 'Inward' : direction }
+}
+
+type Found = readonly (readonly [id: string, evidence: Evidence, subjectId?: string])[]
+
+async function ofKind(asked: Asked, rule: RuleSettings, page: readonly Counted[]): Promise<Found> {
+  switch (rule.kind) {
+    case 'velocity':
+    case 'structuring':
+      return windows(asked, rule, page)
+    case 'new_payee':
+      return newPayees(asked, rule, page)
+    case 'dormant':
+      return dormant(asked, rule, page)
+    case 'round_trip':
+      return [...(await roundTrips(asked, rule, page)), ...(await circles(asked, rule, page))]
+    case 'country':
+      return countries(rule, page)
+    case 'many_payers':
+      return manyPayers(asked, rule, page)
+    case 'many_customers':
+      return manyCustomers(asked, rule, page)
+    case 'failures':
+      return failures(asked, rule, page)
+  }
+}
+
+type Rule<Kind extends RuleSettings['kind']> = Extract<RuleSettings, { readonly kind: Kind }>
+
+const towards = (page: readonly Counted[], direction: Direction) => page.filter((each) => each.direction === direction)
+const wholeOf = ({ measure }: Asked, direction: Direction) => ({
+  ...{ direction, measure, amountMin: null, amountMax: null, parts },
+})
+
+/** Ids follow the time, so that a range of ids holds every window of this length with the transaction, and the index of its party. */
+const aroundOf = ({ id, customerId }: Counted, ms: number) => ({
+  ...{ id, customerId },
+  from: firstIdOf(after(momentOfId(id), -ms - clockDifferenceMs)),
+  to: firstIdOf(after(momentOfId(id), ms + clockDifferenceMs)),
+  sessionsFrom: firstIdOf(after(momentOfId(id), -ms - sessionMsMax)),
+})
+/** A part of a session may come until it has ended, and wait for the bank or for a name: twice the longest session is enough. */
+const sessionMsMax = 2 * checkout.checkoutExpiry.secondsMax * secondMs
+/** Between the clock that makes an id and the one of the row: the same, a moment later. */
+const clockDifferenceMs = 60_000
+
+const evidenceOf = ({ count, sum, references }: Omit<patterns.Window, 'id'>): Evidence => ({
+  count: Number(count),
+  sum,
+  references,
+})
+
+/** Amounts just under a threshold: from `percent` of it to below it. */
+const justUnder = ({ threshold, percent }: Rule<'structuring'>) => ({
+  amountMin: (threshold * BigInt(percent) + 99n) / 100n,
+  amountMax: threshold,
+})
+
+async function windows(asked: Asked, rule: Rule<'velocity' | 'structuring'>, page: readonly Counted[]): Promise<Found> {
+  const { tx, partnerId, measure } = asked
+  const { direction, ms, count: countMin } = rule
+  const bounds = rule.kind === 'structuring' ? justUnder(rule) : { amountMin: null, amountMax: null }
+  const sumMin = rule.kind === 'structuring' ? 0n : rule.sum
+  const inBounds = ({ amount }: Counted) =>
+    (bounds.amountMin === null || amount >= bounds.amountMin) &&
+    (bounds.amountMax === null || amount < bounds.amountMax)
+  const around = towards(page, direction)
+    .filter(inBounds)
+    .map((movement) => aroundOf(movement, ms))
+  if (around.length === 0) return []
+  const what = { direction, measure, ...bounds, parts }
+  const rows = await patterns.windowsOf(tx, partnerId, around, { what, ms, countMin, sumMin })
+  return rows.map((row) => [row.id, evidenceOf(row)])
+}
+
+async function newPayees(asked: Asked, rule: Rule<'new_payee'>, page: readonly Counted[]): Promise<Found> {
+  const { tx, partnerId, measure } = asked
+  const { ms, sum } = rule
+  const payouts = towards(page, 'Outward').filter(({ beneficiaryId }) => beneficiaryId !== null)
+  if (payouts.length === 0) return []
+  const beneficiaries = [...Map.groupBy(payouts, ({ beneficiaryId }) => beneficiaryId ?? '')].map(([id, own]) => ({
+    id,
+    at: new Date(Math.min(...own.map(({ createdAt }) => createdAt.getTime()))),
+    to:
+      own
+        .map((movement) => aroundOf(movement, ms).to)
+        .toSorted()
+        .at(-1) ?? '',
+  }))
+  const rows = await patterns.firstPayouts(tx, partnerId, beneficiaries, { measure, ms })
+  const byBeneficiary = new Map(rows.map((row) => [row.beneficiaryId, row]))
+  return payouts.flatMap(({ id, beneficiaryId, createdAt }) => {
+    const first = byBeneficiary.get(beneficiaryId ?? '')
+    const ageMs = createdAt.getTime() - (first?.firstAt.getTime() ?? 0)
+    if (first === undefined || ageMs > ms || first.sum < sum) return []
+    return [[id, { ...evidenceOf(first), fact: Math.round(ageMs / 60_000) }]]
+  })
+}
+
+async function dormant({ tx, partnerId }: Asked, rule: Rule<'dormant'>, page: readonly Counted[]): Promise<Found> {
+  const large = towards(page, rule.direction).filter(({ amount, isConversion }) => amount >= rule.sum && !isConversion)
+  if (large.length === 0) return []
+  const rows = await patterns.previousOf(tx, partnerId, large)
+  const byId = new Map(large.map((movement) => [movement.id, movement]))
+  return rows.flatMap(({ id, reference, createdAt }) => {
+    const movement = byId.get(id)
+    const quietMs = (movement?.createdAt.getTime() ?? 0) - createdAt.getTime()
+    if (movement === undefined || quietMs < rule.ms) return []
+    const references = [movement.reference, reference]
+    return [[id, { count: 1, sum: movement.amount, references, fact: Math.floor(quietMs / 86_400_000) }]]
+  })
+}
+
+async function roundTrips(asked: Asked, rule: Rule<'round_trip'>, page: readonly Counted[]): Promise<Found> {
+  const { tx, partnerId, measure } = asked
+  const { percent } = rule
+  const known = page.filter(({ account, amount, isUndone }) => account !== null && amount >= rule.sum && !isUndone)
+  if (known.length === 0) return []
+  const around = known.map((movement) => ({ ...movement, ...aroundOf(movement, rule.ms) }))
+  const rows = await patterns.returnsOf(tx, partnerId, around, { measure, percent, ms: rule.ms, parts })
+  const byId = new Map(known.map((movement) => [movement.id, movement]))
+  return rows.flatMap(({ id, reference, amount }) => {
+    const movement = byId.get(id)
+    if (movement === undefined) return []
+    return [[id, { count: 2, sum: movement.amount + amount, references: [movement.reference, reference] }]]
+  })
+}
+
+/** Money that came back through other customers. */
+async function circles(
+  { tx, partnerId, measure }: Asked,
+  rule: Rule<'round_trip'>,
+  page: readonly Counted[],
+): Promise<Found> {
+  const got = towards(page, 'Inward').filter(
+    ({ customerId, amount, isUndone }) => customerId !== null && amount >= rule.sum && !isUndone,
+  )
+  if (got.length === 0) return []
+  const around = got.map((movement) => ({ ...movement, ...aroundOf(movement, rule.ms) }))
+  const rows = await patterns.circlesOf(tx, partnerId, around, { measure, percent: rule.percent, ms: rule.ms })
+  return rows.map(({ id, sum, references }) => [id, { count: references.length, sum, references }])
+}
+
+/** The rules of a window that counts something else than movements. */
+type ManyRule = Rule<'many_payers' | 'many_customers' | 'failures'>
+
+async function manyPayers(asked: Asked, { ms, count: countMin }: ManyRule, page: readonly Counted[]): Promise<Found> {
+  const around = towards(page, 'Inward')
+    .filter(({ isBack }) => !isBack)
+    .map((movement) => aroundOf(movement, ms))
+  if (around.length === 0) return []
+  const reach = { what: wholeOf(asked, 'Inward'), by: 'account', ms, countMin } as const
+  const rows = await patterns.distinctOf(asked.tx, asked.partnerId, around, reach)
+  return rows.map((row) => [row.id, evidenceOf(row)])
+}
+
+/** Every customer has a beneficiary of its own for an account, so that the account is found by all of its beneficiaries. */
+async function manyCustomers(
+  asked: Asked,
+  { ms, count: countMin }: ManyRule,
+  page: readonly Counted[],
+): Promise<Found> {
+  const { tx, partnerId } = asked
+  const payouts = towards(page, 'Outward')
+  const paid = [...new Set(payouts.flatMap(({ beneficiaryId }) => beneficiaryId ?? []))]
+  if (paid.length === 0) return []
+  const same = new Map((await withSameAccounts(tx, partnerId, paid)).map(({ id, sameIds }) => [id, sameIds]))
+  const around = payouts.flatMap((movement) => {
+    const [first, ...others] = same.get(movement.beneficiaryId ?? '') ?? []
+    if (first === undefined) return []
+    return [{ ...aroundOf(movement, ms), customerId: first, payees: `{${[first, ...others].join(',')}}` }]
+  })
+  if (around.length === 0) return []
+  const reach = { what: wholeOf(asked, 'Outward'), by: 'customer', ms, countMin } as const
+  const rows = await patterns.distinctOf(tx, partnerId, around, reach)
+  const subjects = new Map(around.map(({ id, customerId }) => [id, customerId]))
+  return rows.map((row) => [row.id, evidenceOf(row), subjects.get(row.id) ?? partnerId])
+}
+
+async function failures(asked: Asked, { ms, count: countMin }: ManyRule, page: readonly Counted[]): Promise<Found> {
+  const around = page.filter(({ isFailed }) => isFailed).map((movement) => aroundOf(movement, ms))
+  if (around.length === 0) return []
+  const what = { ...wholeOf(asked, 'Outward'), areFailed: true }
+  const rows = await patterns.windowsOf(asked.tx, asked.partnerId, around, { what, ms, countMin, sumMin: 0n })
+  return rows.map((row) => [row.id, evidenceOf(row)])
+}
+
+function countries({ direction, countries: listed, sum }: Rule<'country'>, page: readonly Counted[]): Found {
+  return towards(page, direction).flatMap(({ id, account, bic, amount, reference }) => {
+    const country = countryOf(account, bic)
+    if (country === null || !listed.includes(country) || amount < sum) return []
+    return [[id, { count: 1, sum: amount, references: [reference], fact: country }]]
+  })
+}

@@ -1,0 +1,239 @@
+/**
+ * Pure: what a rule of monitoring holds, and how it is read. The kinds are the typologies that the FATF's and the EBA's guidance on
+ * risk factors name most often (docs/guides/monitoring.md lists them).
+ */
+import { rawNumber } from '@partner-payments/wire'
+import { readAmount, readCurrency, Refusal } from '../kernel/api/index.ts'
+import { amountText, type Currency, dayMs, hourMs, isUuid, type Minor } from '../kernel/index.ts'
+
+export const ruleKinds = [
+  'velocity',
+  'structuring',
+  'new_payee',
+  'dormant',
+  'round_trip',
+  'country',
+  'many_payers',
+  'many_customers',
+  'failures',
+] as const
+export type RuleKind = (typeof ruleKinds)[number]
+
+export const severities = ['low', 'medium', 'high'] as const
+type Severity = (typeof severities)[number]
+export type Direction = 'Inward' | 'Outward'
+
+export const moments = ['before', 'after'] as const
+/** Over all currencies, each amount counts in the currency of the rule at the rates of the day of the evaluation. */
+export const currencyScopes = ['OwnCurrency', 'AllCurrencies'] as const
+
+type Common = {
+  readonly currency: Currency
+  readonly counts: (typeof currencyScopes)[number]
+  readonly severity: Severity
+  readonly partners: readonly string[] | null
+  /** `before`: a payout that matches waits until two persons have decided its alert. */
+  readonly when: (typeof moments)[number]
+}
+
+/** The settings of each kind. Amounts are in minor units, windows in milliseconds. */
+export type RuleSettings = Common &
+  (
+    | {
+        readonly kind: 'velocity'
+        readonly direction: Direction
+        readonly ms: number
+        readonly count: number
+        readonly sum: Minor
+      }
+    | {
+        readonly kind: 'structuring'
+        readonly direction: Direction
+        readonly ms: number
+        readonly count: number
+        /** The threshold, which no payment reaches, and the share of it (in hundredths) from which a payment is just under it. */
+        readonly threshold: Minor
+        readonly percent: number
+      }
+    | { readonly kind: 'new_payee'; readonly ms: number; readonly sum: Minor }
+    | { readonly kind: 'dormant'; readonly direction: Direction; readonly ms: number; readonly sum: Minor }
+    | { readonly kind: 'round_trip'; readonly ms: number; readonly sum: Minor; readonly percent: number }
+    | {
+        readonly kind: 'country'
+        readonly direction: Direction
+        readonly countries: readonly string[]
+        readonly sum: Minor
+      }
+    | { readonly kind: 'many_payers' | 'many_customers' | 'failures'; readonly ms: number; readonly count: number }
+  )
+
+export type Draft = { readonly name: string; readonly settings: RuleSettings; readonly text: string }
+
+/** The fields of each kind, besides name, kind, currency, counts, severity, partners and when. A field in brackets may be missing. */
+export const ruleFields: Readonly<Record<RuleKind, readonly string[]>> = {
+  velocity: ['direction', 'hours', '[count]', '[sum]'],
+  structuring: ['direction', 'hours', 'count', 'threshold', '[percent]'],
+  new_payee: ['hours', 'sum'],
+  dormant: ['direction', 'days', 'sum'],
+  round_trip: ['hours', 'sum', '[percent]'],
+  country: ['direction', 'countries', '[sum]'],
+  many_payers: ['hours', 'payers'],
+  many_customers: ['hours', 'customers'],
+  failures: ['hours', 'count'],
+}
+
+const percentDefault = 90
+const nameCharsMax = 100
+const hoursMax = 90 * 24
+const daysMax = 3650
+
+const refuse = (pointer: string, text: string) => new Refusal('validation_failed', `${pointer} ${text}`)
+
+/** Reads a rule from JSON. Refuses (validation_failed) the first field that is wrong, by its pointer. */
+export function readRule(json: string): Draft {
+  const given = parse(json)
+  const name = given['name']
+  if (typeof name !== 'string' || name.trim() === '' || name.length > nameCharsMax)
+    throw refuse('/name', `must be a text of 1 to ${nameCharsMax} characters.`)
+  const kind = choice(given, 'kind', ruleKinds)
+  const known = [
+    'name',
+    'kind',
+    'currency',
+    'counts',
+    'severity',
+    'partners',
+    'when',
+    ...ruleFields[kind].map((field) => bare(field)),
+  ]
+  for (const key of Object.keys(given)) if (!known.includes(key)) throw refuse(`/${key}`, `is no field of ${kind}.`)
+  const settings = settingsOf(given, kind)
+  const isInward = kind === 'many_payers' || ('direction' in settings && settings.direction === 'Inward')
+  if (settings.when === 'before' && isInward)
+    throw refuse('/when', 'must be after: money that comes in is not held by a rule.')
+  if (settings.when === 'before' && kind === 'failures')
+    throw refuse('/when', 'must be after: a payout that waits has not failed.')
+  return { name: name.trim(), settings, text: JSON.stringify(given) }
+}
+
+/** Reads the settings of a stored rule, which `readRule` has accepted. */
+export const settingsOfText = (text: string): RuleSettings => {
+  const given = parse(text)
+  return settingsOf(given, choice(given, 'kind', ruleKinds))
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+function parse(json: string): Given {
+  let read: unknown
+  try {
+    read = JSON.parse(json)
+  } catch (error) {
+    throw refuse('/', `is no JSON: ${(error as Error).message}`)
+  }
+  if (typeof read !== 'object' || read === null || Array.isArray(read)) throw refuse('/', 'must be a JSON object.')
+  return read as Given
+}
+
+const bare = (field: string): string => field.replaceAll(/[[\]]/g, '')
+
+function settingsOf(given: Given, kind: RuleKind): RuleSettings {
+  const { currency, ...common } = { ...commonOf(given) }
+  const shared = { currency, ...common }
+  const amount = (field: string, least?: Minor) => amountOf(given, field, currency, least)
+  const direction = () => choice(given, 'direction', ['Inward', 'Outward'] as const)
+  const hours = () => integer(given, 'hours', 1, hoursMax) * hourMs
+  switch (kind) {
+    case 'velocity': {
+      if (given['count'] === undefined && given['sum'] === undefined) throw refuse('/count', 'or /sum is required.')
+      const count = given['count'] === undefined ? 1 : integer(given, 'count', 2, 1_000_000)
+      return { ...shared, kind, direction: direction(), ms: hours(), count, sum: amount('sum', 0n) }
+    }
+    case 'structuring':
+      return {
+        ...{ ...shared, kind, direction: direction(), ms: hours(), count: integer(given, 'count', 2, 10_000) },
+        ...{ threshold: amount('threshold'), percent: percentOf(given) },
+      }
+    case 'new_payee':
+      return { ...shared, kind, ms: hours(), sum: amount('sum') }
+    case 'dormant':
+      return {
+        ...shared,
+        kind,
+        direction: direction(),
+        ms: integer(given, 'days', 1, daysMax) * dayMs,
+        sum: amount('sum'),
+      }
+    case 'round_trip':
+      return { ...shared, kind, ms: hours(), sum: amount('sum'), percent: percentOf(given) }
+    case 'country':
+      return { ...shared, kind, direction: direction(), countries: countriesOf(given), sum: amount('sum', 0n) }
+    case 'many_payers':
+      return { ...shared, kind, ms: hours(), count: integer(given, 'payers', 2, 10_000) }
+    case 'many_customers':
+      return { ...shared, kind, ms: hours(), count: integer(given, 'customers', 2, 10_000) }
+    case 'failures':
+      return { ...shared, kind, ms: hours(), count: integer(given, 'count', 2, 10_000) }
+  }
+}
+
+function commonOf(given: Given): Common {
+  const text = given['currency']
+  const currency = typeof text === 'string' ? tried('/currency', () => readCurrency(text)) : undefined
+  if (currency === undefined) throw refuse('/currency', 'must be a currency of this service, for example EUR.')
+  const partners = given['partners'] ?? null
+  const isList = Array.isArray(partners) && partners.length > 0
+  if (partners !== null && !(isList && partners.every((id) => typeof id === 'string' && isUuid(id))))
+    throw refuse('/partners', 'must be a list of ids of partners. Without it, the rule is for all.')
+  const severity = given['severity'] === undefined ? 'medium' : choice(given, 'severity', severities)
+  const when = given['when'] === undefined ? 'after' : choice(given, 'when', moments)
+  const counts = given['counts'] === undefined ? 'OwnCurrency' : choice(given, 'counts', currencyScopes)
+  return { currency, counts, severity, partners: partners as readonly string[] | null, when }
+}
+
+function tried<T>(pointer: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Refusal) throw refuse(pointer, `is wrong: ${error.detail}`)
+    throw error
+  }
+}
+
+function choice<T extends string>(given: Given, field: string, values: readonly T[]): T {
+  const found = values.find((value) => value === given[field])
+  if (found === undefined) throw refuse(`/${field}`, `must be one of ${values.join(', ')}.`)
+  return found
+}
+
+function integer(given: Given, field: string, least: number, most: number): number {
+  const value = given[field]
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most)
+    throw refuse(`/${field}`, `must be a whole number from ${least} to ${most}.`)
+  return value
+}
+
+const percentOf = (given: Given): number =>
+  given['percent'] === undefined ? percentDefault : integer(given, 'percent', 50, 99)
+
+/** An amount is a text with the digits of its currency: `"10000.00"`. `least`: what a missing one means. */
+function amountOf(given: Given, field: string, currency: Currency, least?: Minor): Minor {
+  const value = given[field]
+  if (value === undefined && least !== undefined) return least
+  if (typeof value !== 'string' || !/^\d+(?:\.\d+)?$/.test(value))
+    throw refuse(`/${field}`, `must be an amount as text, for example "${amountText(1_000_00n, 'EUR')}".`)
+  return tried(`/${field}`, () => readAmount(rawNumber(value), currency))
+}
+
+function countriesOf(given: Given): readonly string[] {
+  const list = given['countries']
+  if (!Array.isArray(list) || list.length === 0 || !list.every((code) => /^[A-Z]{2}$/.test(String(code))))
+    throw refuse('/countries', 'must be a list of countries, ISO 3166-1 alpha-2, for example ["IR", "KP"].')
+  return list as readonly string[]
+}
+
+/** The country of an account by its IBAN, otherwise by the BIC of its bank. Null: not known. */
+export function countryOf(account: string | null, bic: string | null): string | null {
+  if (account !== null && /^[A-Z]{2}\d{2}/.test(account)) return account.slice(0, 2)
+  return bic !== null && bic.length >= 6 ? bic.slice(4, 6).toUpperCase() : null
+}

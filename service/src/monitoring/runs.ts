@@ -1,0 +1,94 @@
+/**
+ * Backtests that a worker runs, so that no request holds them. A run has a lease: if its process dies, another one begins it again. It is
+ * bounded by days and by transactions, and one of a rule is under way at a time.
+ */
+import { Refusal } from '../kernel/api/index.ts'
+import { after, dayMs, isNoName, minuteMs, newId } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { daysOf, dayText, tryRule } from './backtest.ts'
+import type { MonitoringDeps } from './deps.ts'
+import { settingsOfText } from './rules.ts'
+import * as store from './store.ts'
+
+/** A year: a rule that looks for rare patterns is tried on one. */
+const daysMax = 366
+/** Bounds a run to some twenty minutes of a worker, and is low enough that the ids of the subjects fit in memory. */
+const transactionsMax = 1_000_000n
+const attemptsMax = 3
+/** Far longer than a page takes: only a worker that died loses a lease. */
+const leaseMs = minuteMs
+
+export type AskedRun = {
+  readonly ruleId: string
+  readonly version: number
+  readonly from: string
+  readonly until: string
+  readonly staff: string
+}
+
+/** The caller has locked the rule. Refuses: validation_failed (days, no person named, one is under way). */
+export async function askRun(
+  { clock }: Pick<MonitoringDeps, 'clock'>,
+  tx: Tx,
+  { ruleId, version, from, until, staff }: AskedRun,
+): Promise<store.RunRow> {
+  if (isNoName(staff)) throw new Refusal('validation_failed', 'State who runs it.')
+  const days = daysOf(from, until)
+  const count = Math.round((days.before.getTime() - days.from.getTime()) / dayMs)
+  if (count > daysMax)
+    throw new Refusal('validation_failed', `The period has ${count} days. A backtest has at most ${daysMax}.`)
+  const under = (await store.runsOf(tx, ruleId)).find(({ endedAt }) => endedAt === null)
+  if (under !== undefined)
+    throw new Refusal('validation_failed', `${under.askedBy} runs a backtest of this rule: wait for its result.`)
+  const now = clock.now()
+  const row: store.RunRow = {
+    ...{ id: newId(), ruleId, version, fromDay: from, untilDay: dayText(days.before), askedBy: staff, askedAt: now },
+    ...{ transactions: 0n, attempts: 0, dueAt: now, leaseId: null, problem: null, endedAt: null },
+  }
+  await store.insertRun(tx, row)
+  return row
+}
+
+/** Ends a run early: another worker has it, or it has read too much. */
+class RunEnds extends Error {
+  override readonly name = 'RunEnds'
+  readonly why: 'lost' | 'too_many'
+  constructor(why: RunEnds['why']) {
+    super(why)
+    this.why = why
+  }
+}
+
+/** Runs one backtest that is due. Returns how many it claimed. A run that fails is due again when its lease ends. */
+export async function stepRuns(deps: MonitoringDeps, max = transactionsMax): Promise<number> {
+  const { db, clock } = deps
+  const now = clock.now()
+  const lease = { id: newId(), until: after(now, leaseMs) }
+  const run = await store.claimRun(db, lease, now)
+  if (run === undefined) return 0
+  const rule = (await store.rules(db)).find(({ id, version }) => id === run.ruleId && version === run.version)
+  const days = { from: new Date(run.fromDay), before: new Date(run.untilDay) }
+  const key = { id: run.id, leaseId: lease.id }
+  try {
+    if (rule === undefined) throw new Error(`the rule ${run.ruleId} has no version ${run.version}`)
+    const counted = await tryRule(deps, settingsOfText(rule.settings), days, async (transactions) => {
+      if (transactions > max) throw new RunEnds('too_many')
+      const until = after(clock.now(), leaseMs)
+      if ((await store.renewRun(db, key, transactions, until)) === 0) throw new RunEnds('lost')
+    })
+    const { transactions, hits, subjects } = counted
+    const { ruleId, version, fromDay, untilDay, askedBy: ranBy } = run
+    await db.transaction(async (tx) => {
+      const ranAt = clock.now()
+      if ((await store.endRun(tx, key, null, ranAt)) === 0) return
+      const row = { ruleId, version, id: run.id, fromDay, untilDay, transactions, hits, subjects, ranBy, ranAt }
+      await store.insertBacktest(tx, row)
+    })
+  } catch (error) {
+    const why = error instanceof RunEnds ? error.why : undefined
+    if (why === 'lost') return 1
+    if (why === 'too_many' || run.attempts >= attemptsMax) await store.endRun(db, key, why ?? 'failed', clock.now())
+    if (why === undefined) throw error
+  }
+  return 1
+}

@@ -1,0 +1,468 @@
+/** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
+import { Refusal } from '../kernel/api/index.ts'
+import { after, amountText, type Currency, isNoName, newId, nilId, partnerKey, secondMs } from '../kernel/index.ts'
+import { oldestTransactionStart, type Tx } from '../postgres/index.ts'
+import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
+import { type Counted, daysOf, dayText, pageRows, tryRule } from './backtest.ts'
+import type { Active, MonitoringDeps } from './deps.ts'
+import { evaluate, type Evidence, type Hit, withParts } from './evaluate.ts'
+import { type Draft, settingsOfText } from './rules.ts'
+import { type AskedRun, askRun, stepRuns } from './runs.ts'
+import * as store from './store.ts'
+import { runsOf } from './store.ts'
+import type { NewCase } from '../cases/index.ts'
+
+export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
+export type Rule = store.RuleRow & { readonly state: RuleState }
+
+type Backtest = store.BacktestRow & Pick<Counted, 'examples'>
+
+/** The version that the person has read. Absent: the person takes the version that there is. */
+type Seen = { readonly seen?: number }
+type Turn = Seen & { readonly id: string; readonly staff: string }
+
+export type Monitoring = {
+  /**
+   * Keeps a new rule, or with `id` the next version of one. It finds nothing until it is on. Refuses: not_found, validation_failed (`seen` is not
+   * the last version).
+   */
+  readonly set: (
+    tx: Tx,
+    given: { readonly id?: string; readonly draft: Draft; readonly staff: string } & Seen,
+  ) => Promise<Rule>
+  /** Every version of every rule, the last of each first. */
+  readonly rules: (tx: Tx) => Promise<readonly Rule[]>
+  readonly backtests: typeof store.backtestsOf
+  /**
+   * Runs the last version of a rule over the transactions of some days and keeps the numbers. Opens no alert. Refuses: not_found,
+   * validation_failed (days).
+   */
+  readonly backtest: (given: {
+    readonly id: string
+    readonly from: string
+    readonly until: string
+    readonly staff: string
+  }) => Promise<Backtest>
+  /**
+   * Asks for a backtest of the last version, which a worker runs. Returns the rule. Refuses: not_found, validation_failed (days, no person named,
+   * one is under way, `seen` is another version).
+   */
+  readonly askBacktest: (
+    tx: Tx,
+    given: Seen & { readonly id: string } & Pick<AskedRun, 'from' | 'until' | 'staff'>,
+  ) => Promise<Rule>
+  /** The last backtests of a rule that workers run or have run, the last first. */
+  readonly runs: typeof runsOf
+  /** Runs a backtest that is due, and returns how many it took. */
+  readonly runStep: () => Promise<number>
+  /**
+   * Turns on the last version of a rule: the first person proposes, another one carries it out; the version before is then off.
+   * Refuses: not_found, validation_failed (no backtest of this version, the same person, it is on, `seen` is another version).
+   */
+  readonly turnOn: (tx: Tx, given: Turn) => Promise<Rule>
+  /**
+   * Turns off the version that is on: the first person proposes, another one carries it out. Refuses: not_found, validation_failed (none is on,
+   * the same person, `seen` is another version).
+   */
+  readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
+  /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
+  readonly alerts: typeof store.alertsAfter
+  /** The transactions of an alert, in pages. */
+  readonly hits: typeof store.hitsOf
+  /** Payments with these references, for a report to an authority. */
+  readonly payments: typeof patterns.paymentsOf
+  /** Payouts of an alert that wait for its decision (`waiting`), that it does not reach or no longer reaches (`left`), or that have ended. */
+  readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
+  /** The alerts that hold transactions, or have held them. */
+  readonly holding: typeof store.holding
+  /** Reports whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
+  readonly holdsOf: MonitoringHoldsOf
+  /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
+  readonly step: () => Promise<number>
+}
+
+const partnersPerStepMax = 200
+
+export function createMonitoring(deps: MonitoringDeps): Monitoring {
+  const { db, clockDifferenceMsMax, partnerIds } = deps
+  let waiting: string[] = []
+  const rulesEverOn = async () =>
+    (await store.rules(db)).flatMap((row) =>
+      row.onSince === null ? [] : [{ ...toActive(row), isOn: row.offSince === null }],
+    )
+  return {
+    set: (tx, given) => setRule(deps, tx, given),
+    rules: async (tx) => (await store.rules(tx)).map(withState),
+    backtests: store.backtestsOf,
+    backtest: (given) => backtest(deps, given),
+    askBacktest: async (tx, { id, seen, ...asked }) => {
+      const [last] = await lockRule(tx, id)
+      refuseUnseen(last, seen)
+      await askRun(deps, tx, { ...asked, ruleId: id, version: last.version })
+      return withState(last)
+    },
+    runs: runsOf,
+    runStep: () => stepRuns(deps),
+    turnOn: (tx, given) => turnOn(deps, tx, given),
+    turnOff: (tx, given) => turnOff(deps, tx, given),
+    alerts: store.alertsAfter,
+    hits: store.hitsOf,
+    payments: patterns.paymentsOf,
+    standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),
+    holding: store.holding,
+    holdsOf: createHoldsOf(deps, rulesEverOn),
+    step: async () => {
+      const on = (await store.rulesOn(db)).map(toActive)
+      if (on.length === 0) return 0
+      const horizon = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
+      if (waiting.length === 0) waiting = [...(await partnerIds(db))]
+      let behind = 0
+      const failures: unknown[] = []
+      for (const partnerId of waiting.splice(0, partnersPerStepMax))
+        try {
+          if (await visit(deps, partnerId, on, horizon)) behind += 1
+        } catch (error) {
+          failures.push(error)
+        }
+      // One partner whose transactions cannot be read keeps no other from being read.
+      if (failures.length > 0)
+        throw new Error(`partners that monitoring could not read: ${failures.length}`, { cause: failures[0] })
+      return behind + waiting.length
+    },
+  }
+}
+
+const refuse = (detail: string) => new Refusal('validation_failed', detail)
+
+function withState(row: store.RuleRow): Rule {
+  const { proposedAt, onSince, offProposedAt, offSince } = row
+  const ofOn = offSince !== null ? 'Off' : offProposedAt !== null ? 'OffProposed' : 'On'
+  const state = onSince !== null ? ofOn : proposedAt !== null ? 'Proposed' : 'Draft'
+  return { ...row, state }
+}
+
+/** The versions of a rule, the last first. */
+async function lockRule(tx: Tx, id: string): Promise<readonly [store.RuleRow, ...store.RuleRow[]]> {
+  const [last, ...others] = await store.lockRule(tx, id)
+  if (last === undefined) throw new Refusal('not_found', 'No such rule.')
+  return [last, ...others]
+}
+
+async function change(tx: Tx, row: store.RuleRow): Promise<Rule> {
+  await store.changeRule(tx, row)
+  return withState(row)
+}
+
+/** A page that is open since before a colleague wrote the next version must not decide about that one. */
+function refuseUnseen({ version }: store.RuleRow, seen: number | undefined): void {
+  if (seen !== undefined && seen !== version)
+    throw refuse(
+      `This is version ${seen}, and a colleague has made or turned on version ${version}. Read that one first.`,
+    )
+}
+
+async function setRule(
+  { clock }: MonitoringDeps,
+  tx: Tx,
+  { id, draft, staff, seen }: Parameters<Monitoring['set']>[1],
+): Promise<Rule> {
+  const last = id === undefined ? undefined : (await lockRule(tx, id))[0]
+  if (last !== undefined) refuseUnseen(last, seen)
+  const { name, settings, text } = draft
+  const row = {
+    ...{ id: id ?? newId(), version: (last?.version ?? 0) + 1, name, kind: settings.kind, settings: text },
+    ...{ madeBy: staff, madeAt: clock.now() },
+  }
+  await store.insertRule(tx, row)
+  return withState({
+    ...row,
+    proposedBy: null,
+    proposedAt: null,
+    onBy: null,
+    onSince: null,
+    offProposedBy: null,
+    offProposedAt: null,
+    offBy: null,
+    offSince: null,
+  })
+}
+
+async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
+  if (isNoName(staff)) throw refuse('State who turns it on.')
+  const [last, ...others] = await lockRule(tx, id)
+  refuseUnseen(last, seen)
+  if (last.onSince !== null) throw refuse(`Version ${last.version} was turned on before: set a new version.`)
+  const tests = await store.backtestsOf(tx, id)
+  if (!tests.some(({ version }) => version === last.version))
+    throw refuse(`Version ${last.version} has no backtest: run "monitoring rule backtest" first.`)
+  const now = clock.now()
+  const { proposedBy } = last
+  const not = proposedBy === null ? undefined : await judgeTwo(tx, { name: proposedBy }, { name: staff })
+  // Who proposed it and may no longer do so has proposed nothing: this person proposes it again.
+  if (proposedBy === null || not?.who === 'author') return change(tx, { ...last, proposedBy: staff, proposedAt: now })
+  if (not !== undefined) throw refuse(not.why)
+  for (const other of others)
+    if (other.onSince !== null && other.offSince === null) await change(tx, { ...other, offBy: staff, offSince: now })
+  return change(tx, { ...last, onBy: staff, onSince: now })
+}
+
+const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Active => ({
+  ...{ id, version, name, settings: settingsOfText(settings), onSince: onSince ?? new Date(0) },
+})
+
+async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
+  if (isNoName(staff)) throw refuse('State who turns it off.')
+  const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
+  if (row === undefined) throw refuse('The rule is not on.')
+  refuseUnseen(row, seen)
+  const now = clock.now()
+  const { offProposedBy } = row
+  const not = offProposedBy === null ? undefined : await judgeTwo(tx, { name: offProposedBy }, { name: staff })
+  if (offProposedBy === null || not?.who === 'author')
+    return change(tx, { ...row, offProposedBy: staff, offProposedAt: now })
+  if (not !== undefined) throw refuse(not.why)
+  return change(tx, { ...row, offBy: staff, offSince: now })
+}
+
+/** Reads a page of a partner's changes, all before `horizon`: every earlier transaction has ended. True: there are more. */
+async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Active[], horizon: Date): Promise<boolean> {
+  const since = new Date(Math.min(...on.map(({ onSince }) => onSince.getTime())))
+  const start: Place = { changedAt: after(since, -1), transactionId: nilId }
+  const placeIn = async (tx: Tx): Promise<Place> => {
+    const place = await store.progressOf(tx, partnerId)
+    return place === undefined || place.changedAt < start.changedAt ? start : place
+  }
+  // Most visits find nothing, and need no transaction.
+  const first = await patterns.changedAfter(deps.db, partnerId, await placeIn(deps.db), horizon, 1)
+  if (first.length === 0) return false
+  return deps.db.transaction(async (tx) => {
+    if (!(await store.claim(tx, partnerId, start))) return false
+    const page = await patterns.changedAfter(tx, partnerId, await placeIn(tx), horizon, pageRows)
+    const last = page.at(-1)
+    if (last === undefined) return false
+    const movements = await withParts(tx, partnerId, page)
+    for (const rule of on) {
+      // Only the worker that asks before it begins a payout knows that it waits. This one may be begun at this moment, and changes then.
+      const isLeftToGate = ({ isUnbegun }: Movement) => isUnbegun && rule.settings.when === 'before'
+      const own = movements.filter((movement) => movement.changedAt >= rule.onSince && !isLeftToGate(movement))
+      const hits = await evaluate(deps, tx, partnerId, rule.settings, own)
+      if (hits.length > 0) await record(deps, tx, partnerId, rule, hits, false)
+    }
+    store.setProgress(tx, partnerId, { changedAt: last.changedAt, transactionId: last.id })
+    return page.length === pageRows
+  })
+}
+
+async function backtest(
+  deps: MonitoringDeps,
+  { id, from, until, staff }: Parameters<Monitoring['backtest']>[0],
+): Promise<Backtest> {
+  const { db, clock } = deps
+  const [last] = (await store.rules(db)).filter((row) => row.id === id)
+  if (last === undefined) throw new Refusal('not_found', 'No such rule.')
+  const days = daysOf(from, until)
+  const { examples, ...counted } = await tryRule(deps, settingsOfText(last.settings), days, () => Promise.resolve())
+  const named = { ruleId: id, version: last.version, id: newId(), fromDay: from, untilDay: dayText(days.before) }
+  const row = { ...named, ...counted, ranBy: staff, ranAt: clock.now() }
+  await store.insertBacktest(db, row)
+  return { ...row, examples }
+}
+
+// Rules that are evaluated before the bank has a payout. The worker asks after the payout was accepted: of two payouts that only together
+// cross a sum, at least the one that is asked about later is seen with the other. Without such rules no statement is made.
+
+/** A payout that a worker is about to begin. `isHeld`: it has waited for a decision. */
+type BeginningPayout = {
+  readonly partnerId: string
+  readonly transactionId: string
+  readonly isHeld?: boolean
+}
+/** `open`: two persons decide. `refused`: they have refused it. */
+type MonitoringHold = 'open' | 'refused'
+export type MonitoringHoldsOf = (
+  payouts: readonly BeginningPayout[],
+) => Promise<(payout: BeginningPayout) => MonitoringHold | undefined>
+
+/** How long a process may work without a rule that was turned on. */
+const rulesAgeMsMax = 5 * secondMs
+
+/** A version that is or was on: what it has found waits, also after it was turned off. */
+type EverOn = Active & { readonly isOn: boolean }
+
+function createHoldsOf(deps: MonitoringDeps, rulesEverOn: () => Promise<readonly EverOn[]>): MonitoringHoldsOf {
+  const { clock } = deps
+  let known: { readonly rules: readonly EverOn[]; readonly until: Date } | undefined
+  const rulesBefore = async (): Promise<readonly EverOn[]> => {
+    const now = clock.now()
+    if (known === undefined || now >= known.until)
+      known = {
+        rules: (await rulesEverOn()).filter(({ settings }) => settings.when === 'before'),
+        until: after(now, rulesAgeMsMax),
+      }
+    return known.rules
+  }
+  return async (payouts) => {
+    const found = new Map<string, MonitoringHold>()
+    const rules = payouts.length === 0 ? [] : await rulesBefore()
+    const isAsked = ({ partnerId, isHeld = false }: BeginningPayout) =>
+      isHeld || rules.some(({ settings: { partners } }) => partners === null || partners.includes(partnerId))
+    for (const [partnerId, own] of Map.groupBy(payouts.filter(isAsked), (payout) => payout.partnerId)) {
+      const ids = own.map(({ transactionId }) => transactionId)
+      for (const [id, hold] of await holdsOfPartner(deps, rules, partnerId, ids))
+        found.set(partnerKey(partnerId, id), hold)
+    }
+    return ({ partnerId, transactionId }) => found.get(partnerKey(partnerId, transactionId))
+  }
+}
+
+type Holds = ReadonlyMap<string, MonitoringHold>
+
+async function holdsOfPartner(
+  deps: MonitoringDeps,
+  rules: readonly EverOn[],
+  partnerId: string,
+  ids: readonly string[],
+): Promise<Holds> {
+  const standing = await standingHolds(deps, deps.db, partnerId, ids)
+  const free = ids.filter((id) => !standing.has(id))
+  const on = rules.filter(({ isOn }) => isOn)
+  if (free.length === 0 || on.length === 0) return standing
+  const page = await patterns.byIds(deps.db, partnerId, free)
+  const hits: { readonly rule: Active; readonly own: readonly Hit[] }[] = []
+  for (const rule of on) {
+    const own = await evaluate(deps, deps.db, partnerId, rule.settings, page).catch((error: unknown) => {
+      if (error instanceof Refusal && error.code === 'fx_rates_unavailable') return undefined
+      throw error
+    })
+    // Without rates the rule cannot judge: the payouts wait for rates, and are asked about again.
+    if (own === undefined) return new Map([...free.map((id) => [id, 'open'] as const), ...standing])
+    if (own.length > 0) hits.push({ rule, own })
+  }
+  if (hits.length === 0) return standing
+  const matching = [...new Set(hits.flatMap(({ own }) => own.map(({ movement }) => movement.id)))]
+  const opened = await deps.db.transaction(async (tx): Promise<Holds> => {
+    // Another process opens alerts of this partner: the payouts wait, and are asked about again.
+    const isClaimed = await store.claim(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
+    if (!isClaimed) return new Map(matching.map((id) => [id, 'open']))
+    for (const { rule, own } of hits) await record(deps, tx, partnerId, rule, own, true)
+    return standingHolds(deps, tx, partnerId, matching)
+  })
+  return new Map([...standing, ...opened])
+}
+
+/** The holds by alerts that are open or refused. What was released by all of its alerts has none. */
+async function standingHolds(
+  { cases }: Pick<MonitoringDeps, 'cases'>,
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<Holds> {
+  const rows = await store.holding(tx, partnerId, ids)
+  if (rows.length === 0) return new Map()
+  const resolutions = await cases.resolutionsOf(tx, partnerId, [...new Set(rows.map(({ alertId }) => alertId))])
+  const holds = new Map<string, MonitoringHold>()
+  for (const { transactionId, alertId } of rows) {
+    const resolution = resolutions.get(alertId) ?? null
+    if (resolution === null) holds.set(transactionId, 'open')
+    else if (resolution === 'refused' && !holds.has(transactionId)) holds.set(transactionId, 'refused')
+  }
+  return holds
+}
+
+// Alerts: one open case for a rule and a subject, which gathers every further transaction until two persons decide it.
+
+/** Keeps the hits of a rule that it did not find before, each with its alert. `holds`: they are payouts that wait for the decision. */
+async function record(
+  { cases, clock }: Pick<MonitoringDeps, 'cases' | 'clock'>,
+  tx: Tx,
+  partnerId: string,
+  rule: Active,
+  hits: readonly Hit[],
+  holds: boolean,
+): Promise<void> {
+  const known = await store.foundBefore(
+    tx,
+    partnerId,
+    rule.id,
+    hits.map(({ movement: { transactionId } }) => transactionId),
+  )
+  const fresh = hits.filter(({ movement: { transactionId } }) => !known.has(transactionId))
+  if (fresh.length === 0) return
+  const now = clock.now()
+  const bySubject = Map.groupBy(fresh, ({ subjectId }) => subjectId)
+  const open = await openAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()], holds)
+  const opened = [...bySubject].flatMap(([subjectId, [first]]) =>
+    open.has(subjectId) || first === undefined
+      ? []
+      : [{ first, row: { partnerId, id: newId(), ruleId: rule.id, version: rule.version, subjectId, openedAt: now } }],
+  )
+  if (opened.length > 0) {
+    await store.insertAlerts(
+      tx,
+      opened.map(({ row }) => row),
+    )
+    await cases.record(
+      tx,
+      opened.map(({ row, first }) => caseOf(rule, row, first)),
+    )
+  }
+  const alertOf = new Map([...open, ...opened.map(({ row }) => [row.subjectId, row.id] as const)])
+  await store.insertHits(
+    tx,
+    [...bySubject].flatMap(([subjectId, own]) =>
+      own.map(({ movement: { transactionId, reference }, evidence }) => ({
+        ...{ partnerId, ruleId: rule.id, transactionId, alertId: alertOf.get(subjectId) ?? '', reference },
+        ...{ evidence: JSON.stringify(shown(evidence, rule.settings.currency)), foundAt: now },
+        holds,
+      })),
+    ),
+  )
+}
+
+/** The undecided alerts, by subject. A held payment joins no alert with a proposal: the persons decide about what they have seen. */
+async function openAlerts(
+  { cases }: Pick<MonitoringDeps, 'cases'>,
+  tx: Tx,
+  partnerId: string,
+  ruleId: string,
+  subjectIds: readonly string[],
+  holds: boolean,
+): Promise<ReadonlyMap<string, string>> {
+  const open = new Map<string, string>()
+  for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
+    // A decision that comes between would close an alert without the person having seen what joins it.
+    const found = await cases.hold(tx, partnerId, id)
+    const isOpen = found !== undefined && found.resolution === null
+    if (isOpen && (!holds || found.proposalId === null)) open.set(subjectId, id)
+  }
+  return open
+}
+
+const shown = ({ sum, ...evidence }: Evidence, currency: Currency) => ({
+  ...evidence,
+  ...{ sum: amountText(sum, currency), currency },
+})
+
+/** `partner ID`, `customer ID`, or `payee ID`: the oldest beneficiary with the account. */
+const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
+  `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
+
+/** The case has the id of the alert. It holds ids and references, and no name. */
+function caseOf(
+  { id: ruleId, version, name, settings }: Active,
+  { partnerId, id, subjectId }: store.AlertRow,
+  { movement, evidence }: Hit,
+): NewCase {
+  return {
+    ...{ id, partnerId, kind: 'monitoring_alert', connector: 'ledger', notificationId: `monitoring ${id}` },
+    subject: subjectText(partnerId, subjectId, settings.kind),
+    report: {
+      kind: 'monitoring',
+      rule: { id: ruleId, version, name, kind: settings.kind, severity: settings.severity, when: settings.when },
+      ...(movement.customerId === null ? {} : { customerId: movement.customerId }),
+      reference: movement.reference,
+      ...shown(evidence, settings.currency),
+    },
+    booked: null,
+  }
+}

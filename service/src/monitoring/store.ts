@@ -1,0 +1,320 @@
+/** All SQL of monitoring. Rules and backtests belong to the operator, the rest to a partner. */
+import {
+  erasePersonal,
+  insertBy,
+  type KeptTable,
+  type PersonalColumns,
+  type Sql,
+  sql,
+  type Tx,
+} from '../postgres/index.ts'
+import type { Place } from '../transactions/index.ts'
+
+export type RuleRow = {
+  readonly id: string
+  readonly version: number
+  readonly name: string
+  readonly kind: string
+  /** JSON, as it was given. */
+  readonly settings: string
+  readonly madeBy: string
+  readonly madeAt: Date
+  readonly proposedBy: string | null
+  readonly proposedAt: Date | null
+  readonly onBy: string | null
+  readonly onSince: Date | null
+  readonly offProposedBy: string | null
+  readonly offProposedAt: Date | null
+  readonly offBy: string | null
+  readonly offSince: Date | null
+}
+
+const ruleColumns = sql`id, version, name, kind, settings, made_by, made_at, proposed_by, proposed_at, on_by, on_since,
+  off_proposed_by, off_proposed_at, off_by, off_since`
+
+/** All versions, the last of each rule first. */
+export function rules(tx: Tx): Promise<readonly RuleRow[]> {
+  return tx.rows<RuleRow>(sql`/* monitoring.rules */
+    select ${ruleColumns} from monitoring.rules order by id, version desc`)
+}
+
+/** The versions that are on: at most one of each rule. */
+export function rulesOn(tx: Tx): Promise<readonly RuleRow[]> {
+  return tx.rows<RuleRow>(sql`/* monitoring.rulesOn */
+    select ${ruleColumns} from monitoring.rules where on_since is not null and off_since is null order by id`)
+}
+
+/** The versions of a rule, the last first, locked: one change at a time. */
+export function lockRule(tx: Tx, id: string): Promise<readonly RuleRow[]> {
+  return tx.rows<RuleRow>(sql`/* monitoring.lockRule */
+    select ${ruleColumns} from monitoring.rules where id = ${id} order by version desc for update`)
+}
+
+export async function insertRule(
+  tx: Tx,
+  row: Pick<RuleRow, 'id' | 'version' | 'name' | 'kind' | 'settings' | 'madeBy' | 'madeAt'>,
+): Promise<void> {
+  await tx.run(sql`/* monitoring.insertRule */
+    insert into monitoring.rules (id, version, name, kind, settings, made_by, made_at)
+    values (${row.id}, ${row.version}, ${row.name}, ${row.kind}, ${row.settings}, ${row.madeBy}, ${row.madeAt})`)
+}
+
+/** Writes who proposed, turned on and turned off a version, and when. */
+export async function changeRule(tx: Tx, row: RuleRow): Promise<void> {
+  await tx.run(sql`/* monitoring.changeRule */
+    update monitoring.rules set proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, on_by = ${row.onBy},
+      on_since = ${row.onSince}, off_proposed_by = ${row.offProposedBy}, off_proposed_at = ${row.offProposedAt}, off_by = ${row.offBy}, off_since = ${row.offSince}
+    where id = ${row.id} and version = ${row.version}`)
+}
+
+export type BacktestRow = {
+  readonly ruleId: string
+  readonly version: number
+  readonly id: string
+  readonly fromDay: string
+  readonly untilDay: string
+  readonly transactions: bigint
+  readonly hits: bigint
+  readonly subjects: bigint
+  readonly ranBy: string
+  readonly ranAt: Date
+}
+
+/** Backtests of a rule, the last first. */
+export function backtestsOf(tx: Tx, ruleId: string): Promise<readonly BacktestRow[]> {
+  return tx.rows<BacktestRow>(sql`/* monitoring.backtestsOf */
+    select rule_id, version, id, from_day, until_day, transactions, hits, subjects, ran_by, ran_at
+    from monitoring.backtests where rule_id = ${ruleId} order by id desc`)
+}
+
+export async function insertBacktest(tx: Tx, row: BacktestRow): Promise<void> {
+  await tx.run(sql`/* monitoring.insertBacktest */
+    insert into monitoring.backtests (rule_id, version, id, from_day, until_day, transactions, hits, subjects, ran_by, ran_at)
+    values (${row.ruleId}, ${row.version}, ${row.id}, ${row.fromDay}::date, ${row.untilDay}::date, ${row.transactions}, ${row.hits},
+      ${row.subjects}, ${row.ranBy}, ${row.ranAt})`)
+}
+
+/** Undefined: nothing was read. */
+export function progressOf(tx: Tx, partnerId: string): Promise<Place | undefined> {
+  return tx.row<Place>(sql`/* monitoring.progressOf */
+    select changed_at, transaction_id from monitoring.progress where partner_id = ${partnerId}`)
+}
+
+/** Locks how far a partner was read. False: another process reads it. */
+export async function claim(tx: Tx, partnerId: string, start: Place): Promise<boolean> {
+  await tx.run(sql`/* monitoring.claim */
+    insert into monitoring.progress (partner_id, changed_at, transaction_id)
+    values (${partnerId}, ${start.changedAt}, ${start.transactionId}) on conflict (partner_id) do nothing`)
+  const locked = await tx.row(sql`/* monitoring.claim */
+    select 1 as one from monitoring.progress where partner_id = ${partnerId} for update skip locked`)
+  return locked !== undefined
+}
+
+export function setProgress(tx: Tx, partnerId: string, place: Place): void {
+  tx.later(sql`/* monitoring.setProgress */
+    update monitoring.progress set changed_at = ${place.changedAt}, transaction_id = ${place.transactionId}
+    where partner_id = ${partnerId}`)
+}
+
+export type AlertRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly ruleId: string
+  readonly version: number
+  /** A customer, or the partner's own id. */
+  readonly subjectId: string
+  readonly openedAt: Date
+}
+
+/** The last alert of a rule about each of these subjects. */
+export function lastAlerts(
+  tx: Tx,
+  partnerId: string,
+  ruleId: string,
+  subjectIds: readonly string[],
+): Promise<readonly AlertRow[]> {
+  return tx.rows<AlertRow>(sql`/* monitoring.lastAlerts */
+    select distinct on (subject_id) partner_id, id, rule_id, version, subject_id, opened_at from monitoring.alerts
+    where partner_id = ${partnerId} and rule_id = ${ruleId} and subject_id = any(${[...subjectIds]}::uuid[])
+    order by subject_id, id desc`)
+}
+
+const newAlerts = insertBy<AlertRow>(
+  { partnerId: 'uuid', id: 'uuid', ruleId: 'uuid', version: 'integer', subjectId: 'uuid', openedAt: 'timestamptz' },
+  [['partnerId']],
+)
+
+export async function insertAlerts(tx: Tx, rows: readonly AlertRow[]): Promise<void> {
+  await tx.run(sql`/* monitoring.insertAlerts */
+    insert into monitoring.alerts (partner_id, id, rule_id, version, subject_id, opened_at) ${newAlerts(tx, rows)}`)
+}
+
+export type HitRow = {
+  readonly partnerId: string
+  readonly ruleId: string
+  readonly transactionId: string
+  readonly alertId: string
+  readonly reference: string
+  /** JSON. */
+  readonly evidence: string
+  readonly foundAt: Date
+  /** The payment waits until the alert is decided, if the bank does not have it. */
+  readonly holds: boolean
+}
+
+/** The transactions of these that the rule has found before. */
+export async function foundBefore(
+  tx: Tx,
+  partnerId: string,
+  ruleId: string,
+  transactionIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx.rows<{ readonly transactionId: string }>(sql`/* monitoring.foundBefore */
+    select transaction_id from monitoring.hits
+    where partner_id = ${partnerId} and rule_id = ${ruleId} and transaction_id = any(${[...transactionIds]}::uuid[])`)
+  return new Set(rows.map(({ transactionId }) => transactionId))
+}
+
+const newHits = insertBy<HitRow>(
+  {
+    ...{ partnerId: 'uuid', ruleId: 'uuid', transactionId: 'uuid', alertId: 'uuid' },
+    ...{ reference: 'text', evidence: 'text', foundAt: 'timestamptz', holds: 'boolean' },
+  },
+  [['partnerId']],
+)
+
+export async function insertHits(tx: Tx, rows: readonly HitRow[]): Promise<void> {
+  await tx.run(sql`/* monitoring.insertHits */
+    insert into monitoring.hits (partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at, holds) ${newHits(tx, rows)}`)
+}
+
+/** The alerts that hold these transactions, or have held them. */
+export function holding(
+  tx: Tx,
+  partnerId: string,
+  transactionIds: readonly string[],
+): Promise<readonly Pick<HitRow, 'transactionId' | 'alertId'>[]> {
+  return tx.rows(sql`/* monitoring.holding */
+    select transaction_id, alert_id from monitoring.hits
+    where partner_id = ${partnerId} and transaction_id = any(${[...transactionIds]}::uuid[]) and holds`)
+}
+
+/** Alerts of a partner after one, in the order of their opening, with the number of their transactions. */
+export function alertsAfter(
+  tx: Tx,
+  partnerId: string,
+  afterId: string,
+  rowsMax: number,
+): Promise<readonly (AlertRow & { readonly transactions: bigint })[]> {
+  return tx.rows(sql`/* monitoring.alertsAfter */
+    select partner_id, id, rule_id, version, subject_id, opened_at, (select count(*) from monitoring.hits
+      where partner_id = ${partnerId} and alert_id = alerts.id) as transactions
+    from monitoring.alerts where partner_id = ${partnerId} and id > ${afterId} order by id limit ${rowsMax}`)
+}
+
+/** The query of the transactions of an alert, and which of them it holds. */
+export const holdsOf = (partnerId: string, alertId: string): Sql => sql`/* monitoring.holdsOf */
+  select transaction_id, holds from monitoring.hits where partner_id = ${partnerId} and alert_id = ${alertId}`
+
+/** The transactions of an alert after one, oldest first. */
+export function hitsOf(
+  tx: Tx,
+  partnerId: string,
+  alertId: string,
+  afterId: string,
+  rowsMax: number,
+): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(sql`/* monitoring.hitsOf */
+    select partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at, holds from monitoring.hits
+    where partner_id = ${partnerId} and alert_id = ${alertId} and transaction_id > ${afterId} order by transaction_id limit ${rowsMax}`)
+}
+
+// Personal columns of monitoring. What a rule has found links payments of a person; the alert and the ids stay.
+
+const foundBy = (by: 'alert_id' | 'transaction_id'): PersonalColumns => ({
+  table: 'monitoring.hits',
+  by,
+  erased: { reference: '', evidence: '{}' },
+})
+
+/** The retention of an alert is counted from the last transaction that has joined it. */
+export const keptAlerts: KeptTable = {
+  table: 'monitoring.alerts',
+  isOver: ({ partnerId, endedBefore }) => sql`opened_at < ${endedBefore} and not exists (
+    select from monitoring.hits hit where hit.partner_id = ${partnerId} and hit.alert_id = kept.id and hit.found_at >= ${endedBefore})`,
+  personal: [foundBy('alert_id')],
+}
+
+/** Erases what rules have found of the payments of an erased customer. */
+export async function eraseHits(tx: Tx, partnerId: string, transactionIds: readonly string[]): Promise<void> {
+  await erasePersonal(tx, foundBy('transaction_id'), partnerId, transactionIds)
+}
+
+// All SQL of backtests that a worker runs. They belong to the operator.
+
+export type RunRow = {
+  readonly id: string
+  readonly ruleId: string
+  readonly version: number
+  readonly fromDay: string
+  /** The day after the last one. */
+  readonly untilDay: string
+  readonly askedBy: string
+  readonly askedAt: Date
+  readonly transactions: bigint
+  readonly attempts: number
+  /** Null: it has ended. */
+  readonly dueAt: Date | null
+  readonly leaseId: string | null
+  readonly problem: 'too_many' | 'failed' | null
+  readonly endedAt: Date | null
+}
+type Key = { readonly id: string; readonly leaseId: string }
+
+const columns = sql`id, rule_id, version, from_day, until_day, asked_by, asked_at, transactions,
+  attempts, due_at, lease_id, problem, ended_at`
+const runsShown = 20
+
+/** The last runs of a rule, the last first. */
+export function runsOf(tx: Tx, ruleId: string): Promise<readonly RunRow[]> {
+  return tx.rows<RunRow>(sql`/* monitoring.runsOf */
+    select ${columns} from monitoring.backtest_runs where rule_id = ${ruleId} order by id desc limit ${runsShown}`)
+}
+
+export async function insertRun(tx: Tx, row: RunRow): Promise<void> {
+  await tx.run(sql`/* monitoring.insertRun */
+    insert into monitoring.backtest_runs (id, rule_id, version, from_day, until_day, asked_by, asked_at, transactions, attempts, due_at)
+    values (${row.id}, ${row.ruleId}, ${row.version}, ${row.fromDay}::date, ${row.untilDay}::date, ${row.askedBy}, ${row.askedAt},
+      ${row.transactions}, ${row.attempts}, ${row.dueAt})`)
+}
+
+/** When the next run is due. */
+export const runsDue = (after: Date): Sql => sql`/* monitoring.runsDue */
+  select due_at from monitoring.backtest_runs where due_at > ${after} order by due_at limit 1`
+
+/** Claims the run that is due for the longest time. Undefined: none is, or other workers have them. */
+export function claimRun(
+  tx: Tx,
+  lease: { readonly id: string; readonly until: Date },
+  now: Date,
+): Promise<RunRow | undefined> {
+  return tx.row<RunRow>(sql`/* monitoring.claimRun */
+    update monitoring.backtest_runs set lease_id = ${lease.id}, due_at = ${lease.until}, attempts = attempts + 1, transactions = 0
+    where id = any(array(
+      select id from monitoring.backtest_runs where due_at <= ${now} order by due_at, id for update skip locked limit 1))
+    returning ${columns}`)
+}
+
+/** 0: the lease was lost. */
+export function renewRun(tx: Tx, { id, leaseId }: Key, transactions: bigint, until: Date): Promise<number> {
+  return tx.run(sql`/* monitoring.renewRun */
+    update monitoring.backtest_runs set due_at = ${until}, transactions = ${transactions}
+    where id = ${id} and lease_id = ${leaseId}`)
+}
+
+/** 0: the lease was lost. */
+export function endRun(tx: Tx, { id, leaseId }: Key, problem: RunRow['problem'], now: Date): Promise<number> {
+  return tx.run(sql`/* monitoring.endRun */
+    update monitoring.backtest_runs set due_at = null, lease_id = null, problem = ${problem}, ended_at = ${now}
+    where id = ${id} and lease_id = ${leaseId}`)
+}

@@ -1,0 +1,133 @@
+/** The BIC directory: loads it, and completes and checks the BIC of an account by it. */
+import { createHash } from 'node:crypto'
+import { refuseFields } from '../../kernel/api/index.ts'
+import { type Clock, nilId } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import { type BicEntry, readBicFile } from './bic-file.ts'
+import { bankCodesOf, bicContradiction } from './bic-rules.ts'
+import * as store from './store-bics.ts'
+
+export type LoadedDirectory = store.DirectoryRow & {
+  /** The file is the directory that was loaded last: nothing has changed. */
+  readonly isRepetition: boolean
+}
+
+export type BicDirectory = {
+  /** Replaces the directory, whole; `recorded` joins the transaction. Throws BicFileProblem. */
+  readonly load: (text: string, staff: string, recorded?: (tx: Tx) => Promise<void>) => Promise<LoadedDirectory>
+  /** Undefined: none was loaded. */
+  readonly current: (tx: Tx) => Promise<store.DirectoryRow | undefined>
+  /**
+   * Gives every beneficiary of a partner that has no BIC of its own the one of the directory, or none if the directory
+   * no longer lists its bank. Returns how many it changed. May be repeated.
+   */
+  readonly completeAll: (partnerId: string) => Promise<number>
+}
+
+/** The BIC of an account, and since when it is that of the directory: null if it was given, or if there is none. */
+export type CheckedBic = { readonly bic: string | null; readonly bicCompletedAt: Date | null }
+
+const rowsPerPage = 1000
+
+export function createBicDirectory({ db, clock }: { readonly db: Database; readonly clock: Clock }): BicDirectory {
+  return {
+    load: async (text, staff, recorded) => {
+      const entries = readBicFile(text)
+      const hash = createHash('sha256').update(text).digest('hex')
+      return db.transaction(async (tx) => {
+        const loaded = await load(tx, entries, { hash, loadedBy: staff, loadedAt: clock.now() })
+        await recorded?.(tx)
+        return loaded
+      })
+    },
+    current: store.currentDirectory,
+    completeAll: async (partnerId) => {
+      let changed = 0
+      for (let afterId: string | undefined = nilId; afterId !== undefined;) {
+        const from: string = afterId
+        const page = await db.transaction((tx) => completePage(tx, partnerId, from, clock.now()))
+        changed += page.changed
+        afterId = page.lastId
+      }
+      return changed
+    },
+  }
+}
+
+type About = Pick<store.DirectoryRow, 'hash' | 'loadedBy' | 'loadedAt'>
+
+async function load(tx: Tx, entries: readonly BicEntry[], about: About): Promise<LoadedDirectory> {
+  await store.lockDirectories(tx)
+  const before = await store.currentDirectory(tx)
+  if (before?.hash === about.hash) return { ...before, isRepetition: true }
+  const version = (before?.version ?? 0) + 1
+  const known = new Map((await store.currentBics(tx)).map((entry) => [keyOf(entry), entry]))
+  const keys = new Set(entries.map(keyOf))
+  const removed = [...known.values()].filter((entry) => !keys.has(keyOf(entry)))
+  const added = entries.filter((entry) => !known.has(keyOf(entry)))
+  const changed = entries.filter((entry) => {
+    const earlier = known.get(keyOf(entry))
+    return earlier !== undefined && (earlier.bic !== entry.bic || earlier.name !== entry.name)
+  })
+  for (const page of pagesOf([...removed, ...changed])) await store.endBics(tx, page, version)
+  for (const page of pagesOf([...added, ...changed])) await store.insertBics(tx, page, version)
+  const counts = { added: added.length, changed: changed.length, removed: removed.length }
+  const row = { ...about, version, entries: entries.length, ...counts }
+  await store.insertDirectory(tx, row)
+  return { ...row, isRepetition: false }
+}
+
+const keyOf = ({ country, bankCode }: Pick<BicEntry, 'country' | 'bankCode'>): string => `${country} ${bankCode}`
+
+const pagesOf = (entries: readonly BicEntry[]): readonly (readonly BicEntry[])[] =>
+  Array.from({ length: Math.ceil(entries.length / rowsPerPage) }, (_, page) =>
+    entries.slice(page * rowsPerPage, (page + 1) * rowsPerPage),
+  )
+
+async function completePage(
+  tx: Tx,
+  partnerId: string,
+  afterId: string,
+  now: Date,
+): Promise<{ readonly changed: number; readonly lastId: string | undefined }> {
+  const rows = await store.lockCompletable(tx, partnerId, afterId, rowsPerPage)
+  const bicOf = await knownBics(
+    tx,
+    rows.map(({ iban }) => iban),
+  )
+  const changed = rows
+    .map((row) => ({ ...row, bic: bicOf(row.iban) ?? null }))
+    .filter(({ bic }, index) => bic !== rows[index]?.bic)
+  if (changed.length > 0) await store.completeBics(tx, partnerId, changed, now)
+  return { changed: changed.length, lastId: rows.length < rowsPerPage ? undefined : rows.at(-1)?.id }
+}
+
+/** The directory's BIC for each of these IBANs: that of the branch before that of the bank. */
+async function knownBics(tx: Tx, ibans: readonly string[]): Promise<(iban: string) => string | undefined> {
+  const keysOf = (iban: string) => bankCodesOf(iban).map((bankCode) => ({ country: iban.slice(0, 2), bankCode }))
+  const keys = new Map(ibans.flatMap(keysOf).map((key) => [keyOf(key), key]))
+  if (keys.size === 0) return () => undefined
+  const bics = new Map((await store.bicsOf(tx, [...keys.values()])).map((entry) => [keyOf(entry), entry.bic]))
+  return (iban) =>
+    keysOf(iban)
+      .map((key) => bics.get(keyOf(key)))
+      .find((bic) => bic !== undefined)
+}
+
+/**
+ * Refuses (400) a BIC that contradicts the IBAN or the directory. Without a BIC: that of the directory, if it knows the bank. No
+ * directory: the country is checked, and nothing is completed.
+ */
+export async function checkBic(
+  tx: Tx,
+  { iban, bic }: { readonly iban: string | null; readonly bic: string | null },
+  now: Date,
+): Promise<CheckedBic> {
+  if (iban === null) return { bic, bicCompletedAt: null }
+  const hasDirectory = (await store.currentDirectory(tx)) !== undefined
+  const known = hasDirectory ? (await knownBics(tx, [iban]))(iban) : undefined
+  if (bic === null) return known === undefined ? { bic, bicCompletedAt: null } : { bic: known, bicCompletedAt: now }
+  const error = bicContradiction(iban, bic, known)
+  refuseFields(error === undefined ? [] : [error])
+  return { bic, bicCompletedAt: null }
+}

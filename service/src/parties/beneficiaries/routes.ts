@@ -1,0 +1,62 @@
+/** Operation id -> verb -> shape. */
+import { beneficiaries as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
+import { readDomestic, type Requirement } from '../../rails/index.ts'
+import type { Beneficiaries, Beneficiary } from './service.ts'
+import type { VerificationRow } from './verifications.ts'
+
+const writeBeneficiary = writerOf(wire.Beneficiary)
+export const toBeneficiary = ({ domesticAccount, ...row }: Beneficiary) =>
+  writeBeneficiary({ ...row, ...(domesticAccount === null ? {} : readDomestic(domesticAccount)) })
+
+const toRequirement = ({ party, field, rule, rail, from, until, source }: Requirement) => ({
+  ...{ party, field, rule, rail, source },
+  ...(from === undefined ? {} : { validFrom: from }),
+  ...(until === undefined ? {} : { validUntil: until }),
+})
+
+export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: Idempotency): Handlers<'beneficiaries'> {
+  const shown = (row: Beneficiary, day?: string) => {
+    const missingFields = beneficiaries.missingFields(row, day)
+    return { ...toBeneficiary(row), ...(missingFields.length === 0 ? {} : { missingFields: [...missingFields] }) }
+  }
+  return {
+    createBeneficiary: idempotency.handler('createBeneficiary', async ({ caller, body }, tx) => {
+      const beneficiary = await beneficiaries.create(caller.partnerId, body, tx)
+      const { id, customerId } = beneficiary
+      return { body: shown(beneficiary), created: `the beneficiary ${id}`, customerId }
+    }),
+    listBeneficiaries: async ({ caller, query }) =>
+      pageOf(await beneficiaries.list(caller.partnerId, query), (row) => shown(row, query.incompleteOn)),
+    listBeneficiaryRequirements: async ({ query }) => ({
+      body: { data: beneficiaries.requirements(query).map((row) => toRequirement(row)) },
+    }),
+    updateBeneficiary: async ({ caller, body }) => ({
+      body: shown(await beneficiaries.update(caller.partnerId, body)),
+    }),
+    getBeneficiary: async ({ caller, params }) => ({
+      body: shown(await beneficiaries.get(caller.partnerId, params.id)),
+    }),
+    deleteBeneficiary: async ({ caller, params }) => {
+      await beneficiaries.remove(caller.partnerId, params.id)
+      return { body: undefined }
+    },
+    createBeneficiaryVerification: async ({ caller, body }) => ({
+      body: toVerification(await beneficiaries.verify(caller, body)),
+    }),
+    listBeneficiaryVerifications: async ({ caller, query }) =>
+      pageOf(await beneficiaries.listVerifications(caller.partnerId, query), toVerification),
+    getBeneficiaryVerification: async ({ caller, params }) => ({
+      body: toVerification(await beneficiaries.getVerification(caller.partnerId, params.verificationId)),
+    }),
+    getVerificationOfBeneficiary: async ({ caller, params }) => ({
+      body: toVerification(await beneficiaries.verificationOf(caller.partnerId, params.id)),
+    }),
+  }
+}
+
+// The wire shape of a verification, which beneficiaries and payouts answer.
+
+const write = writerOf(wire.Verification)
+export const toVerification = (row: VerificationRow) => write({ ...row, requestedBy: row.requestedByName })

@@ -1,0 +1,297 @@
+/** The verbs of beneficiaries. */
+import type { QueryOf } from '@partner-payments/wire'
+import { notFound, type Page, readCurrency } from '../../kernel/api/index.ts'
+import { type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
+import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requirementsOf } from '../../rails/index.ts'
+import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
+import { type Customers, readNamePrefix, searchedPrefix } from '../customers/index.ts'
+import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
+import { createModulusTables, type ModulusTables, refuseWrongModulus } from './modulus.ts'
+import { createNameIndexing, indexNames } from './names.ts'
+import {
+  type BeneficiaryCreate,
+  type BeneficiaryUpdate,
+  readDestination,
+  refuseAddress,
+  refuseCountry,
+  type RefusedAddress,
+  refuseUpdate,
+} from './rules.ts'
+import * as store from './store.ts'
+import { deletePrefixes } from './store.ts'
+import {
+  adoptAnswer,
+  createVerifications,
+  requestRenewal,
+  type Verifications,
+  type VerificationsDeps,
+} from './verifications.ts'
+
+export type Beneficiary = store.Beneficiary
+export type Payee = store.Payee
+export type PayeeCheck = store.PayeeCheck
+export type BeneficiaryList = QueryOf<'listBeneficiaries'>
+
+export type Beneficiaries = Verifications & {
+  readonly bicDirectory: BicDirectory
+  /** The tables by which numbers of British accounts are checked. */
+  readonly modulusTables: ModulusTables
+  /**
+   * Completes the BIC by the directory.
+   * Refuses: validation_failed (currency, iban, sortCode, routingNumber, accountNumber, bic, walletAddress, vasp, country), not_found (/customerId),
+   * wallet_address_not_payable, recipient_blocked, country_not_supported.
+   */
+  readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
+  /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor, namePrefix). */
+  readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
+  /** Live beneficiaries by the beginning of a word of the name, newest first. A text of too few letters finds none. */
+  readonly named: (partnerId: string, text: string, rowsMax: number) => Promise<readonly Beneficiary[]>
+  /** Indexes names that processes of an earlier version wrote. Returns how many. */
+  readonly indexNamesStep: () => Promise<number>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
+  /**
+   * Names the fields that a payout to the beneficiary needs and that it lacks, on an execution day (`YYYY-MM-DD`; default: today). Those
+   * of single banks are left out.
+   */
+  readonly missingFields: (beneficiary: Beneficiary, day?: string) => readonly string[]
+  /** Lists what payments need. Refuses: validation_failed (currency). */
+  readonly requirements: (query: QueryOf<'listBeneficiaryRequirements'>) => readonly Requirement[]
+  /** Sets the alias, the name, the address, or some of them. Refuses: validation_failed (none, address), not_found. */
+  readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
+  /** Hides the beneficiary from every later request. Accepted payouts have their own copy of it. Refuses: not_found. */
+  readonly remove: (partnerId: string, id: string) => Promise<void>
+  /**
+   * Reads the data of the payee that the travel rule requires for an accepted payout, also after the payee was
+   * removed.
+   */
+  readonly partyOf: (
+    tx: Tx,
+    partnerId: string,
+    id: string,
+  ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
+  /** Names and account for screening. Also of a removed beneficiary, because a payout to it may be in progress. */
+  readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
+  /** Pages through the ids of a partner's beneficiaries, removed ones included. For screening. */
+  readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
+  /**
+   * Payees for batches of payouts, by `partnerKey(partnerId, id)`. One that is unknown, removed or another partner's
+   * is absent.
+   */
+  readonly payeesByIds: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, Payee>>
+  /** Notes what a bank said about a name and an account, if the beneficiary still has both. */
+  readonly noteCheck: typeof store.noteCheck
+  /**
+   * Deletes the beneficiaries of an erased customer and returns their ids. Payouts have their own copy of the payee.
+   */
+  readonly eraseOf: typeof store.eraseOf
+  /** Pages through a customer's beneficiaries for its export, removed ones included. */
+  readonly ofCustomer: (
+    tx: Tx,
+    partnerId: string,
+    customerId: string,
+    afterId: string,
+    rowsMax: number,
+  ) => Promise<readonly store.HeldBeneficiary[]>
+  /** Finds beneficiaries of one customer, or of the partner itself (null), by IBANs and domestic accounts. Oldest first. */
+  readonly byAccounts: (
+    partnerId: string,
+    customerId: string | null,
+    accounts: readonly string[],
+  ) => Promise<readonly store.Beneficiary[]>
+}
+
+type BeneficiariesDeps = VerificationsDeps & {
+  readonly customers: Pick<Customers, 'hold' | 'idOf'>
+  readonly refusedAddress: RefusedAddress
+  readonly screening: Pick<Screening, 'request' | 'countries'>
+}
+
+export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
+  const { db, clock, customers, refusedAddress, screening } = deps
+  const find = async (partnerId: string, id: string) => {
+    const beneficiary = await store.byId(db, partnerId, id)
+    if (beneficiary === undefined) throw notFound('beneficiary')
+    return beneficiary
+  }
+
+  return {
+    create: async (partnerId, input, outerTx) => {
+      const destination = readDestination(input)
+      refuseAddress(destination, refusedAddress)
+      const { customerId, name, alias = null } = input
+      return inTransaction(db, outerTx, async (tx) => {
+        const customer =
+          customerId === undefined ? null : await customers.hold(tx, partnerId, customerId, '/customerId')
+        const now = clock.now()
+        const owner = customer?.id ?? null
+        await refuseWrongModulus(tx, destination.domesticAccount)
+        const { bic, bicCompletedAt } = await checkBic(tx, destination, now)
+        const named = { id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
+        const row: Beneficiary = { ...destination, ...named, bic }
+        refuseCountry(row, input, await screening.countries.recent(tx))
+        await store.insert(tx, partnerId, { ...row, bicCompletedAt })
+        await indexNames(tx, partnerId, [{ id: row.id, name, isIndexed: false }])
+        await adoptAnswer(tx, partnerId, row)
+        await screening.request(tx, { partnerId, kind: 'beneficiary', id: row.id })
+        return row
+      })
+    },
+    ...createLists(deps),
+    missingFields: (beneficiary, day = todayOf(deps)) => missingOn(beneficiary, day),
+    requirements: ({ country, currency: given, on = todayOf(deps) }) => {
+      const currency = readCurrency(given)
+      return requirementsOf({ currency, country, rail: railOf(currency, { account: country, bic: null }) }, on)
+    },
+    indexNamesStep: createNameIndexing(deps),
+    get: find,
+    update: createUpdate(deps),
+    remove: async (partnerId, id) => {
+      await db.transaction(async (tx) => {
+        if ((await store.remove(tx, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
+        await deletePrefixes(tx, partnerId, [id])
+      })
+    },
+    ...createVerifications(deps),
+    bicDirectory: createBicDirectory(deps),
+    modulusTables: createModulusTables(deps),
+    partyOf: store.partyById,
+    ofCustomer: store.ofCustomer,
+    eraseOf: store.eraseOf,
+    noteCheck: store.noteCheck,
+    byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
+    subjectOf: async (tx, partnerId, id) => {
+      const row = await store.nameById(tx, partnerId, id)
+      if (row === undefined) return { names: [], account: null, countries: [] }
+      const countries = countriesOfAccount({ ...row, account: row.iban, address: row.addressCountry })
+      return {
+        names: namesOf(row),
+        account: row.iban ?? row.domesticAccount ?? row.walletAddress ?? null,
+        countries,
+        ...(row.addressCountry === null ? {} : { data: { name: dataOfPayee(countries) } }),
+      }
+    },
+    idsAfter: store.idsAfter,
+    payeesByIds: async (tx, keys) => {
+      if (keys.length === 0) return new Map()
+      const rows = await store.payeesByIds(tx, keys)
+      return new Map(rows.map(({ partnerId, ...row }) => [partnerKey(partnerId, row.id), row]))
+    },
+  }
+}
+
+function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Beneficiaries, 'list' | 'named'> {
+  const listName = (partnerId: string) => `beneficiaries:${partnerId}`
+  return {
+    list: async (partnerId, { customerId: ref, iban, namePrefix, incompleteOn, ...rest }) => {
+      const given = incompleteOn === undefined ? rest : { ...rest, incompleteOn }
+      const query = iban === undefined ? given : { ...given, iban: iban.replaceAll(/\s/g, '').toUpperCase() }
+      const request = cursors.read(listName(partnerId), query)
+      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
+      if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
+      const prefix = namePrefix === undefined ? undefined : readNamePrefix(namePrefix)
+      const filter = {
+        ...query,
+        ...(customerId === undefined ? {} : { customerId }),
+        ...(prefix === undefined ? {} : { prefix }),
+      }
+      if (incompleteOn === undefined)
+        return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
+      const incomplete = (await corridorsOf(db, partnerId)).filter((key) => isIncomplete(key, incompleteOn))
+      const rows = await store.listOfCorridors(db, partnerId, incomplete, filter, request)
+      return cursors.page(listName(partnerId), request, rows)
+    },
+    named: async (partnerId, text, rowsMax) => {
+      const prefix = searchedPrefix(text)
+      return prefix === undefined ? [] : store.list(db, partnerId, { prefix }, { limit: rowsMax - 1, afterId: null })
+    },
+  }
+}
+
+const todayOf = ({ clock }: Pick<BeneficiariesDeps, 'clock'>): string =>
+  clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
+
+/** A field of an address that is absent as a whole is named `address`. */
+function missingOn({ iban, domesticAccount, walletAddress, country, ...payee }: Beneficiary, day: string) {
+  const account = iban ?? domesticAccount
+  if (walletAddress !== null || account === null || country === null) return []
+  return missingOf({ ...payee, account, country }, day)
+}
+
+function missingOf(payee: RequiredPayee, day: string): readonly string[] {
+  const fields = lackingOf(payee, day)
+    .filter((one) => holdsOn(one, day))
+    .map(({ field }) => (payee.address === null ? field.replace(/^address\..*/, 'address') : field))
+  return [...new Set(fields)]
+}
+
+/** One statement for each different corridor. A partner has at most a few hundred, and most have a few. */
+async function corridorsOf(tx: Tx, partnerId: string): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let last: string | undefined = ''; last !== undefined;) {
+    last = await store.corridorAfter(tx, partnerId, last)
+    if (last !== undefined) found.push(last)
+  }
+  return found
+}
+
+/** Reads a key of the index of corridors as a payee that has what its payees have. */
+function isIncomplete(key: string, day: string): boolean {
+  const [currency = '', country = '', bank = '', fields = ''] = key.split('/')
+  const has = (letter: string): boolean => fields.includes(letter)
+  const part = (letter: string, name: string) => (has(letter) ? { [name]: 'given' } : {})
+  const optional = {
+    ...{ ...part('s', 'streetName'), ...part('b', 'buildingNumber') },
+    ...{ ...part('p', 'postalCode'), ...part('t', 'state') },
+  }
+  const payee: RequiredPayee = {
+    currency: currency as Currency,
+    account: country,
+    bic: bank === '' ? null : `XXXX${bank}XX`,
+    country,
+    accountType: has('c') ? 'Checking' : null,
+    address: has('a') ? { city: 'given', country, ...optional } : null,
+  }
+  return country !== '' && missingOf(payee, day).length > 0
+}
+
+/** The country of an account does not say who holds it. Beside an address it is a second country, one of which is enough for a hit. */
+const dataOfPayee = (countries: Subject['countries']): SecondData => ({
+  ...{ births: [], documents: [] },
+  countries: countries.map(({ country }) => country),
+})
+
+const namesOf = ({ name, vasp }: Pick<Beneficiary, 'name' | 'vasp'>) => [
+  { role: 'name', name },
+  ...(vasp === null ? [] : [{ role: 'vasp', name: vasp }]),
+]
+
+/** The row is locked, so that a new name and what was known about the earlier one change together. */
+function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
+  return async (partnerId, input) => {
+    refuseUpdate(input)
+    const { id, alias = null, name = null, address = null } = input
+    return db.transaction(async (tx) => {
+      const before = await store.lockName(tx, partnerId, id)
+      if (before === undefined) throw notFound('beneficiary')
+      const now = clock.now()
+      const namedAt = name === null || name === before.name ? null : now
+      const row = await store.update(tx, partnerId, id, { alias, name, address, namedAt }, now)
+      const beneficiary = present(row, 'the lock keeps the beneficiary')
+      if (namedAt !== null) await indexNames(tx, partnerId, [{ id, name, isIndexed: before.isIndexed }])
+      if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
+      // The country of an address is judged as that of the account is.
+      if (namedAt !== null || address !== null)
+        await screening.request(
+          tx,
+          { partnerId, kind: 'beneficiary', id },
+          namedAt === null ? [] : [{ role: 'name', name: before.name }],
+        )
+      return beneficiary
+    })
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * Erases customers. The request is one transaction: it refuses, or leaves a tombstone with what has to be kept. A loop
+ * erases the payments' fields page by page, waits until what is kept is due, and continues where a process ended.
+ */
+import { ownJson } from '@partner-payments/wire'
+import { notFound } from '../../kernel/api/index.ts'
+import type { Audit, NewRecord } from '../../audit/index.ts'
+import { type Clock, nilId, type Sealer } from '../../kernel/index.ts'
+import type { Idempotency, Made } from '../../idempotency/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Hold } from '../../screening/index.ts'
+import { type ErasurePhase, refuseErasure, retainedChanges, retainedKyc, retainedUntil } from './erasure-rules.ts'
+import { createKycSealer, refKind } from './kyc.ts'
+import type { FieldChange } from './rules.ts'
+import * as changesStore from './store.ts'
+import * as store from './store-erasures.ts'
+import { deleteReview } from './store-erasures.ts'
+import { byRef } from './store.ts'
+import { changeContext } from './sealed.ts'
+
+export type Erasure = {
+  readonly serviceId: string
+  readonly row: store.ErasureRow
+  /** Names of the KYC fields that are kept, in alphabetical order. */
+  readonly retainedFields: readonly string[]
+}
+
+export type Erasures = {
+  /**
+   * Erases a customer, or returns the progress of its erasure. `nothingOwed`: the money that came in for the customer
+   * belongs to the partner. Refuses: not_found, customer_not_erasable.
+   */
+  readonly erase: (partnerId: string, ref: string, nothingOwed: boolean) => Promise<Erasure>
+  /** Works on one page of one erasure that is due. Returns how many erasures it has worked on: 0 or 1. */
+  readonly step: () => Promise<number>
+}
+
+/** Data about a customer that other modules hold. */
+export type HeldByModules = {
+  /** References of transactions that are pending. */
+  readonly pendingOf: (tx: Tx, partnerId: string, customerId: string, rowsMax: number) => Promise<readonly string[]>
+  /** When its newest payment last changed; null: it had none. */
+  readonly lastPaymentAt: (tx: Tx, partnerId: string, customerId: string) => Promise<Date | null>
+  /** Holds on the customer and on its beneficiaries. */
+  readonly holdsOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly (Hold | undefined)[]>
+  /** Removes the address by which payers are found. Called before the customer is locked. */
+  readonly forgetEmail: (tx: Tx, partnerId: string, email: string) => Promise<void>
+  /** Ends standing orders and quotes. Called before the balance is locked. */
+  readonly endOpen: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  /**
+   * Erases beneficiaries, schedules, subjects of screening; closes IBANs and wallets. Returns those that requests
+   * created.
+   */
+  readonly eraseLinked: (
+    tx: Tx,
+    partnerId: string,
+    customer: { readonly id: string; readonly serviceId: string },
+    now: Date,
+  ) => Promise<readonly Made[]>
+  /** Erases the records that `eraseLinked` has closed. */
+  readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
+  /** Erases a page after a position. Returns the next position, or undefined after the last page. */
+  readonly erasePayments: (tx: Tx, page: ErasedPage) => Promise<string | undefined>
+  readonly erasePayouts: (tx: Tx, page: Omit<ErasedPage, 'scope'>) => Promise<string | undefined>
+}
+/** `details`: what a payment does not need. `all`: also names, accounts and texts of its parties. */
+export type ErasedPage = {
+  readonly partnerId: string
+  readonly customerId: string
+  readonly afterId: string
+  readonly scope: 'details' | 'all'
+}
+
+export type ErasuresDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly audit: Pick<Audit, 'append'>
+  readonly ledger: Pick<Ledger, 'countBlock' | 'partySumsAt'>
+  readonly idempotency: Pick<Idempotency, 'forget'>
+  readonly held: HeldByModules
+  /** CUSTOMER_RETENTION_YEARS. */
+  readonly retentionYears: number
+}
+
+/** The email has changed between the read and the lock. */
+class Changed extends Error {
+  override readonly name = 'Changed'
+}
+const attemptsMax = 5
+
+export function createErasures(deps: ErasuresDeps): Erasures {
+  const { db, clock, audit } = deps
+  const attempt = createErase(deps)
+  const work = createWork(deps)
+  return {
+    erase: async (partnerId, ref, nothingOwed) => {
+      for (let attempts = 1; ; attempts += 1)
+        try {
+          return await db.transaction((tx) => attempt(tx, partnerId, ref, nothingOwed))
+        } catch (error) {
+          if (!(error instanceof Changed) || attempts === attemptsMax) throw error
+        }
+    },
+    step: async () => {
+      const now = clock.now()
+      const due = await store.oldestDueErasure(db, now)
+      if (due === undefined) return 0
+      return db.transaction(async (tx) => {
+        const row = await store.claimErasure(tx, due.partnerId, now)
+        if (row === undefined) return 0
+        const next = await work(tx, due.partnerId, row, now)
+        await store.moveErasure(tx, due.partnerId, next)
+        if (next.phase === 'done') audit.append(tx, [recordOfEnd(due.partnerId, next)])
+        return 1
+      })
+    },
+  }
+}
+
+/**
+ * The request has a record of its own. This one records when nothing was left: like the erasure itself, a duty of the
+ * partner.
+ */
+function recordOfEnd(partnerId: string, { customerId, requestedAt, retainedUntil }: store.ErasureRow): NewRecord {
+  const retained = retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }
+  const details = { requestedAt: requestedAt.toISOString(), ...retained }
+  return { partnerId, actor: { kind: 'worker' }, action: 'customer.erased', subject: { customerId }, details }
+}
+
+/** Enough for a person to see what to wait for. */
+const pendingMax = 10
+
+function createErase({ clock, sealer, ledger, idempotency, held, retentionYears }: ErasuresDeps) {
+  const kycSealer = createKycSealer(sealer)
+  const refuse = async (tx: Tx, partnerId: string, id: string, nothingOwed: boolean) =>
+    refuseErasure(
+      {
+        pending: await held.pendingOf(tx, partnerId, id, pendingMax),
+        balances: await ledger.partySumsAt(tx, partnerId, id, undefined),
+        holds: await held.holdsOf(tx, partnerId, id),
+      },
+      nothingOwed,
+    )
+
+  return async (tx: Tx, partnerId: string, ref: string, nothingOwed: boolean): Promise<Erasure> => {
+    const kind = refKind(ref)
+    const seen = kind && (await byRef(tx, partnerId, kind, { erased: true }))
+    if (seen === undefined) throw notFound('customer')
+    if (seen.email !== null) await held.forgetEmail(tx, partnerId, seen.email)
+    const locked = await store.lockToErase(tx, partnerId, seen.id)
+    const known = await store.erasureOf(tx, partnerId, seen.id)
+    if (locked === undefined) throw notFound('customer')
+    if (known !== undefined) {
+      const kept = kycSealer.open(partnerId, locked.id, locked.kycSealed)
+      return { serviceId: seen.serviceId, row: known, retainedFields: Object.keys(kept).toSorted() }
+    }
+    if (locked.email !== seen.email) throw new Changed('the email of the customer has changed')
+    const { id, serviceId, createdAt } = locked
+    await refuse(tx, partnerId, id, nothingOwed)
+    await held.endOpen(tx, partnerId, id, clock.now())
+    // A payout that commits from here on has read the balance before, and fails (`countBlock`).
+    await ledger.countBlock(tx, partnerId)
+    await refuse(tx, partnerId, id, nothingOwed)
+
+    const now = clock.now()
+    const lastPaymentAt = await held.lastPaymentAt(tx, partnerId, id)
+    const proof = retainedKyc(kycSealer.open(partnerId, id, locked.kycSealed))
+    // Neither identity nor payment: there is nothing that the duty covers.
+    const isKept = lastPaymentAt !== null || Object.keys(proof).length > 0
+    const until = isKept ? retainedUntil({ requestedAt: now, lastPaymentAt }, retentionYears, now) : undefined
+    const kyc = until === undefined ? {} : proof
+    await store.eraseCustomer(tx, partnerId, { id, kycSealed: kycSealer.seal(partnerId, id, kyc), now })
+    if (until === undefined) await deleteReview(tx, partnerId, id)
+    if (until === undefined) await store.deleteChanges(tx, partnerId, id)
+    else await rewriteChanges(tx, sealer, partnerId, id)
+    const made = await held.eraseLinked(tx, partnerId, { id, serviceId }, now)
+    const itself = { operation: 'createCustomer', createdAt, created: `the customer ${id}` } as const
+    await idempotency.forget(tx, partnerId, id, [itself, ...made])
+    if (until === undefined) await held.eraseClosed(tx, partnerId, id)
+    const row = {
+      customerId: id,
+      phase: 'details' as const,
+      position: nilId,
+      requestedAt: now,
+      retainedUntil: until ?? null,
+      dueAt: now,
+      completedAt: null,
+    }
+    await store.insertErasure(tx, partnerId, row)
+    return { serviceId, row, retainedFields: Object.keys(kyc).toSorted() }
+  }
+}
+
+const changesPerPageMax = 100
+
+async function rewriteChanges(tx: Tx, sealer: Sealer, partnerId: string, customerId: string): Promise<void> {
+  for (let before: number | null = null; ;) {
+    const rows = await changesStore.changesOf(tx, partnerId, customerId, before, changesPerPageMax)
+    for (const { id, valuesSealed } of rows) {
+      const context = changeContext(partnerId, id)
+      const kept = retainedChanges(ownJson<readonly FieldChange[]>(sealer.open(valuesSealed, context)))
+      const fields = kept.map(({ field }) => field)
+      await store.rewriteChange(tx, partnerId, { id, fields, valuesSealed: sealer.seal(JSON.stringify(kept), context) })
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < changesPerPageMax) return
+    before = last.sequence
+  }
+}
+
+/** Erases one page, and returns the place from which the next step continues. */
+function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
+  const kycSealer = createKycSealer(sealer)
+  return async (tx: Tx, partnerId: string, row: store.ErasureRow, now: Date): Promise<store.ErasureRow> => {
+    const { customerId, position: afterId, phase } = row
+    const page = { partnerId, customerId, afterId }
+    const begin = (next: ErasurePhase) => ({ ...row, phase: next, position: nilId, dueAt: now })
+    const done = { ...row, phase: 'done' as const, position: nilId, dueAt: null, completedAt: now }
+    if (phase === 'retained') {
+      // A payment that came back or came in since is kept as long as the others.
+      const lastPaymentAt = await held.lastPaymentAt(tx, partnerId, customerId)
+      const until = retainedUntil({ requestedAt: row.requestedAt, lastPaymentAt }, retentionYears, now)
+      if (until !== undefined) return { ...row, retainedUntil: until, dueAt: until }
+      await store.replaceKept(tx, partnerId, customerId, kycSealer.seal(partnerId, customerId, {}))
+      await store.deleteChanges(tx, partnerId, customerId)
+      await deleteReview(tx, partnerId, customerId)
+      await held.eraseClosed(tx, partnerId, customerId)
+      return begin('payments')
+    }
+    if (phase === 'payouts') {
+      const next = await held.erasePayouts(tx, page)
+      return next === undefined ? done : { ...row, position: next, dueAt: now }
+    }
+    const next = await held.erasePayments(tx, { ...page, scope: phase === 'payments' ? 'all' : 'details' })
+    // Queued after the others that are due: a customer with many payments delays no other.
+    if (next !== undefined) return { ...row, position: next, dueAt: now }
+    if (phase === 'payments') return begin('payouts')
+    // If nothing has to be kept any longer, the rest follows at once.
+    return row.retainedUntil === null ? begin('payments') : { ...begin('retained'), dueAt: row.retainedUntil }
+  }
+}

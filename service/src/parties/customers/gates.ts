@@ -1,0 +1,168 @@
+/** Gates: what customers of a partner may do in each state, set by its operator; and the capabilities of one customer. */
+import {
+  capabilities,
+  type Capability,
+  type CapabilityReason,
+  type VerificationState,
+  verificationStates,
+} from '@partner-payments/wire'
+import { notFound } from '../../kernel/api/index.ts'
+import { amountText, type Clock, type Currency, type Minor } from '../../kernel/index.ts'
+import { type AccountState, blocksInbound, blocksOutbound } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import {
+  allowedBy,
+  type BalancesMax,
+  defaultGate,
+  entriesOf,
+  type Gate,
+  type GateDefault,
+  gateOf,
+  isAllowed,
+  judgedState,
+  lackingFor,
+  notVerified,
+  readBalancesMax,
+} from './gate-rules.ts'
+import type { PayerRow } from './store.ts'
+import * as store from './store.ts'
+
+/** `isDefault`: the partner has no gate of its own for the state. */
+export type GateView = {
+  readonly verificationState: VerificationState
+  readonly allowed: readonly Capability[]
+  readonly isDefault: boolean
+  /** Absent: the state has no largest balance. In major units, by the currency. */
+  readonly holdUpTo?: Readonly<Record<string, string>>
+  /** Absent: the state has no largest sum over all currencies. */
+  readonly holdUpToInAll?: Readonly<Record<string, string>>
+}
+
+/** The gates of partners. They hold from the next payment on; what was accepted before goes its way. */
+export type Gates = {
+  readonly set: (
+    tx: Tx,
+    gate: {
+      readonly partnerId: string
+      readonly state: VerificationState
+      readonly allowed: readonly Capability[]
+      /** The largest balance of a customer. Absent: none. */
+      readonly balancesMax?: BalancesMax
+      /** The largest sum over all currencies, in one of them. Absent: none. */
+      readonly totalMax?: BalancesMax
+    },
+  ) => Promise<GateView>
+  /** Every state, with what it allows. */
+  readonly list: (tx: Tx, partnerId: string) => Promise<readonly GateView[]>
+  /** The state has the default again. Refuses: not_found. */
+  readonly remove: (tx: Tx, partnerId: string, state: VerificationState) => Promise<GateView>
+}
+
+export function createGates({ clock, byDefault }: { readonly clock: Clock; readonly byDefault: GateDefault }): Gates {
+  const view = (verificationState: VerificationState, gate: Gate | undefined): GateView => ({
+    verificationState,
+    allowed: allowedBy(gate ?? defaultGate(byDefault, verificationState)),
+    isDefault: gate === undefined,
+    ...maximaOf('holdUpTo', gate?.balancesMax ?? {}),
+    ...maximaOf('holdUpToInAll', gate?.totalMax ?? {}),
+  })
+  return {
+    set: async (tx, { partnerId, state, allowed, balancesMax = {}, totalMax = {} }) => {
+      const row = { verificationState: state, ...gateOf(allowed, balancesMax, totalMax) }
+      await store.setGate(tx, partnerId, row, clock.now())
+      return view(state, row)
+    },
+    list: async (tx, partnerId) => {
+      const rows = await store.gatesOf(tx, partnerId)
+      return verificationStates.map((state) =>
+        view(
+          state,
+          rows.find(({ verificationState }) => verificationState === state),
+        ),
+      )
+    },
+    remove: async (tx, partnerId, state) => {
+      if ((await store.removeGate(tx, partnerId, state)) === 0) throw notFound('gate')
+      return view(state, undefined)
+    },
+  }
+}
+
+const maximaOf = (name: 'holdUpTo' | 'holdUpToInAll', balancesMax: BalancesMax): Partial<GateView> => {
+  const maxima = entriesOf(balancesMax)
+  if (maxima.length === 0) return {}
+  return { [name]: Object.fromEntries(maxima.map(([currency, max]) => [currency, amountText(max, currency)])) }
+}
+
+/** The facts by which a customer's capabilities are judged. */
+type Standing = {
+  readonly gate: Gate
+  readonly verificationState: VerificationState
+  readonly accountState: AccountState
+}
+
+/** A capability of a customer, with every reason why it lacks it. */
+export type CapabilityVerdict = { readonly name: Capability; readonly reasons: readonly CapabilityReason[] }
+
+export function capabilitiesOf({ gate, verificationState, accountState }: Standing): readonly CapabilityVerdict[] {
+  const isBlockedFor: Readonly<Record<Capability, boolean>> = {
+    OpenAccount: accountState === 'Closed',
+    Receive: blocksInbound(accountState),
+    Pay: blocksOutbound(accountState),
+    Convert: blocksInbound(accountState) || blocksOutbound(accountState),
+  }
+  return capabilities.map((name): CapabilityVerdict => {
+    const reasons: CapabilityReason[] = []
+    if (!isAllowed(gate, name))
+      reasons.push(verificationState === 'Invalid' ? 'verification_invalid' : 'verification_incomplete')
+    if (isBlockedFor[name]) reasons.push(accountState === 'Closed' ? 'account_closed' : 'account_blocked')
+    return { name, reasons }
+  })
+}
+
+/** The largest balance in a currency, and what the customer holds. */
+export type Holding = { readonly currency: Currency; readonly max: Minor; readonly held: Minor }
+
+export const holdingsOf = (
+  balancesMax: BalancesMax,
+  sums: readonly { readonly currency: Currency; readonly posted: Minor }[],
+): readonly Holding[] =>
+  entriesOf(balancesMax).map(([currency, max]) => ({
+    ...{ currency, max },
+    held: sums.find((sum) => sum.currency === currency)?.posted ?? 0n,
+  }))
+
+/** Judges rows of customers by the gate of their state. */
+export const createStandings =
+  (byDefault: GateDefault) =>
+  ({
+    verificationState: kept,
+    opensAccounts,
+    receives,
+    pays,
+    converts,
+    balancesMax: maxima,
+    totalMax,
+  }: Pick<PayerRow, 'verificationState' | keyof Gate>) => {
+    const verificationState = judgedState(kept)
+    const hasGate = opensAccounts !== null && receives !== null && pays !== null
+    return {
+      verificationState,
+      gate: hasGate
+        ? {
+            ...{ opensAccounts, receives, pays, converts: converts ?? true },
+            ...{ balancesMax: readBalancesMax(maxima), totalMax: readBalancesMax(totalMax) },
+          }
+        : defaultGate(byDefault, verificationState),
+    }
+  }
+
+/** Refuses: customer_not_verified. */
+export function requireCapability(
+  { gate, verificationState }: Pick<Standing, 'gate' | 'verificationState'>,
+  capability: Capability,
+  { pointer, currency }: { readonly pointer?: string; readonly currency?: Currency },
+): void {
+  const lacking = lackingFor(gate, capability, currency)
+  if (lacking !== undefined) throw notVerified(verificationState, lacking, pointer)
+}

@@ -1,0 +1,124 @@
+/** The jobs of customers: names and states of verification from before they were kept, erasures, records that are kept too long. */
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
+import { after, type Clock, dayMs, firstIdOf, minuteMs, nilId, present } from '../../kernel/index.ts'
+import type { Erasures } from './erasure.ts'
+import type { Customers } from './service.ts'
+import { erasuresDue, placesDue } from './store-erasures.ts'
+import { type Database, eraseKept, type KeptTable, type Tx } from '../../postgres/index.ts'
+import * as store from './store-erasures.ts'
+
+export const customerJobs = (
+  customers: Pick<Customers, 'indexNamesStep' | 'verifyStep'>,
+  { erasures, keptRecords }: { readonly erasures: Erasures; readonly keptRecords: KeptRecords },
+): readonly Job[] => [
+  defineJob({ name: 'customers.names', everyMs: minuteMs, run: customers.indexNamesStep }),
+  defineJob({ name: 'customers.verifications', everyMs: minuteMs, run: customers.verifyStep }),
+  defineJob({ name: 'customers.erasures', due: erasuresDue, run: erasures.step, age: { queue: 'erasures' } }),
+  defineJob({
+    name: 'customers.kept_records',
+    due: placesDue,
+    // A new partner has no place yet.
+    everyMs: minuteMs,
+    run: keptRecords.step,
+    age: { queue: 'kept_records' },
+  }),
+]
+
+// Erases the names in records that belong to no customer: bank reports, cases, verifications of payees, orders. Each is
+// kept as long as a payment, counted from its own end, whether or not a customer asks for its erasure. A loop visits
+// each place of each partner once a day, page by page in the order of the ids, which is that of time.
+
+export type KeptRecords = {
+  /** Works on one page of a place that is due. Returns how many pages it has worked on: 0 or 1. */
+  readonly step: () => Promise<number>
+}
+
+const passMs = dayMs
+const rowsPerPageMax = 500
+
+export function createKeptRecords({
+  db,
+  clock,
+  places,
+  retentionYears,
+  partnerIds,
+}: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly places: readonly KeptTable[]
+  /** CUSTOMER_RETENTION_YEARS. */
+  readonly retentionYears: number
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+}): KeptRecords {
+  const begin = createBegin({ db, places, partnerIds })
+  const byName = new Map(places.map((place) => [place.table, place]))
+  return {
+    step: async () => {
+      const now = clock.now()
+      await begin(now)
+      const due = await store.oldestDuePlace(db, now)
+      if (due === undefined) return 0
+      return db.transaction(async (tx) => {
+        const row = await store.claimPlace(tx, due.partnerId, now)
+        if (row === undefined) return 0
+        const { place: name, ...at } = row
+        const place = byName.get(name)
+        // A later version may have more places, which this one leaves alone.
+        const moved =
+          place === undefined ? { ...at, dueAt: after(now, passMs) } : await pass(tx, due.partnerId, at, place, now)
+        await store.movePlace(tx, due.partnerId, name, moved)
+        return 1
+      })
+    },
+  }
+
+  async function pass(
+    tx: Tx,
+    partnerId: string,
+    row: store.KeptRow,
+    place: KeptTable,
+    now: Date,
+  ): Promise<store.KeptRow> {
+    const endedBefore = new Date(now)
+    endedBefore.setUTCFullYear(endedBefore.getUTCFullYear() - retentionYears)
+    const page = {
+      partnerId,
+      afterId: row.position,
+      beforeId: firstIdOf(endedBefore),
+      endedBefore,
+      rowsMax: rowsPerPageMax,
+    }
+    const records = await eraseKept(tx, place, page)
+    const left = records.findIndex(({ isOver }) => !isOver)
+    const over = left === -1 ? records : records.slice(0, left)
+    const floor = row.hasLeft ? row.floor : (over.at(-1)?.id ?? row.floor)
+    const hasLeft = row.hasLeft || left !== -1
+    if (records.length < rowsPerPageMax) return { floor, position: floor, hasLeft: false, dueAt: after(now, passMs) }
+    return { floor, position: present(records.at(-1), 'a whole page has rows').id, hasLeft, dueAt: now }
+  }
+}
+
+/** Creates a row per place for each partner. A process does so once per partner. */
+function createBegin({
+  db,
+  places,
+  partnerIds,
+}: {
+  readonly db: Database
+  readonly places: readonly KeptTable[]
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+}) {
+  const begun = new Set<string>()
+  let lookAt = new Date(0)
+  return async (now: Date): Promise<void> => {
+    if (now < lookAt) return
+    lookAt = after(now, passMs)
+    for (const partnerId of await partnerIds(db)) {
+      if (begun.has(partnerId)) continue
+      const has = new Set(await store.placesOf(db, partnerId))
+      const row = { floor: nilId, position: nilId, hasLeft: false, dueAt: now }
+      for (const { table } of places) if (!has.has(table)) await store.beginPlace(db, partnerId, table, row)
+      begun.add(partnerId)
+    }
+  }
+}

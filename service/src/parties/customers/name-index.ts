@@ -1,0 +1,88 @@
+/** Keeps and reads the blind index of names (docs/decisions/0050-names-by-keyed-prefixes.md). */
+import { createTurns } from '../../postgres/jobs/index.ts'
+import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import { nameToken, prefixesOf } from './names.ts'
+import type { KycFields } from './rules.ts'
+import * as store from './store.ts'
+import { nameKeyContext } from './sealed.ts'
+
+export type NameIndex = {
+  /** The tokens of the names in `kyc`. The first ones of a partner make its key, in the same database transaction. */
+  readonly tokensOf: (tx: Tx, partnerId: string, kyc: KycFields) => Promise<readonly string[]>
+  /** The token of a normalised prefix. Undefined: the partner has no key, thus no customer with a name. */
+  readonly tokenOf: (tx: Tx, partnerId: string, prefix: string) => Promise<string | undefined>
+  /** Writes what has changed, under the lock of the customer. */
+  readonly replace: (
+    tx: Tx,
+    partnerId: string,
+    customerId: string,
+    change: { readonly before: readonly string[]; readonly after: readonly string[] },
+  ) => Promise<void>
+}
+
+const keyBytes = 32
+
+export function createNameIndex({ clock, sealer }: { readonly clock: Clock; readonly sealer: Sealer }): NameIndex {
+  const open = (partnerId: string, keySealed: Uint8Array) =>
+    Buffer.from(sealer.open(keySealed, nameKeyContext(partnerId)), 'base64')
+
+  /**
+   * Reads the key from the database, never from memory: a key that was read before its transaction has committed may
+   * not exist afterwards.
+   */
+  const keyOf = async (tx: Tx, partnerId: string) => {
+    const known = await store.nameKey(tx, partnerId)
+    if (known) return open(partnerId, known)
+    const key = randomBytes(keyBytes).toString('base64')
+    await store.insertNameKey(tx, partnerId, sealer.seal(key, nameKeyContext(partnerId)), clock.now())
+    return open(partnerId, present(await store.nameKey(tx, partnerId), 'the partner has a key by now'))
+  }
+
+  return {
+    tokensOf: async (tx, partnerId, kyc) => {
+      const prefixes = prefixesOf(kyc)
+      if (prefixes.length === 0) return []
+      const key = await keyOf(tx, partnerId)
+      return [...new Set(prefixes.map((prefix) => nameToken(key, prefix)))]
+    },
+    tokenOf: async (tx, partnerId, prefix) => {
+      const keySealed = await store.nameKey(tx, partnerId)
+      return keySealed && nameToken(open(partnerId, keySealed), prefix)
+    },
+    replace: async (tx, partnerId, customerId, { before, after }) => {
+      const [earlier, later] = [new Set(before), new Set(after)]
+      const removed = before.filter((token) => !later.has(token))
+      const added = after.filter((token) => !earlier.has(token))
+      if (removed.length > 0) await store.deleteTokens(tx, partnerId, customerId, removed)
+      if (added.length > 0) await store.insertTokens(tx, partnerId, customerId, added)
+    },
+  }
+}
+
+const customersPerStepMax = 100
+
+/**
+ * Indexes the names of customers from before the index, and of those that a process of an earlier version created or changed.
+ * Returns how many. `kycOf` returns undefined for KYC that cannot be read: that customer has no names.
+ */
+export function createNameIndexing(deps: {
+  readonly db: Database
+  readonly index: NameIndex
+  readonly kycOf: (partnerId: string, row: store.UnindexedRow) => KycFields
+}): () => Promise<number> {
+  const { db, index, kycOf } = deps
+
+  const indexSome = (partnerId: string) =>
+    db.transaction(async (tx) => {
+      const rows = await store.claimNamesDue(tx, partnerId, customersPerStepMax)
+      for (const row of rows) {
+        const after = await index.tokensOf(tx, partnerId, kycOf(partnerId, row))
+        await index.replace(tx, partnerId, row.id, { before: row.nameTokens ?? [], after })
+        await store.markIndexed(tx, partnerId, row.id, after)
+      }
+      return rows.length
+    })
+
+  return createTurns((afterId) => store.partnerWithNamesDue(db, afterId), indexSome)
+}

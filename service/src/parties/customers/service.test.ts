@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { noProofs } from '../../../../test/support/proofs.ts'
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
+import { createCursors, Refusal } from '../../kernel/api/index.ts'
+import { createManualClock } from '../../../../test/support/clock.ts'
+import { AssertionFailure, createLog, createSealer, newId, partnerKey, randomBytes } from '../../kernel/index.ts'
+import { createIdempotency } from '../../idempotency/index.ts'
+import { createDatabase, type Database, sql } from '../../postgres/index.ts'
+import { createScreening } from '../../screening/index.ts'
+import { decidesHits, twoOfStaff } from '../../people/staff/index.ts'
+import { createCustomers, type Customers, customersRoutes } from './index.ts'
+
+const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
+const sealer = createSealer([randomBytes(32)])
+const cursors = createCursors(randomBytes(32))
+let database: TestDatabase
+let db: Database
+let customers: Customers
+/** Several customers may have one identifier. */
+let sharing: Customers
+
+before(async () => {
+  database = await createTestDatabase()
+  db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
+  const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, sealer })
+  const deps = {
+    db,
+    clock,
+    sealer,
+    cursors,
+    log: createLog('silent'),
+    screening,
+    gatesByDefault: 'open',
+    ...noProofs,
+  } as const
+  customers = createCustomers({ ...deps, identifiers: 'unique' })
+  sharing = createCustomers({ ...deps, identifiers: 'shared' })
+})
+after(async () => {
+  await db?.close()
+  await database?.drop()
+})
+
+async function newPartner(): Promise<string> {
+  const id = newId()
+  await db.run(sql`insert into access.partners (id, name, created_at) values (${id}, 'Partner', ${clock.now()})`)
+  return id
+}
+
+function refused(code: string, ...pointers: readonly string[]) {
+  return (error: unknown) => {
+    assert(error instanceof Refusal, String(error))
+    assert.equal(error.code, code)
+    assert.deepEqual(
+      error.errors.map(({ pointer }) => pointer),
+      pointers,
+    )
+    return true
+  }
+}
+
+/** The fields that the gateway adds to every call. */
+function from(partnerId: string) {
+  const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
+  return { caller, requestId: newId(), ip: '192.0.2.1', params: {}, query: undefined, body: undefined }
+}
+
+const kyc = { fullName: 'Ada Lovelace', city: 'London', personalIdentificationNumber: 'QX-77-SECRET-123' }
+
+test('a customer is found by guid, in upper or lower case, and by serviceId', async () => {
+  const partnerId = await newPartner()
+  const made = await customers.create(partnerId, { email: 'ada@example.com', kyc })
+  assert.match(made.serviceId, /^cus_[0-9a-hjkmnp-tv-z]{16}$/)
+  assert.equal(made.customerType, 'Individual')
+  for (const ref of [made.id, made.id.toUpperCase(), made.serviceId])
+    assert.deepEqual(await customers.get(partnerId, ref), made)
+  assert.equal(await customers.idOf(db, partnerId, made.serviceId), made.id)
+  assert.deepEqual(await customers.find(db, partnerId, made.id), made)
+})
+
+test('404 with the same words when the customer is unknown and when it belongs to another partner', async () => {
+  const partnerId = await newPartner()
+  const stranger = await newPartner()
+  const { id, serviceId } = await customers.create(partnerId, { email: 'ada@example.com' })
+  const answers = new Set<string>()
+  for (const ref of [id, serviceId, newId(), 'cus_0000000000000000', 'cus_', 'x', '']) {
+    await assert.rejects(customers.get(stranger, ref), (error: Refusal) => {
+      answers.add(`${error.code} ${error.detail}`)
+      return true
+    })
+    await assert.rejects(customers.update(stranger, ref, { email: null }), refused('not_found'))
+    assert.equal(await customers.idOf(db, stranger, ref), undefined)
+  }
+  assert.deepEqual([...answers], ['not_found No such customer.'])
+  await assert.rejects(customers.find(db, stranger, id, '/customerId'), refused('not_found', '/customerId'))
+  assert.equal((await customers.list(stranger, {})).data.length, 0)
+})
+
+test('400 when a new customer has no field, or a bad one', async () => {
+  const partnerId = await newPartner()
+  await assert.rejects(customers.create(partnerId, {}), refused('validation_failed', ''))
+  const bad = { email: 'a@b.c', kyc: { dateOfBirth: '2023-02-30', citizenshipCountryCode: 'XX' } }
+  await assert.rejects(
+    customers.create(partnerId, bad),
+    refused('validation_failed', '/kyc/dateOfBirth', '/kyc/citizenshipCountryCode'),
+  )
+  assert.equal((await customers.list(partnerId, {})).data.length, 0)
+})
+
+test('an update sets given fields, clears null, keeps the other fields and sets updatedAt', async () => {
+  const partnerId = await newPartner()
+  const given = { email: 'ada@example.com', partnerCustomerIdentifier: 'p-1', kyc, customerType: 'SoleTrader' as const }
+  const made = await customers.create(partnerId, given)
+  clock.advance(1000)
+  const updated = await customers.update(partnerId, made.serviceId, {
+    email: null,
+    kyc: { city: null, taxId: '42', legalName: 'Engines Ltd' },
+  })
+  assert.deepEqual(updated, {
+    ...made,
+    email: null,
+    kyc: {
+      fullName: kyc.fullName,
+      personalIdentificationNumber: kyc.personalIdentificationNumber,
+      taxId: '42',
+      legalName: 'Engines Ltd',
+    },
+    updatedAt: clock.now(),
+  })
+  assert.deepEqual(await customers.get(partnerId, made.id), updated)
+  const cleared = await customers.update(partnerId, made.id, { kyc: null })
+  assert.deepEqual([cleared.kyc, cleared.partnerCustomerIdentifier, cleared.customerType], [{}, 'p-1', 'SoleTrader'])
+  await assert.rejects(customers.update(partnerId, made.id, {}), refused('validation_failed', ''))
+  await assert.rejects(
+    customers.update(partnerId, made.id, { email: 'b@example.com', kyc: { dateOfBirth: '2999-01-01' } }),
+    refused('validation_failed', '/kyc/dateOfBirth'),
+  )
+  assert.deepEqual(await customers.get(partnerId, made.id), cleared)
+})
+
+test('a payer has no KYC except the current citizenship, and another partner does not find it', async () => {
+  const partnerId = await newPartner()
+  const stranger = await newPartner()
+  const given = { email: 'ada@example.com', kyc: { ...kyc, citizenshipCountryCode: 'GB' } }
+  const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
+  const payerOf = async (owner: string) =>
+    (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
+  const gate = { opensAccounts: true, receives: true, pays: true, converts: true, balancesMax: {}, totalMax: {} }
+  const marks = { isErased: false, accountState: 'Active', verificationState: 'Incomplete', gate }
+  const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB', ...marks }
+  for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)
+  assert.equal(await payerOf(stranger), undefined)
+  for (const country of ['DE', null, 'FR']) {
+    await customers.update(partnerId, id, { kyc: { citizenshipCountryCode: country } })
+    for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), { ...expected, citizenshipCountryCode: country })
+  }
+  assert.equal((await customers.payersByIds(db, [])).size, 0)
+})
+
+test('concurrent updates of one customer are all kept', async () => {
+  const partnerId = await newPartner()
+  const { id } = await customers.create(partnerId, { email: 'ada@example.com' })
+  const fields = ['fullName', 'city', 'taxId', 'postalCode', 'uboFirstName5', 'website', 'legalForm', 'lei'] as const
+  await Promise.all(fields.map((field) => customers.update(partnerId, id, { kyc: { [field]: field } })))
+  assert.deepEqual((await customers.get(partnerId, id)).kyc, Object.fromEntries(fields.map((field) => [field, field])))
+})
+
+test('the database holds no KYC in plain text', async () => {
+  const partnerId = await newPartner()
+  const { id } = await customers.create(partnerId, { email: 'ada@example.com', kyc })
+  const tables = await db.rows<{ name: string }>(sql`
+    select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+    where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`)
+  assert(tables.length > 5)
+  const dump: string[] = []
+  for (const { name } of tables) {
+    const rows = await db.pool.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} as t`)
+    dump.push(...rows.rows.map(({ row }) => row))
+  }
+  const everything = dump.join('\n')
+  assert(everything.includes('ada@example.com'), 'the search finds stored text')
+  for (const value of Object.values(kyc)) {
+    assert(!everything.includes(value), value)
+    assert(!everything.includes(Buffer.from(value).toString('hex')), `${value} as bytea`)
+    assert(!everything.includes(Buffer.from(value).toString('base64').slice(0, -2)), `${value} as base64`)
+  }
+  // A sealed value does not open in the row of another customer.
+  const other = await customers.create(partnerId, { email: 'eve@example.com' })
+  await db.run(sql`
+    update customers.customers set kyc_sealed = (
+      select kyc_sealed from customers.customers where partner_id = ${partnerId} and id = ${id})
+    where partner_id = ${partnerId} and id = ${other.id}`)
+  await assert.rejects(customers.get(partnerId, other.id), { name: 'AssertionFailure' })
+  await assert.rejects(customers.payersByIds(db, [{ partnerId, id: other.id }]), { name: 'AssertionFailure' })
+})
+
+test('no response contains the identification number or a null', async () => {
+  const partnerId = await newPartner()
+  const routes = customersRoutes(
+    customers,
+    {} as never,
+    createIdempotency({ db, clock, sealer }),
+    async () => undefined,
+  )
+  const made = await routes.createCustomer({ ...from(partnerId), body: { kyc: { ...kyc, taxId: null } } })
+  const params = { id: made.body.guid }
+  const answers = [
+    made.body,
+    (await routes.getCustomer({ ...from(partnerId), params })).body,
+    (
+      await routes.updateCustomer({
+        ...from(partnerId),
+        params,
+        body: { kyc: { personalIdentificationNumber: 'QX-78-SECRET' } },
+      })
+    ).body,
+    ...(await routes.listCustomers({ ...from(partnerId), query: {} })).body.data,
+  ]
+  assert.equal(answers.length, 4)
+  for (const answer of answers) {
+    assert(!JSON.stringify(answer).includes('SECRET'))
+    assert.deepEqual(Object.keys(answer), ['serviceId', 'guid', 'createdAt', 'updatedAt', 'kyc'])
+    assert.deepEqual(answer.kyc, { fullName: kyc.fullName, city: kyc.city, customerType: 'Individual' })
+  }
+  assert.equal((await customers.get(partnerId, params.id)).kyc.personalIdentificationNumber, 'QX-78-SECRET')
+})
+
+test('a list is paged newest first and filtered', async () => {
+  const partnerId = await newPartner()
+  const made = []
+  for (let n = 0; n < 5; n += 1)
+    made.push(
+      await sharing.create(partnerId, {
+        email: n < 2 ? 'Same@Example.com' : `c${n}@example.com`,
+        partnerCustomerIdentifier: n % 2 === 0 ? 'even' : 'odd',
+        customerType: n === 4 ? 'Business' : 'Individual',
+      }),
+    )
+  const newest = made.map(({ id }) => id).toReversed()
+  const seen: string[] = []
+  let cursor: string | null = null
+  let pages = 0
+  do {
+    const page: Awaited<ReturnType<Customers['list']>> = await customers.list(partnerId, {
+      limit: '2',
+      ...(cursor === null ? {} : { cursor }),
+    })
+    seen.push(...page.data.map(({ id }) => id))
+    cursor = page.nextCursor
+    pages += 1
+    assert.equal(page.hasMore, cursor !== null)
+  } while (cursor !== null)
+  assert.deepEqual([seen, pages], [newest, 3])
+  const ids = async (query: Parameters<Customers['list']>[1]) =>
+    (await customers.list(partnerId, query)).data.map(({ id }) => newest.indexOf(id))
+  assert.deepEqual(await ids({ email: 'same@example.COM' }), [3, 4])
+  assert.deepEqual(await ids({ partnerCustomerIdentifier: 'even' }), [0, 2, 4])
+  assert.deepEqual(await ids({ customerType: 'Business' }), [0])
+  assert.deepEqual(await ids({ customerType: 'Business', partnerCustomerIdentifier: 'odd' }), [])
+  const { nextCursor } = await customers.list(partnerId, { limit: '1' })
+  await assert.rejects(
+    customers.list(await newPartner(), { cursor: nextCursor ?? '' }),
+    refused('validation_failed', '/query/cursor'),
+  )
+})
+
+test('KYC that cannot be decrypted fails its own customer, and no list', async () => {
+  const partnerId = await newPartner()
+  const intact = await customers.create(partnerId, { email: 'ada@example.com', kyc })
+  const broken = await customers.create(partnerId, { email: 'grace@example.com', kyc })
+  await db.run(sql`
+    update customers.customers set kyc_sealed = (select kyc_sealed from customers.customers
+      where partner_id = ${partnerId} and id = ${intact.id})
+    where partner_id = ${partnerId} and id = ${broken.id}`)
+  const { data } = await customers.list(partnerId, {})
+  assert.deepEqual(data, [{ ...broken, kyc: {} }, intact])
+  await assert.rejects(customers.get(partnerId, broken.id), AssertionFailure)
+})
+
+test('an identifier names one customer: another one with it is refused with the first, also of two at once', async () => {
+  const [partnerId, other] = [await newPartner(), await newPartner()]
+  const first = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' })
+  const second = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-2' })
+  const exists = (error: unknown) => {
+    assert.ok(error instanceof Refusal)
+    assert.deepEqual([error.code, error.errors[0]?.pointer], ['customer_exists', '/partnerCustomerIdentifier'])
+    assert.match(error.detail, new RegExp(first.id))
+    return true
+  }
+  await assert.rejects(customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' }), exists)
+  await assert.rejects(customers.update(partnerId, second.id, { partnerCustomerIdentifier: 'crm-1' }), exists)
+  await customers.update(partnerId, first.id, { partnerCustomerIdentifier: 'crm-1', email: 'a@example.com' })
+  await customers.create(other, { partnerCustomerIdentifier: 'crm-1' })
+  // A free identifier can be used again, in another case of letters it is another one.
+  await customers.update(partnerId, first.id, { partnerCustomerIdentifier: null })
+  await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' })
+  await customers.create(partnerId, { partnerCustomerIdentifier: 'CRM-1' })
+  const raced = await Promise.allSettled(
+    Array.from({ length: 5 }, () => customers.create(partnerId, { partnerCustomerIdentifier: 'crm-9' })),
+  )
+  assert.equal(raced.filter(({ status }) => status === 'fulfilled').length, 1)
+})

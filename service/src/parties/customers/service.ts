@@ -1,0 +1,478 @@
+/** The verbs of customers. They treat an erased customer as unknown, except where noted. */
+import type { Capability, QueryOf, VerificationState } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
+import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
+import type { AccountState, Ledger } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { PayerData } from '../../rails/index.ts'
+import type { Rates } from '../../rates/index.ts'
+import { partnerOf, type Subject } from '../../screening/index.ts'
+import { type Change, createHistory } from './history.ts'
+import { type Customer, type CustomerUser, payerDataOf, toCustomer, userOf } from './customer.ts'
+import {
+  entriesOf,
+  type Gate,
+  type GateDefault,
+  hasLargestBalance,
+  hasLargestSum,
+  refuseAbove,
+  refuseAboveSum,
+  sumOf,
+} from './gate-rules.ts'
+import {
+  type CapabilityVerdict,
+  capabilitiesOf,
+  createGates,
+  createStandings,
+  type Gates,
+  type Holding,
+  holdingsOf,
+  requireCapability,
+} from './gates.ts'
+import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
+import { createList, type CustomerList } from './list.ts'
+import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
+import { accountNames, type KycFields, screenedCountries, screenedData, screenedNames } from './rules.ts'
+import { createReviews, type Reviews } from './reviews.ts'
+import { searchedPrefix } from './names.ts'
+import * as store from './store.ts'
+import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
+import {
+  createProofsOf,
+  createRejudge,
+  createVerificationStep,
+  type IdentitiesOf,
+  type Rejudge,
+} from './verification-states.ts'
+import { type Verification, verify } from './verification.ts'
+
+/** Customer of a payment. Of KYC it contains only the citizenship. */
+export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'> & {
+  readonly citizenshipCountryCode: string | null
+  /** True for an erased customer. Its earlier payments may still return; it gets no new ones. */
+  readonly isErased: boolean
+  readonly accountState: AccountState
+  readonly verificationState: VerificationState
+  /** Allows or refuses what it does in this state. */
+  readonly gate: Gate
+}
+
+/** Verdicts on what a customer may do, with the verification that decides them. */
+export type CustomerCapabilities = {
+  readonly customerId: string
+  readonly verificationState: VerificationState
+  readonly capabilities: readonly CapabilityVerdict[]
+  /** The largest balances of its state, with what it holds. */
+  readonly holdUpTo: readonly Holding[]
+  /** The largest sum over all currencies. `held`: undefined without a recent rate. Undefined: there is none. */
+  readonly inAll: { readonly currency: Currency; readonly max: Minor; readonly held: Minor | undefined } | undefined
+  /** Fields that are missing or invalid. */
+  readonly fields: Verification['fields']
+}
+
+export type Customers = Writes & {
+  /**
+   * Newest first; with `updatedSince` the latest change first. The filter `email` ignores case. Refuses: validation_failed
+   * (cursor, namePrefix).
+   */
+  readonly list: (partnerId: string, query: CustomerList) => Promise<Page<Customer>>
+  /** Ids of customers by the filters of `list`, without opening their KYC. A `namePrefix` of too few letters finds none. */
+  readonly idsBy: (
+    partnerId: string,
+    query: Pick<CustomerList, 'email' | 'namePrefix'>,
+    rowsMax: number,
+  ) => Promise<readonly string[]>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, ref: string) => Promise<Customer>
+  /** Judges the KYC by rules, at this time. Refuses: not_found. */
+  readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
+  /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
+  readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
+  /**
+   * The customer, unless the state of its verification does not allow it, in the currency if one is given. Refuses: customer_not_verified, with
+   * `pointer` if it is given.
+   */
+  readonly requireCapability: (
+    tx: Tx,
+    partnerId: string,
+    id: string,
+    capability: Capability,
+    where?: { readonly pointer?: string; readonly currency?: Currency },
+  ) => Promise<Payer>
+  /**
+   * The refusal of money that would raise what the customer holds above the largest balance of its state: balance_limit_exceeded.
+   * What it holds can change meanwhile unless the caller has locked it (`lockHolders`). Reads nothing without a largest balance.
+   */
+  readonly refusalAbove: (
+    tx: Tx,
+    partnerId: string,
+    payer: Payer,
+    incoming: {
+      readonly currency: Currency
+      readonly amount: Minor
+      readonly pointer: string
+      /** True if the money is bought with other money of the customer, so that what it holds in all does not grow. */
+      readonly isBought?: boolean
+    },
+  ) => Promise<Refusal | undefined>
+  readonly gates: Gates
+  readonly reviews: Reviews
+  /** Judges the customer again, because its proofs have changed, and returns its state. Undefined: it is erased. */
+  readonly rejudge: Rejudge
+  /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
+  readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
+  /**
+   * Finds a customer for other modules by `ref`, a guid or a serviceId. Refuses: not_found, with `pointer` if it is
+   * given.
+   */
+  readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
+  /** Finds a customer as `find` does and prevents its erasure until the transaction ends. */
+  readonly hold: Customers['find']
+  /** The oldest customer with this email address, in any case of letters. It is held as by `hold`. */
+  readonly byEmail: (tx: Tx, partnerId: string, email: string) => Promise<Customer | undefined>
+  /**
+   * Payers for batches of payments, by `partnerKey(partnerId, guid)`. An unknown one or another partner's is absent;
+   * an erased one is present.
+   */
+  readonly payersByIds: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, Payer>>
+  /**
+   * The names of the customer's account: registered, trading and full name. By `partnerKey(partnerId, guid)`: one that
+   * is unknown, another partner's or erased is absent.
+   */
+  readonly accountNamesOf: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, readonly string[]>>
+  /**
+   * Customers as banks are told of them, without their accounts, by `partnerKey(partnerId, guid)`. An unknown or erased one is
+   * absent.
+   */
+  readonly payerDataOf: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, Omit<PayerData, 'account'>>>
+  /**
+   * Customers as their transactions name them, by `partnerKey(partnerId, guid)`. An unknown one is absent. An erased one
+   * has only its `id`: what is kept of it is not for readers of payments.
+   */
+  readonly usersByIds: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, CustomerUser & { readonly isErased: boolean }>>
+  /**
+   * Locks customers in the order of their ids, before what they hold is read and their balance is locked: two deposits at once must not
+   * both fit below a largest balance.
+   */
+  readonly lockHolders: (tx: Tx, keys: readonly { readonly partnerId: string; readonly id: string }[]) => Promise<void>
+  /** Reads payers as `payersByIds` does and prevents their erasure until the transaction ends. */
+  readonly heldPayersByIds: Customers['payersByIds']
+  /**
+   * Sets the state of the customer's account under the lock of its row, and returns the previous state. Setting the
+   * same state changes nothing. Refuses: not_found, account_blocked (it is closed).
+   */
+  readonly setAccountState: (tx: Tx, partnerId: string, id: string, state: AccountState) => Promise<AccountState>
+  /** Names of the customer and of its owners, for screening. */
+  readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
+  /** Pages through the ids of a partner's customers in their order. For screening. */
+  readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
+  /**
+   * Resolves a guid or serviceId to the guid, for filters; also of an erased customer. Undefined: no such customer.
+   * Does not open KYC.
+   */
+  readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
+  /** Resolves a reference as `idOf` does. Undefined for an erased customer. */
+  readonly presentIdOf: Customers['idOf']
+  /** A step of a worker: indexes the names of some customers whose names are not in the index, and returns how many. */
+  readonly indexNamesStep: () => Promise<number>
+  /**
+   * A step of a worker: judges some customers whose stored state of verification may be outdated, and returns how many.
+   */
+  readonly verifyStep: () => Promise<number>
+}
+
+/** About 20 MB. */
+const citizenshipsMax = 100_000
+
+type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
+  /** The proofs of identity providers. */
+  readonly identitiesOf: IdentitiesOf
+  /** IDENTITY_REQUIRED. */
+  readonly identityRequired: boolean
+  readonly ledger: Pick<Ledger, 'partySumsAt'>
+  readonly rates: Pick<Rates, 'converter'>
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+  readonly log: Log
+  /** KYC_GATES: the gate of partners without one. */
+  readonly gatesByDefault: GateDefault
+}
+
+type Parts = CustomersDeps & WritesDeps
+
+/** Undefined if it cannot be decrypted, so that one row does not fail the others of a list or of a worker. `get` fails. */
+function kycIfReadable(
+  log: Log,
+  kycSealer: KycSealer,
+  partnerId: string,
+  { id, kycSealed }: Pick<store.CustomerRow, 'id' | 'kycSealed'>,
+): KycFields | undefined {
+  try {
+    return kycSealer.open(partnerId, id, kycSealed)
+  } catch (error) {
+    log.error({ err: error, partnerId, customerId: id }, 'KYC cannot be read; lists show the customer without it')
+    return undefined
+  }
+}
+
+/** Caches the citizenship of opened KYC, and no other field of it, until another KYC is stored. */
+function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
+  const standingOf = createStandings(byDefault)
+  const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
+  return (name: string, given: store.PayerRow): Payer => {
+    const {
+      partnerId,
+      kycSealed,
+      erasedAt,
+      customerType: _type,
+      accountState: state,
+      opensAccounts,
+      receives,
+      pays,
+      converts,
+      balancesMax,
+      totalMax,
+      ...rest
+    } = given
+    const standing = standingOf({ ...rest, opensAccounts, receives, pays, converts, balancesMax, totalMax })
+    const row = { ...rest, ...standing, isErased: erasedAt !== null, accountState: state ?? 'Active' }
+    const mark = kycSealer.mark(kycSealed)
+    const cached = citizenships.get(name)
+    if (cached?.mark === mark) return { ...row, citizenshipCountryCode: cached.country }
+    const country = kycSealer.open(partnerId, row.id, kycSealed).citizenshipCountryCode ?? null
+    if (citizenships.size >= citizenshipsMax) citizenships.clear()
+    citizenships.set(name, { mark, country })
+    return { ...row, citizenshipCountryCode: country }
+  }
+}
+
+const createFindBy =
+  (kycSealer: KycSealer) =>
+  (options: store.RefOptions): Customers['find'] =>
+  async (tx, partnerId, ref, pointer) => {
+    const kind = refKind(ref)
+    const row = kind && (await store.byRef(tx, partnerId, kind, options))
+    if (row === undefined) throw notFound('customer', pointer)
+    return toCustomer(kycSealer, partnerId, row)
+  }
+
+const idBy =
+  (options: store.RefOptions): Customers['idOf'] =>
+  async (tx, partnerId, ref) => {
+    const kind = refKind(ref)
+    return kind && store.idByRef(tx, partnerId, kind, options)
+  }
+const setAccountState: Customers['setAccountState'] = async (tx, partnerId, id, state) => {
+  const before = await store.lockAccountState(tx, partnerId, id)
+  if (before === undefined) throw notFound('customer')
+  if (before === state) return before
+  if (before === 'Closed')
+    throw new Refusal('account_blocked', 'The account of the customer is closed, which is final.')
+  await store.setAccountState(tx, partnerId, id, state)
+  return before
+}
+
+/** Reads the payers of a batch in one statement. */
+function createPayersBy(kycSealer: KycSealer, byDefault: GateDefault) {
+  const toPayer = createPayerReader(kycSealer, byDefault)
+  return (options: { readonly held?: boolean }): Customers['payersByIds'] =>
+    async (tx, keys) => {
+      if (keys.length === 0) return new Map()
+      const rows = await store.payersByIds(tx, keys, options)
+      return new Map(
+        rows.map((row) => {
+          const name = partnerKey(row.partnerId, row.id)
+          return [name, toPayer(name, row)]
+        }),
+      )
+    }
+}
+
+const moneyOf = ({ currency, posted: amount }: { readonly currency: Currency; readonly posted: Minor }) => ({
+  currency,
+  amount,
+})
+
+function createCapabilities(
+  { db, clock, gatesByDefault: byDefault, ledger, proofsOf, rates, screening }: Parts,
+  find: Customers['find'],
+  payersByIds: Customers['payersByIds'],
+): Pick<Customers, 'capabilities' | 'requireCapability' | 'refusalAbove' | 'gates' | 'reviews'> {
+  const payerOf = async (tx: Tx, partnerId: string, id: string): Promise<Payer> => {
+    const payer = (await payersByIds(tx, [{ partnerId, id }])).get(partnerKey(partnerId, id))
+    if (payer === undefined) throw notFound('customer')
+    return payer
+  }
+  /** A confirmed hit of the customer or of its partner blocks the account without a command. */
+  const shownState = async (partnerId: string, { id, accountState }: Payer): Promise<AccountState> => {
+    if (accountState === 'Closed') return accountState
+    const keys = [partnerOf(partnerId, id), { partnerId, kind: 'customer' as const, id }]
+    const holdOf = await screening.holdsOf(keys)
+    return keys.some((key) => holdOf(key) === 'confirmed') ? 'Blocked' : accountState
+  }
+  return {
+    capabilities: async (partnerId, ref) => {
+      const { id, kyc, customerType } = await find(db, partnerId, ref)
+      const payer = await payerOf(db, partnerId, id)
+      const proofs = (await proofsOf(db, partnerId, [id]))(id)
+      const fields = verify(kyc, customerType, clock.now(), proofs).fields.filter(({ code }) => code !== undefined)
+      const { balancesMax, totalMax } = payer.gate
+      const [overall] = entriesOf(totalMax)
+      const hasMaximum = Object.keys(balancesMax).length > 0 || overall !== undefined
+      const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
+      const accountState = await shownState(partnerId, payer)
+      const judged = {
+        capabilities: capabilitiesOf({ ...payer, accountState }),
+        holdUpTo: holdingsOf(balancesMax, sums),
+      }
+      const inAll = overall && {
+        ...{ currency: overall[0], max: overall[1] },
+        held: sumOf(sums.map(moneyOf), overall[0], await rates.converter(db)),
+      }
+      return { customerId: id, verificationState: payer.verificationState, ...judged, inAll, fields }
+    },
+    requireCapability: async (tx, partnerId, id, capability, where = {}) => {
+      const payer = await payerOf(tx, partnerId, id)
+      requireCapability(payer, capability, where)
+      return payer
+    },
+    refusalAbove: async (tx, partnerId, payer, { currency, amount, pointer, isBought = false }) => {
+      if (!hasLargestBalance(payer, currency)) return undefined
+      const sums = await ledger.partySumsAt(tx, partnerId, payer.id, undefined)
+      const held = sums.find((sum) => sum.currency === currency)?.posted ?? 0n
+      const refusal = refuseAbove(payer, { currency, held, amount }, pointer)
+      if (refusal !== undefined || isBought || !hasLargestSum(payer)) return refusal
+      const money = [...sums.map(moneyOf), { currency, amount }]
+      return refuseAboveSum(payer, money, await rates.converter(tx), pointer)
+    },
+    gates: createGates({ clock, byDefault }),
+    reviews: createReviews({ clock }),
+  }
+}
+
+export function createCustomers(given: CustomersDeps): Customers {
+  const proofsOf = createProofsOf(given.identitiesOf, given.identityRequired)
+  const deps = { ...given, proofsOf }
+  const { db, clock, log } = deps
+  const kycSealer = createKycSealer(deps.sealer)
+  const names = createNameIndex(deps)
+  const history = createHistory(deps)
+  const records = { names, history }
+  const listRows = createList({ ...deps, names })
+
+  const findBy = createFindBy(kycSealer)
+  const find = findBy({})
+  const payersBy = createPayersBy(kycSealer, deps.gatesByDefault)
+
+  return {
+    create: createCustomer(deps, kycSealer, records),
+    list: async (partnerId, query) => {
+      const page = await listRows(partnerId, query)
+      const data = page.data.map(({ kycSealed, ...row }) => ({
+        ...row,
+        kyc: kycIfReadable(log, kycSealer, partnerId, { id: row.id, kycSealed }) ?? {},
+      }))
+      return { ...page, data }
+    },
+    idsBy: async (partnerId, query, rowsMax) => {
+      if (query.namePrefix !== undefined && searchedPrefix(query.namePrefix) === undefined) return []
+      return (await listRows(partnerId, { ...query, limit: String(rowsMax) })).data.map(({ id }) => id)
+    },
+    get: (partnerId, ref) => find(db, partnerId, ref),
+    verification: async (partnerId, ref) => {
+      const customer = await find(db, partnerId, ref)
+      const proofs = (await proofsOf(db, partnerId, [customer.id]))(customer.id)
+      return { customer, ...verify(customer.kyc, customer.customerType, clock.now(), proofs) }
+    },
+    ...createCapabilities(deps, find, payersBy({})),
+    history: async (partnerId, ref, query) => {
+      const id = await idBy({})(db, partnerId, ref)
+      if (id === undefined) throw notFound('customer')
+      return history.list(partnerId, id, query)
+    },
+    update: updateCustomer(deps, kycSealer, records),
+    find,
+    hold: findBy({ held: true }),
+    byEmail: async (tx, partnerId, email) => {
+      const row = await store.oldestByEmail(tx, partnerId, email)
+      return row && toCustomer(kycSealer, partnerId, row)
+    },
+    payersByIds: payersBy({}),
+    ...createNamesByIds(deps, kycSealer),
+    lockHolders: store.lockHolders,
+    heldPayersByIds: payersBy({ held: true }),
+    setAccountState,
+    subjectOf: async (tx, partnerId, id) => {
+      const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id }, {})
+      const kyc = row === undefined ? {} : toCustomer(kycSealer, partnerId, row).kyc
+      return {
+        names: screenedNames(kyc),
+        account: null,
+        countries: screenedCountries(kyc),
+        data: screenedData(kyc),
+      }
+    },
+    idsAfter: store.idsAfter,
+    idOf: idBy({ erased: true }),
+    presentIdOf: idBy({}),
+    ...createSteps(deps, kycSealer, names),
+  }
+}
+
+function createNamesByIds(
+  { log }: CustomersDeps,
+  kycSealer: KycSealer,
+): Pick<Customers, 'accountNamesOf' | 'payerDataOf' | 'usersByIds'> {
+  const read = async (...[tx, keys]: Parameters<Customers['usersByIds']>) =>
+    keys.length === 0 ? [] : store.payersByIds(tx, keys)
+  const kycOf = (row: store.PayerRow) => kycIfReadable(log, kycSealer, row.partnerId, row) ?? {}
+  return {
+    accountNamesOf: async (tx, keys) =>
+      new Map(
+        (await read(tx, keys))
+          .filter(({ erasedAt }) => erasedAt === null)
+          .map((row) => [partnerKey(row.partnerId, row.id), accountNames(kycOf(row))]),
+      ),
+    payerDataOf: async (tx, keys) =>
+      new Map(
+        (await read(tx, keys))
+          .filter(({ erasedAt }) => erasedAt === null)
+          .map((row) => [partnerKey(row.partnerId, row.id), payerDataOf({ ...row, kyc: kycOf(row) })]),
+      ),
+    usersByIds: async (tx, keys) =>
+      new Map(
+        (await read(tx, keys)).map((row) => [
+          partnerKey(row.partnerId, row.id),
+          row.erasedAt === null
+            ? { ...userOf({ ...row, kyc: kycOf(row) }), isErased: false }
+            : { id: row.serviceId, isErased: true },
+        ]),
+      ),
+  }
+}
+
+function createSteps(
+  { db, clock, log, proofsOf }: Parts,
+  kycSealer: KycSealer,
+  index: NameIndex,
+): Pick<Customers, 'indexNamesStep' | 'verifyStep' | 'rejudge'> {
+  const kycOf = (partnerId: string, row: Pick<store.CustomerRow, 'id' | 'kycSealed'>) =>
+    kycIfReadable(log, kycSealer, partnerId, row)
+  return {
+    indexNamesStep: createNameIndexing({ db, index, kycOf: (partnerId, row) => kycOf(partnerId, row) ?? {} }),
+    verifyStep: createVerificationStep({ db, clock, kycOf, proofsOf }),
+    rejudge: createRejudge({ clock, kycOf, proofsOf }),
+  }
+}

@@ -1,0 +1,117 @@
+/** Keeps the state of each customer's verification beside its sealed KYC, so that the list can be filtered by it. */
+import type { VerificationState } from '@partner-payments/wire'
+import { createTurns } from '../../postgres/jobs/index.ts'
+import { after, type Clock, dayMs } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { IdentityRecord, Proofs } from './identity.ts'
+import type { CustomerType, KycFields } from './rules.ts'
+import { judgedState } from './gate-rules.ts'
+import { lockByRef } from './store.ts'
+import * as store from './store.ts'
+import { verify } from './verification.ts'
+
+/** Longer than from birth to full age, and shorter than from full age to an impossible one. */
+const yearsAhead = 20
+
+/**
+ * The state now. A minor, a very old person and one with a date in the future are judged again each day: the day on
+ * which the state changes would reveal a date of the sealed KYC.
+ */
+export function judgeState(
+  kyc: KycFields,
+  customerType: CustomerType,
+  now: Date,
+  proofs: Proofs,
+): store.KeptVerification {
+  const { state: verificationState, checkedOn } = verify(kyc, customerType, now, proofs)
+  const later = new Date(now)
+  later.setUTCFullYear(now.getUTCFullYear() + yearsAhead)
+  // A proof that expires does not need a daily check: its verification has a due time of its own.
+  const lasting = { ...proofs, records: proofs.records.map((record) => ({ ...record, validUntil: null })) }
+  const isLasting = verify(kyc, customerType, later, lasting).state === verificationState
+  return { verificationState, verificationDueAt: isLasting ? null : after(new Date(checkedOn), dayMs) }
+}
+
+/** Reads the proofs of customers, by the id of the customer. */
+export type ProofsOf = (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<(id: string) => Proofs>
+
+/** Records in force, by the id of the customer. One without any is absent. */
+export type IdentitiesOf = (
+  tx: Tx,
+  partnerId: string,
+  customerIds: readonly string[],
+) => Promise<ReadonlyMap<string, readonly IdentityRecord[]>>
+
+export const createProofsOf =
+  (identitiesOf: IdentitiesOf, required: boolean): ProofsOf =>
+  async (tx, partnerId, customerIds) => {
+    const found = customerIds.length === 0 ? undefined : await identitiesOf(tx, partnerId, customerIds)
+    return (id) => ({ records: found?.get(id) ?? [], required })
+  }
+
+/** See `Customers`. */
+export type Rejudge = (tx: Tx, partnerId: string, id: string) => Promise<VerificationState | undefined>
+
+/** The lock of the customer comes before those of its verifications, as an erasure takes them. */
+export function createRejudge(deps: {
+  readonly clock: Clock
+  readonly kycOf: (partnerId: string, row: store.UnverifiedRow) => KycFields | undefined
+  readonly proofsOf: ProofsOf
+}): Rejudge {
+  const { clock, kycOf, proofsOf } = deps
+  return async (tx, partnerId, id) => {
+    const row = await lockByRef(tx, partnerId, { kind: 'guid', value: id })
+    if (row === undefined) return undefined
+    const kyc = kycOf(partnerId, row)
+    if (kyc === undefined) return 'Incomplete'
+    const proofs = (await proofsOf(tx, partnerId, [id]))(id)
+    const judged = judgeState(kyc, row.customerType, clock.now(), proofs)
+    await store.keepVerifications(tx, partnerId, [{ id, ...judged }])
+    return judgedState(judged.verificationState)
+  }
+}
+
+const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => rows.map(({ id }) => id)
+
+const customersPerStepMax = 100
+
+/**
+ * Judges customers whose state a date may have changed, and those that a process of an earlier version created or changed.
+ * Returns how many. `kycOf` returns undefined for KYC that cannot be read: no filter finds that customer.
+ */
+export function createVerificationStep(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly kycOf: (partnerId: string, row: store.UnverifiedRow) => KycFields | undefined
+  readonly proofsOf: ProofsOf
+}): () => Promise<number> {
+  const { db, clock, kycOf, proofsOf } = deps
+
+  const judge = (partnerId: string, claim: (tx: Tx, now: Date) => Promise<readonly store.UnverifiedRow[]>) =>
+    db.transaction(async (tx) => {
+      const now = clock.now()
+      const rows = await claim(tx, now)
+      const proofs = await proofsOf(tx, partnerId, idsOf(rows))
+      const kept = rows.map((row) => {
+        const kyc = kycOf(partnerId, row)
+        const unread = { verificationState: null, verificationDueAt: null }
+        return { id: row.id, ...(kyc === undefined ? unread : judgeState(kyc, row.customerType, now, proofs(row.id))) }
+      })
+      if (kept.length > 0) await store.keepVerifications(tx, partnerId, kept)
+      return kept.length
+    })
+
+  const judgeUnverified = createTurns(
+    (afterId) => store.partnerWithUnverified(db, afterId),
+    (partnerId) => judge(partnerId, (tx) => store.claimUnverified(tx, partnerId, customersPerStepMax)),
+  )
+
+  return async () => {
+    const due = await store.partnerWithVerificationDue(db, clock.now())
+    const judged =
+      due === undefined
+        ? 0
+        : await judge(due, (tx, now) => store.claimVerificationDue(tx, due, now, customersPerStepMax))
+    return judged + (await judgeUnverified())
+  }
+}

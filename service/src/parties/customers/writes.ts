@@ -1,0 +1,157 @@
+/** Creates and changes customers. Each write has its history, its names for the index, and its screening in one transaction. */
+import { notFound, Refusal } from '../../kernel/api/index.ts'
+import { type Clock, newId, randomText } from '../../kernel/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import type { Screening } from '../../screening/index.ts'
+import { type Customer, toCustomer } from './customer.ts'
+import type { Actor, History } from './history.ts'
+import { type KycSealer, refKind } from './kyc.ts'
+import type { NameIndex } from './name-index.ts'
+import {
+  type CustomerCreate,
+  type CustomerUpdate,
+  deriveType,
+  mergeKyc,
+  refuseBadKyc,
+  refuseCountries,
+  refuseEmptyCreate,
+  refuseEmptyUpdate,
+  screenedCountries,
+  screenedData,
+  screenedNames,
+} from './rules.ts'
+import * as store from './store.ts'
+import { judgeState, type ProofsOf } from './verification-states.ts'
+
+export type WritesDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly screening: Pick<Screening, 'request' | 'countries' | 'holdsOf'>
+  readonly identifiers: IdentifierUse
+  readonly proofsOf: ProofsOf
+}
+
+/** The verbs that change customers. */
+export type Writes = {
+  /** Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier), country_not_supported. */
+  readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx, by?: Actor) => Promise<Customer>
+  /**
+   * Merges: a value is set, null clears, an absent field stays. Refuses: not_found, customer_exists, validation_failed (empty, date, country),
+   * country_not_supported.
+   */
+  readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
+}
+
+/** Records that are written with a customer in the same database transaction. */
+type Records = { readonly names: NameIndex; readonly history: History }
+
+export function createCustomer(
+  { db, clock, screening, identifiers, proofsOf }: WritesDeps,
+  kycSealer: KycSealer,
+  { names, history }: Records,
+): Writes['create'] {
+  const takeIdentifier = createTakeIdentifier(identifiers)
+  return async (partnerId, input, outerTx, by) => {
+    const now = clock.now()
+    refuseEmptyCreate(input)
+    refuseBadKyc(input.kyc, now)
+    const kyc = mergeKyc({}, input.kyc)
+    const id = newId()
+    const row = {
+      id,
+      serviceId: `cus_${randomText(16)}`,
+      partnerCustomerIdentifier: input.partnerCustomerIdentifier ?? null,
+      email: input.email ?? null,
+      customerType: input.customerType ?? deriveType(kyc),
+      createdAt: now,
+      updatedAt: now,
+    }
+    await inTransaction(db, outerTx, async (tx) => {
+      refuseCountries({}, kyc, await screening.countries.recent(tx))
+      await takeIdentifier(tx, partnerId, id, row.partnerCustomerIdentifier)
+      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const kycSealed = kycSealer.seal(partnerId, id, kyc)
+      // A new customer has no proof yet.
+      const proofs = (await proofsOf(tx, partnerId, []))(id)
+      const judged = judgeState(kyc, row.customerType, now, proofs)
+      await store.insert(tx, partnerId, { ...row, ...judged, nameTokens, kycSealed })
+      await names.replace(tx, partnerId, id, { before: [], after: nameTokens })
+      const change = { customerId: id, before: undefined, after: { ...row, kyc }, changedAt: now, by }
+      await history.append(tx, partnerId, change)
+      await screening.request(tx, { partnerId, kind: 'customer', id })
+    })
+    return { ...row, kyc }
+  }
+}
+
+export function updateCustomer(
+  { db, clock, screening, identifiers, proofsOf }: WritesDeps,
+  kycSealer: KycSealer,
+  { names, history }: Records,
+): Writes['update'] {
+  const takeIdentifier = createTakeIdentifier(identifiers)
+  return async (partnerId, ref, input, by) => {
+    refuseEmptyUpdate(input)
+    const kind = refKind(ref)
+    return db.transaction(async (tx) => {
+      const locked = kind && (await store.lockByRef(tx, partnerId, kind))
+      if (locked === undefined) throw notFound('customer')
+      const { nameTokens: tokensBefore, ...row } = locked
+      // Read under the lock, so that concurrent updates have their times in the order of the lock.
+      const now = clock.now()
+      refuseBadKyc(input.kyc, now)
+      const { kyc: kycBefore, ...before } = toCustomer(kycSealer, partnerId, row)
+      const kyc = mergeKyc(kycBefore, input.kyc)
+      refuseCountries(kycBefore, kyc, await screening.countries.recent(tx))
+      const { email = before.email, partnerCustomerIdentifier = before.partnerCustomerIdentifier } = input
+      if (partnerCustomerIdentifier !== before.partnerCustomerIdentifier)
+        await takeIdentifier(tx, partnerId, row.id, partnerCustomerIdentifier)
+      const updatedAt = now > before.updatedAt ? now : before.updatedAt
+      const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
+      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
+      const proofs = (await proofsOf(tx, partnerId, [row.id]))(row.id)
+      const judged = judgeState(kyc, row.customerType, now, proofs)
+      await store.update(tx, partnerId, { ...after, ...judged, nameTokens, kycSealed })
+      await names.replace(tx, partnerId, row.id, { before: tokensBefore ?? [], after: nameTokens })
+      await history.append(tx, partnerId, {
+        customerId: row.id,
+        before: { ...before, kyc: kycBefore },
+        after: { ...after, kyc },
+        changedAt: updatedAt,
+        by,
+      })
+      const namesBefore = screenedNames(kycBefore)
+      const hasChanged = (read: (fields: typeof kyc) => unknown) =>
+        JSON.stringify(read(kyc)) !== JSON.stringify(read(kycBefore))
+      if ([screenedNames, screenedCountries, screenedData].some(hasChanged))
+        await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
+      return { ...after, kyc }
+    })
+  }
+}
+
+// The partner's identifier of a customer names one customer, unless the installation lets several share it.
+
+type IdentifierUse = 'unique' | 'shared'
+
+/**
+ * Takes an identifier for a customer until the transaction ends. Refuses: customer_exists, with the customer that has it. An erased one
+ * has none.
+ */
+const createTakeIdentifier =
+  (use: IdentifierUse) =>
+  async (tx: Tx, partnerId: string, customerId: string, identifier: string | null): Promise<void> => {
+    if (identifier === null || use === 'shared') return
+    await store.lockIdentifier(tx, partnerId, identifier)
+    const other = await store.otherWithIdentifier(tx, partnerId, customerId, identifier)
+    if (other === undefined) return
+    const message = `is the identifier of the customer ${other.id}`
+    throw new Refusal(
+      'customer_exists',
+      `The customer ${other.id} has this identifier. Use it, or send another identifier.`,
+      {
+        errors: [{ pointer: '/partnerCustomerIdentifier', code: 'exists', message }],
+      },
+    )
+  }

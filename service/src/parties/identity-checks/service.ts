@@ -1,0 +1,133 @@
+/** The verbs of identity verifications. They treat an erased customer as unknown. */
+import { type BodyOf, listLimitDefault, type QueryOf } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
+import { type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
+import type { IdentityHint } from '../identity-port/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { type Customers, subjectFor } from '../customers/index.ts'
+import { createProviderErasures, type ProviderErasureDeps } from './provider-erasures.ts'
+import { readRequest } from './rules.ts'
+import { type Content, createContentSealer } from './sealed.ts'
+import * as store from './store.ts'
+import { createStep, type StepDeps } from './step.ts'
+
+/** A verification with its opened content. */
+export type IdentityVerification = Omit<store.IdentityRow, 'contentSealed'> & Pick<Content, 'url' | 'evidence'>
+
+export type IdentityChecks = {
+  /**
+   * Refuses: not_found, validation_failed (kinds, returnUrl), identity_provider_not_configured, identity_verification_open. The job
+   * calls the provider.
+   */
+  readonly create: (
+    partnerId: string,
+    ref: string,
+    body: BodyOf<'createIdentityVerification'>,
+    tx?: Tx,
+  ) => Promise<IdentityVerification>
+  /** Newest first. Refuses: not_found, validation_failed (cursor). */
+  readonly list: (
+    partnerId: string,
+    ref: string,
+    query: QueryOf<'listIdentityVerifications'>,
+  ) => Promise<Page<IdentityVerification>>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, ref: string, id: string) => Promise<IdentityVerification>
+  /** A webhook of the provider: the verification is due, if the provider has something newer. Whether it is. */
+  readonly hint: (provider: string, hint: IdentityHint) => Promise<boolean>
+  /** Asks the provider about due verifications, and returns how many it claimed. */
+  readonly step: () => Promise<number>
+  /** Asks providers to erase the sessions of erased customers, and returns how many it claimed. */
+  readonly eraseStep: () => Promise<number>
+  /** Ends verifications whose document has expired, and returns how many it claimed. */
+  readonly expireStep: () => Promise<number>
+  readonly releaseLeases: (partnerId: string, tx?: Tx) => Promise<void>
+  /** The time since which the oldest due verification waits. */
+  readonly oldestDue: (now: Date) => Promise<Date | null>
+}
+
+export type IdentityChecksDeps = StepDeps &
+  ProviderErasureDeps & {
+    readonly db: Database
+    readonly clock: Clock
+    readonly sealer: Sealer
+    readonly cursors: Cursors
+    readonly customers: Pick<Customers, 'find' | 'hold' | 'idOf' | 'presentIdOf' | 'rejudge' | 'reviews'>
+    readonly sandbox: boolean
+  }
+
+export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
+  const { db, clock, cursors, customers } = deps
+  const contents = createContentSealer(deps.sealer)
+  const opened = ({ contentSealed, ...row }: store.IdentityRow): IdentityVerification => {
+    const { url, evidence } = contents.open({ ...row, contentSealed })
+    return { ...row, url, evidence }
+  }
+  const idOf = async (partnerId: string, ref: string): Promise<string> => {
+    const id = await customers.presentIdOf(db, partnerId, ref)
+    if (id === undefined) throw notFound('customer')
+    return id
+  }
+  return {
+    create: createCreate(deps),
+    list: async (partnerId, ref, query) => {
+      const customerId = await idOf(partnerId, ref)
+      const list = `identity-verifications:${partnerId}:${customerId}`
+      const limit = query.limit === undefined ? listLimitDefault : Number(query.limit)
+      const beforeId = query.cursor === undefined ? null : cursors.open(list, query.cursor, '/query/cursor')
+      const rows = await store.ofCustomer(db, partnerId, customerId, { beforeId, rowsMax: limit + 1 })
+      const data = rows.slice(0, limit).map(opened)
+      const [hasMore, last] = [rows.length > limit, data.at(-1)]
+      return { data, nextCursor: hasMore && last ? cursors.write(list, last.id) : null, hasMore }
+    },
+    get: async (partnerId, ref, id) => {
+      const customerId = await idOf(partnerId, ref)
+      const row = await store.byId(db, partnerId, { customerId, id })
+      if (row === undefined) throw notFound('identity verification')
+      return opened(row)
+    },
+    hint: async (provider, { reference, version }) => {
+      const [partnerId = '', id = '', ...more] = reference.split('.')
+      if (!isUuid(partnerId) || !isUuid(id) || more.length > 0) return false
+      return (await store.hint(db, { partnerId, id }, { provider, version, now: clock.now() })) > 0
+    },
+    step: createStep(deps, contents, 'question'),
+    expireStep: createStep(deps, contents, 'expiry'),
+    eraseStep: createProviderErasures(deps),
+    releaseLeases: (partnerId, tx) => store.releaseLeases(tx ?? db, partnerId, clock.now()),
+    oldestDue: (now) => store.oldestDue(db, now),
+  }
+}
+
+function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
+  const { db, clock, customers, calls, sandbox } = deps
+  const contents = createContentSealer(deps.sealer)
+  return (partnerId, ref, body, outerTx) =>
+    inTransaction(db, outerTx, async (tx) => {
+      const customer = await customers.hold(tx, partnerId, ref)
+      const { kinds, returnUrl } = readRequest(body, customer.customerType, sandbox)
+      if (calls === null) throw new Refusal('identity_provider_not_configured')
+      // Under the lock of the customer: two requests at once cannot both find none.
+      await customers.rejudge(tx, partnerId, customer.id)
+      const open = await store.openVerification(tx, partnerId, customer.id)
+      if (open !== undefined)
+        throw new Refusal(
+          'identity_verification_open',
+          `The customer has the verification ${open.id}, which is not decided. Read it, and give its \`url\` to the customer.`,
+        )
+      const now = clock.now()
+      const key = { partnerId, id: newId() }
+      const { customerType } = customer
+      const content = { customerType, subject: subjectFor(customer.kyc, kinds), returnUrl, url: null, evidence: null }
+      const row: store.IdentityRow = {
+        ...key,
+        ...{ customerId: customer.id, kinds, status: 'Pending', reason: null, provider: calls.id },
+        ...{ providerSession: null, providerVersion: 0n, contentSealed: contents.seal(key, content) },
+        ...{ sessionExpiresAt: null, validUntil: null, inForce: false, attempts: 0, dueAt: now, leaseId: null },
+        ...{ createdAt: now, updatedAt: now, decidedAt: null },
+      }
+      await store.insertVerification(tx, row)
+      const { contentSealed: _sealed, ...shown } = row
+      return { ...shown, url: null, evidence: null }
+    })
+}

@@ -1,0 +1,157 @@
+/**
+ * Works on due verifications: a worker claims them under a lease, calls the provider outside of any transaction, and records the answer
+ * under the fence. A process that dies in between leaves the row due, and the provider answers the same again.
+ */
+import { after, type Clock, type Log, minuteMs, newId, type Sealer, writeAmount } from '../../kernel/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
+import { type IdentityCalls, IdentityRefused } from '../identity-port/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import { Refusal } from '../../kernel/api/index.ts'
+import type { Customer, Customers } from '../customers/index.ts'
+import { afterFailure, afterReport, afterStart, expired, failed } from './rules.ts'
+import type { ContentSealer } from './sealed.ts'
+import * as store from './store.ts'
+import type { identity, VerificationState } from '@partner-payments/wire'
+import type { IdentityRow } from './store.ts'
+
+export type StepDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly sealer: Sealer
+  readonly customers: Pick<Customers, 'hold' | 'rejudge' | 'reviews'>
+  readonly eventOutbox: Pick<EventOutbox, 'append'>
+  /** Null: no provider is configured. */
+  readonly calls: IdentityCalls | null
+}
+
+/** Far above the time limit of a provider: only a worker that died loses a lease. */
+export const leaseMs = 2 * minuteMs
+const partnersPerStepMax = 20
+/** Asked at the same time. The others of the partner wait for the next step, behind those of other partners. */
+const rowsPerClaimMax = 5
+
+/** An expiry is not a question: it does not wait while the provider does not answer. */
+export function createStep(deps: StepDeps, contents: ContentSealer, work: store.Work): () => Promise<number> {
+  const { db, clock, log } = deps
+  const advance = async (claim: store.Claim) =>
+    record(deps, contents, claim, work === 'expiry' ? { row: expired(claim) } : await ask(deps, contents, claim))
+  const workOn = async (partnerId: string): Promise<number> => {
+    const now = clock.now()
+    const lease = { id: newId(), until: after(now, leaseMs) }
+    const claims = await store.claimDue(db, partnerId, lease, work, now, rowsPerClaimMax)
+    const worked = await Promise.allSettled(claims.map(advance))
+    for (const [index, outcome] of worked.entries())
+      if (outcome.status === 'rejected')
+        log.error(
+          { err: outcome.reason as unknown, partnerId, verificationId: claims[index]?.id },
+          'identity verification failed; will retry when its lease ends',
+        )
+    return claims.length
+  }
+  return async () => {
+    if (work === 'question' && deps.calls?.mayCall() === false) return 0
+    const partners = await store.partnersDue(db, work, clock.now(), partnersPerStepMax)
+    const counts = await Promise.all(partners.map(({ partnerId }) => workOn(partnerId)))
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+}
+
+type Outcome = { readonly row: store.IdentityRow; readonly changes?: Partial<Parameters<ContentSealer['seal']>[1]> }
+
+/** Calls the provider, outside of any transaction. A failure is an outcome too. */
+async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, claim: store.Claim): Promise<Outcome> {
+  const { id, partnerId, provider, providerSession, kinds } = claim
+  try {
+    if (calls === null || calls.id !== provider) throw new Error(`the identity provider ${provider} is not configured`)
+    if (providerSession === null) {
+      const { customerType, subject, returnUrl } = contents.open(claim)
+      const started = await calls.start({ reference: `${partnerId}.${id}`, kinds, customerType, subject, returnUrl })
+      return { row: afterStart(claim, started, clock.now()), changes: { url: started.url } }
+    }
+    const report = await calls.report(providerSession)
+    const row = afterReport(claim, report, clock.now())
+    const isNew = row.providerVersion > claim.providerVersion && report !== undefined && 'evidence' in report
+    return isNew ? { row, changes: { evidence: report.evidence } } : { row }
+  } catch (error) {
+    if (error instanceof IdentityRefused && providerSession === null) {
+      log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider refused a verification')
+      return { row: failed(claim, 'RequestRefused') }
+    }
+    log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider did not answer')
+    return { row: afterFailure(claim, clock.now()) }
+  }
+}
+
+/** Writes the outcome with the state of the customer and the event, if the lease still holds. */
+async function record(
+  { db, clock, customers, eventOutbox }: StepDeps,
+  contents: ContentSealer,
+  claim: store.Claim,
+  { row: reached, changes }: Outcome,
+): Promise<void> {
+  const { partnerId, customerId } = claim
+  const isChanged = reached.status !== claim.status || reached.providerVersion !== claim.providerVersion
+  const content = { ...contents.open(claim), ...changes, ...(reached.status === 'Open' ? {} : { url: null }) }
+  const row = {
+    ...reached,
+    contentSealed: contents.seal(claim, content),
+    updatedAt: isChanged ? clock.now() : claim.updatedAt,
+  }
+  await db.transaction(async (tx) => {
+    // The customer first, as an erasure locks; an erased one has no verification to write.
+    const customer = await present(customers.hold(tx, partnerId, customerId))
+    if (customer === undefined || (await store.endClaim(tx, claim, row)) === 0) return
+    if (!isChanged) return
+    if (row.inForce && row.decidedAt !== claim.decidedAt) await store.replaceEarlier(tx, row)
+    const verificationState = await customers.rejudge(tx, partnerId, customerId)
+    if (verificationState === undefined) return
+    if (row.status === 'Expired') await customers.reviews.makeDue(tx, partnerId, customerId)
+    if (row.status !== claim.status)
+      appendUpdated(eventOutbox, tx, row, { customer, status: row.status, verificationState })
+  })
+}
+
+/** Undefined for a customer that is erased. */
+async function present<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
+// The event of identity verifications.
+
+function appendUpdated(
+  eventOutbox: Pick<EventOutbox, 'append'>,
+  tx: Tx,
+  { partnerId, id, kinds, reason, updatedAt }: IdentityRow,
+  {
+    customer,
+    status,
+    verificationState,
+  }: {
+    readonly customer: Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier'>
+    readonly status: identity.IdentityStatus
+    readonly verificationState: VerificationState
+  },
+): void {
+  eventOutbox.append(tx, partnerId, 'customer.verification.updated', updatedAt, {
+    // Every event has an amount.
+    amount: writeAmount(0n, 'EUR'),
+    currency: 'EUR',
+    customFields: null,
+    idempotencyKey: null,
+    reference: id,
+    websiteReference: null,
+    customerGuid: customer.id,
+    customerId: customer.serviceId,
+    kinds: [...kinds],
+    partnerCustomerId: customer.partnerCustomerIdentifier,
+    reason,
+    status,
+    verificationState,
+  })
+}

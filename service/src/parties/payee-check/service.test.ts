@@ -1,0 +1,124 @@
+/** A scheme that answers, refuses, hangs and comes back; and the answers for IBANs of our own. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBreaker, createLog } from '../../kernel/index.ts'
+import type { PayeeScheme, SchemeAnswer } from './port.ts'
+import { sandboxScheme } from './sandbox.ts'
+import { createVerification } from './service.ts'
+
+const log = createLog('silent')
+const iban = 'NL91ABNA0417164300'
+const ofOthers = async () => undefined
+const question = (name: string) => ({ name, iban })
+
+test('the sandbox answers by the first word of the name, with one reference for equal questions', async () => {
+  const { ask } = createVerification({ log, scheme: sandboxScheme, ownNames: ofOthers })
+  const results = await Promise.all(
+    ['Grace Hopper', 'CloseMatch Ada King', 'NoMatch', 'NotPossible Ada', 'Unreachable'].map((name) =>
+      ask(question(name)),
+    ),
+  )
+  assert.deepEqual(
+    results.map(({ schemeReference: _reference, source: _source, ...result }) => result),
+    [
+      { result: 'Match' },
+      { result: 'CloseMatch', matchedName: 'Ada King' },
+      { result: 'NoMatch' },
+      { result: 'NotPossible', reason: 'AccountUnknown' },
+      { result: 'NotPossible', reason: 'SchemeUnavailable' },
+    ],
+  )
+  const again = await ask(question('Grace Hopper'))
+  assert.deepEqual(again, results[0])
+  assert.equal(again.source, 'sandbox')
+})
+
+test('an answer of another form is none', async () => {
+  const whole = { result: 'CloseMatch', matchedName: 'Ada King', schemeReference: 'r' }
+  const answerOf = (answer: unknown) => {
+    const scheme = { ...sandboxScheme, ask: async () => answer as SchemeAnswer }
+    return createVerification({ log, scheme, ownNames: ofOthers }).ask(question('Ada'))
+  }
+  assert.deepEqual(await answerOf({ ...whole, more: 1 }), { ...whole, source: 'sandbox' })
+  for (const change of [
+    ...['Ada\0', '\ud800', '', 5, null, undefined, { length: 6e7 }].map((matchedName) => ({ matchedName })),
+    ...['r\0', 'r'.repeat(256), {}, undefined].map((schemeReference) => ({ schemeReference })),
+    ...['Maybe', 'NotPossible', null].map((result) => ({ result })),
+  ])
+    assert.equal((await answerOf({ ...whole, ...change })).result, 'NotPossible', JSON.stringify(change))
+  for (const answer of [undefined, null, 'Match', []]) assert.equal((await answerOf(answer)).schemeReference, null)
+})
+
+test('a scheme that does not answer in time is not waited for, whether it heeds its signal or not', async () => {
+  let heard: AbortSignal | undefined
+  const deaf: PayeeScheme = {
+    id: 'deaf',
+    timeoutMs: 5,
+    ask: (_question, signal) => {
+      heard = signal
+      return new Promise(() => undefined)
+    },
+  }
+  const expected = { result: 'NotPossible', reason: 'SchemeTimeout', schemeReference: null }
+  const asked = createVerification({ log, scheme: deaf, ownNames: ofOthers }).ask(question('Ada'))
+  assert.deepEqual(await asked, { ...expected, source: 'deaf' })
+  assert.equal(heard?.aborted, true)
+  const scheme = { ...sandboxScheme, timeoutMs: 5 }
+  const slow = createVerification({ log, scheme, ownNames: ofOthers }).ask(question('Unanswered'))
+  assert.deepEqual(await slow, { ...expected, source: 'sandbox' })
+})
+
+test('after five failures the breaker answers without a call, and one call after the pause closes it', async () => {
+  let now = 0
+  let calls = 0
+  let fails = true
+  const scheme: PayeeScheme = {
+    id: 'flaky',
+    timeoutMs: 1_000,
+    ask: async () => {
+      calls += 1
+      if (fails) throw new Error('unreachable')
+      return { result: 'Match', schemeReference: 'r-1' }
+    },
+  }
+  const { ask } = createVerification({ log, scheme, ownNames: ofOthers, breaker: createBreaker(() => now) })
+  for (let sent = 0; sent < 8; sent += 1) {
+    const answer = await ask(question('Ada'))
+    assert.equal(answer.result === 'NotPossible' && answer.reason, 'SchemeUnavailable')
+  }
+  assert.equal(calls, 5)
+  fails = false
+  now += 60_000
+  assert.equal((await ask(question('Ada'))).result, 'Match')
+  assert.equal((await ask(question('Ada'))).result, 'Match')
+  assert.equal(calls, 7)
+})
+
+test('an IBAN of our own is answered by its names, and the scheme is not asked', async () => {
+  const scheme: PayeeScheme = { id: 'never', timeoutMs: 1, ask: () => assert.fail('the scheme was asked') }
+  const answerOf = async (names: readonly string[], name: string) => {
+    const { ask } = createVerification({ log, scheme, ownNames: async () => names })
+    const { source, schemeReference, ...result } = await ask(question(name))
+    assert.deepEqual([source, schemeReference], ['own', null])
+    return result
+  }
+  const company = ['Analytical Engines Ltd', 'Babbage']
+  assert.deepEqual(await answerOf(company, 'analytical engines limited'), { result: 'Match' })
+  assert.deepEqual(await answerOf(company, 'Babbage'), { result: 'Match' })
+  const close = { result: 'CloseMatch', matchedName: 'Analytical Engines Ltd' }
+  assert.deepEqual(await answerOf(company, 'Analytical Enginse'), close)
+  assert.deepEqual(await answerOf(company, 'Difference Machines'), { result: 'NoMatch' }, 'no name is told')
+  const unknown = { result: 'NotPossible', reason: 'AccountUnknown' }
+  assert.deepEqual(await answerOf([], 'Ada'), unknown)
+  assert.deepEqual(await answerOf(['Ada'], '北京'), { result: 'NotPossible', reason: 'NameNotComparable' })
+})
+
+test('without a scheme the answer is not possible', async () => {
+  const answer = await createVerification({ log, scheme: null, ownNames: ofOthers }).ask(question('Ada'))
+  assert.deepEqual(answer, {
+    result: 'NotPossible',
+    reason: 'SchemeNotConfigured',
+    source: 'none',
+    schemeReference: null,
+  })
+})

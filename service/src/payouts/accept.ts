@@ -1,0 +1,197 @@
+/**
+ * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check the operator's rules and funds, write,
+ * answer. Each call is answered alone; a refused call takes nothing from the others.
+ */
+import { Refusal } from '../kernel/api/index.ts'
+import { amountText, present } from '../kernel/index.ts'
+import { createFundsCheck, type EntryRequest, insufficientFunds, type Shortage } from '../ledger/index.ts'
+import { type BatchPosition, replayOf, type Tx } from '../postgres/index.ts'
+import {
+  count,
+  countersOf,
+  type Exceeding,
+  haveRoom,
+  refuseCoolingOff,
+  withControls,
+  withinLimits,
+} from './controls/index.ts'
+import { callMapKey, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
+import type { PayoutsDeps } from './deps.ts'
+import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
+import type { PayoutRow } from './store.ts'
+import { type ControlledPayout, executionDayAt, judgedOf, validate, type ValidPayout } from './validate.ts'
+import { write } from './write.ts'
+
+/** The answers of a batch so far. */
+type Outcomes = Map<PayoutCall, Outcome>
+
+/** Accepts batches of calls. `read` looks up what `work` needs, before its transaction. */
+export type Acceptance = {
+  readonly read: (tx: Tx, calls: readonly PayoutCall[]) => Promise<LookedUp>
+  readonly work: (
+    tx: Tx,
+    calls: readonly PayoutCall[],
+    found: LookedUp,
+    position: BatchPosition | undefined,
+  ) => Promise<readonly Outcome[]>
+}
+
+export function createAcceptance(deps: PayoutsDeps): Acceptance {
+  const funds = createFundsCheck(deps.ledger)
+  const lookUp = createLookUp(deps, funds)
+
+  const accept: Acceptance['work'] = async (tx, calls, found, position) => {
+    const outcomes: Outcomes = new Map()
+    const unanswered = answerReplays(calls, found, outcomes)
+    const firstCalls = firstOfEachKey(unanswered)
+    const valid = validateAll(deps, firstCalls, found, outcomes)
+    // One time for the periods of limits and for the payouts that are counted in them.
+    const now = deps.clock.now()
+    const candidates = answerCoolingOff(withControls(valid, found.controls, now), outcomes)
+    const admitted = await admit(tx, candidates, found, position, outcomes)
+    count(tx, admitted)
+    for (const { call, row } of await write(deps, tx, admitted, found, now))
+      outcomes.set(call, { payout: row, replayed: false })
+    answerDuplicates(unanswered, firstCalls, outcomes)
+    return calls.map((call) => present(outcomes.get(call), 'every call of a batch has an answer'))
+  }
+
+  /**
+   * Admits payouts without a lock if limits and balances cover all. Otherwise locks the counters and then the balances,
+   * the order of every transaction that holds both. Refuses: limit_exceeded, insufficient_funds.
+   */
+  const admit = async (
+    tx: Tx,
+    candidates: readonly ControlledPayout[],
+    { balances, controls }: LookedUp,
+    position: BatchPosition | undefined,
+    outcomes: Outcomes,
+  ): Promise<readonly ControlledPayout[]> => {
+    if (candidates.length === 0) return []
+    const isCovered = funds.isAmple(candidates.map(requestOf), balances, position)
+    if (isCovered && haveRoom(candidates, controls.used)) return candidates
+    await position?.earlierEnded
+    const { within, exceeding } = await withinLimits(tx, candidates)
+    const funded = isCovered ? within : await keepFunded(tx, within, balances, outcomes)
+    await answerExceeding(tx, exceeding, within, outcomes)
+    return funded
+  }
+
+  /** Keeps the payouts that their balances cover. Refuses: insufficient_funds. */
+  const keepFunded = async (
+    tx: Tx,
+    valid: readonly ControlledPayout[],
+    { accounts }: LookedUp['balances'],
+    outcomes: Outcomes,
+  ): Promise<readonly ControlledPayout[]> => {
+    if (valid.length === 0) return []
+    // The balances stay locked until the commit, so that everything else must be read before.
+    const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
+    return valid.filter((payout, index) => {
+      const fit = present(fits[index], 'each request has an answer')
+      if (fit !== true) outcomes.set(payout.call, notCovered(payout, fit))
+      return fit === true
+    })
+  }
+
+  return { read: lookUp, work: accept }
+}
+
+/** The transfers that take a payout and its fee from their balance. */
+export const requestOf = (payout: ControlledPayout): EntryRequest => ({ transfers: reservesOf(payout.call, payout) })
+
+/** The refusal of a payout that its balance does not cover: insufficient_funds. */
+export function notCovered({ call, fee }: ControlledPayout, short: Shortage): Refusal {
+  if (fee === 0n) return insufficientFunds(short, call.caller)
+  const { currency } = short
+  return insufficientFunds(short, call.caller, `the amount and its fee of ${amountText(fee, currency)} ${currency}`)
+}
+
+/** Answers the calls whose idempotency key has a payout, and returns the others. Refuses: idempotency_key_reused. */
+function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outcomes: Outcomes): readonly PayoutCall[] {
+  return calls.filter((call) => {
+    const key = callMapKey(call)
+    const payout = key === undefined ? undefined : payouts.get(key)
+    if (payout) outcomes.set(call, replay(payout, call))
+    return payout === undefined
+  })
+}
+
+const replay = (payout: PayoutRow, { requestFingerprint }: PayoutCall): Outcome =>
+  outcomeOf(() => ({ payout: replayOf(payout, requestFingerprint), replayed: true }))
+
+/** One call for each idempotency key, and every call without a key. */
+function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {
+  const seen = new Set<string>()
+  return calls.filter((call) => {
+    const key = callMapKey(call)
+    if (key === undefined) return true
+    const isFirst = !seen.has(key)
+    seen.add(key)
+    return isFirst
+  })
+}
+
+function validateAll(
+  deps: PayoutsDeps,
+  calls: readonly PayoutCall[],
+  found: LookedUp,
+  outcomes: Outcomes,
+): readonly ValidPayout[] {
+  const executionDay = executionDayAt(deps, deps.clock.now())
+  return calls.flatMap((call) => {
+    const outcome = outcomeOf(() => validate(judgedOf(call, deps.chooseConnector, found, executionDay)))
+    if (!(outcome instanceof Refusal)) return [outcome]
+    outcomes.set(call, outcome)
+    return []
+  })
+}
+
+/** Refuses: beneficiary_cooling_off. Answers these calls, and returns the others. */
+const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcomes): readonly ControlledPayout[] =>
+  payouts.filter(({ call, coolingOff }) => {
+    if (coolingOff) outcomes.set(call, refuseCoolingOff(coolingOff))
+    return !coolingOff
+  })
+
+/**
+ * Refuses: limit_exceeded. The call must be submitted again where the limit may not be what refuses it: if the batch held a payout
+ * that would have filled the same counter, and that the balance does not cover; or if another process accepted the same key while
+ * this batch waited for the counter.
+ */
+async function answerExceeding(
+  tx: Tx,
+  exceeding: readonly Exceeding<ControlledPayout>[],
+  within: readonly ControlledPayout[],
+  outcomes: Outcomes,
+): Promise<void> {
+  if (exceeding.length === 0) return
+  const unfunded = within.filter(({ call }) => outcomes.has(call))
+  const uncounted = new Set(unfunded.flatMap((payout) => countersOf(payout).map(({ mapKey }) => mapKey)))
+  const known = await payoutsByKeys(
+    tx,
+    exceeding.map(({ payout }) => payout.call),
+  )
+  for (const { payout, refusal, counters } of exceeding) {
+    const key = callMapKey(payout.call)
+    const isAccepted = key !== undefined && known.has(key)
+    const resubmits = isAccepted || counters.some((counter) => uncounted.has(counter))
+    outcomes.set(payout.call, resubmits ? 'resubmit' : refusal)
+  }
+}
+
+/**
+ * Answers the later calls of a key with the payout of the first call, as if they had come after the commit. If the first
+ * call was refused, the key is free and the later calls must be submitted again.
+ */
+function answerDuplicates(calls: readonly PayoutCall[], firstCalls: readonly PayoutCall[], outcomes: Outcomes): void {
+  const duplicates = calls.filter((call) => !outcomes.has(call))
+  if (duplicates.length === 0) return
+  const firstByKey = new Map(firstCalls.map((call) => [callMapKey(call), call]))
+  for (const call of duplicates) {
+    const first = present(firstByKey.get(callMapKey(call)), 'a duplicate shares its key with an earlier call')
+    const outcome = present(outcomes.get(first), 'the first call of a key has an answer')
+    const isRefused = outcome instanceof Refusal || outcome === 'resubmit'
+    outcomes.set(call, isRefused ? 'resubmit' : replay(outcome.payout, call))
+  }
+}

@@ -1,0 +1,338 @@
+/**
+ * The only writer of a payout's progress: the engine of lifecycles with the table of payouts. One transaction applies a batch
+ * of triggers and writes all transitions together. A duplicate changes nothing.
+ */
+import type { Refusal } from '../kernel/api/index.ts'
+import type { NewCase } from '../cases/index.ts'
+import { after, type Minor, partnerKey, present } from '../kernel/index.ts'
+import type { NewEvent } from '../events/index.ts'
+import { type Entry, entryOf } from '../ledger/index.ts'
+import { type Advanced, createEngine } from '../lifecycle/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { Payer } from '../parties/customers/index.ts'
+import { giveBack } from './controls/index.ts'
+import type { Cause, Move, NewTransaction } from '../transactions/index.ts'
+import { type PayoutMove, refusedApprovals } from './approvers.ts'
+import type { PayoutLifeDeps, RecallReturn } from './life-deps.ts'
+import { failed, withdrawal } from './events.ts'
+import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
+import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
+import * as store from './store.ts'
+import type { Decision } from './store-waiting.ts'
+import * as storeApprovals from './store-waiting.ts'
+import {
+  actorOf,
+  type BankReport,
+  type Failure,
+  holds,
+  type Instructions,
+  isForeign,
+  kindOf,
+  payoutIdOf,
+  type PayoutTrigger,
+  type Person,
+} from './triggers.ts'
+
+export function createAdvance(deps: PayoutLifeDeps) {
+  const apply = createEngine({
+    clock: deps.clock,
+    lifecycle: payoutLifecycle,
+    lock: store.lockPayouts,
+    actorOf,
+    kindOf,
+    isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger),
+    holds,
+    refusedOf: (tx, moves, now) => refusedApprovals(deps, tx, moves, now),
+    write: (tx, moves, now) => write(deps, tx, moves, now),
+  })
+  return (
+    tx: Tx,
+    triggers: readonly PayoutTrigger[],
+    instructions: Instructions,
+  ): Promise<readonly (Advanced | Refusal)[]> =>
+    apply(
+      tx,
+      triggers.map((trigger) => ({
+        key: { partnerId: trigger.partnerId, id: payoutIdOf(trigger, instructions) },
+        trigger,
+      })),
+    )
+}
+
+type Written = {
+  readonly payout: store.PayoutRow
+  readonly move: PayoutMove['transition']
+  readonly failure?: Failure
+  readonly report?: BankReport
+  readonly kind: PayoutTrigger['kind']
+  readonly transactionHash: string | null
+  readonly cause: Cause
+}
+
+/** Null: the trigger names no hash, or only implies this transition. */
+const hashOf = ({ trigger, implied }: PayoutMove): string | null =>
+  implied || !('transactionHash' in trigger) ? null : (trigger.transactionHash ?? null)
+
+function personOf(trigger: PayoutTrigger): Person | undefined {
+  if ('by' in trigger) return trigger.by
+  return trigger.kind === 'cancelled' && typeof trigger.canceller !== 'string' ? trigger.canceller : undefined
+}
+
+/** The trigger does not report an implied transition, which therefore has no failure. */
+const toWritten = (transit: PayoutMove): Written => {
+  const { row: payout, trigger, transition: move, implied, actor } = transit
+  const { reasonCode: reason = null, bankText = null } = 'failure' in trigger && !implied ? trigger.failure : {}
+  const by = personOf(trigger)
+  return {
+    payout,
+    move,
+    kind: trigger.kind,
+    transactionHash: hashOf(transit),
+    cause: { actor, reason, bankText, ...(by && { by }) },
+    ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
+    ...('report' in trigger && !implied ? { report: trigger.report } : {}),
+  }
+}
+
+async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[], now: Date): Promise<void> {
+  const { cases, ledger, transactions } = deps
+  const written = moves.map(toWritten)
+  const changes = moves.map((move) => changeOf(move, now))
+  store.updatePayouts(tx, changes, now)
+  decideApprovals(
+    tx,
+    moves.filter(({ row }) => row.status === 'PendingApproval'),
+    now,
+  )
+  await appendEvents(deps, tx, written, now)
+  await noteRefunds(deps, tx, written, now)
+  const refunded = written.filter(({ move }) => move.ledger === 'refund')
+  // Lock order: payouts, counters of approvers (approvers.ts), recalls, transactions, other counters, accounts.
+  const recalls = await deps.recalls.lock(
+    tx,
+    refunded.map(({ payout }) => payout),
+  )
+  const refunds = openRefunds(deps, tx, refunded, recalls)
+  await transactions.moveMany(tx, [...written.flatMap(transactionMove), ...refunds.map(({ move }) => move)])
+  const ofRecalls = refunds.flatMap(({ recallReturn }) => recallReturn ?? [])
+  if (ofRecalls.length > 0) await deps.recalls.settle(tx, ofRecalls)
+  for (const { payout, move, cause } of refunded) {
+    const { partnerId, transactionId: id } = payout
+    const caused = { ...cause, ...recalledBy(recalls, payout) }
+    for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, caused)
+  }
+  await giveBack(
+    tx,
+    written.flatMap(({ payout, move }) => (move.ledger === 'release' ? [payout] : [])),
+  )
+  const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
+    move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, entryId: reserveId, kind: move.ledger }] : [],
+  )
+  const differences = written.flatMap(differenceOf)
+  const suspended = differences.length > 0 ? await cases.record(tx, differences) : []
+  // Last, because it locks the balances that all other payments of the partner need.
+  const credits = refunds.map(({ credit }) => credit)
+  await ledger.settleMany(tx, ends, [...credits, ...suspended])
+}
+
+const decisions = { approved: 'approved', declined: 'rejected', lapsed: 'expired', cancelled: 'cancelled' } as const
+const decisionOf = ({ kind }: PayoutTrigger): Decision =>
+  present(kind in decisions ? decisions[kind as keyof typeof decisions] : undefined, 'a decision ends the wait')
+
+/** Closes the approvals of payouts that leave PendingApproval. */
+function decideApprovals(tx: Tx, moves: readonly PayoutMove[], now: Date): void {
+  if (moves.length === 0) return
+  const decided = moves.map(({ row: { partnerId, id: payoutId }, trigger }) => {
+    const { by = null, reason = null } = 'by' in trigger ? trigger : {}
+    const decision = decisionOf(trigger)
+    return { partnerId, payoutId, decision, decidedBy: by?.id ?? null, decidedName: by?.name ?? null, reason }
+  })
+  storeApprovals.decideApprovals(tx, decided, now)
+}
+
+/** The refunded amount: no more than the partner paid, and no more than the bank sent. */
+const refundedOf = ({ payout: { amount }, report }: Written): Minor =>
+  report?.money !== undefined && report.money.amount < amount ? report.money.amount : amount
+
+/**
+ * The bank booked another amount than was instructed. The payment moves as instructed; the difference is booked between
+ * the bank's settlement account and suspense, with a case. A partial return has a case without money: only that part
+ * came. A payment that has not settled when it ends is booked by neither side, or by both with its amount.
+ */
+function differenceOf(written: Written): readonly NewCase[] {
+  const { payout, move, report } = written
+  const { partnerId, id: subject, amount, currency } = payout
+  if (report?.money === undefined || report.money.amount === amount) return []
+  const { connector, notificationId, money } = report
+  const isPaid = written.kind === 'settled'
+  const more = isPaid ? amount - money.amount : money.amount - (move.ledger === 'refund' ? refundedOf(written) : amount)
+  const booked = more === 0n ? null : { currency, amount: more }
+  const told = { status: move.to, money, instructed: { currency, amount } }
+  return [{ partnerId, kind: 'amount_differs', connector, notificationId, subject, report: told, booked }]
+}
+
+function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
+  const { payout, move, failure, report, kind } = toWritten(transit)
+  const notificationId = report?.notificationId ?? null
+  return {
+    partnerId: payout.partnerId,
+    id: payout.id,
+    fromStatus: payout.status,
+    status: move.to,
+    errorKey: failure?.errorKey ?? move.errorKey ?? payout.errorKey,
+    errorDetails: failure?.details ?? payout.errorDetails,
+    transactionHash: hashOf(transit),
+    settledBy: kind === 'settled' ? notificationId : null,
+    endedBy: kind === 'settled' ? null : notificationId,
+    ...scheduleOf(transit, now),
+  }
+}
+
+/**
+ * An attempt keeps the lease. After an unreachable bank, or one that opens later, the payout is due again. Every other
+ * trigger ends the lease and the schedule.
+ */
+function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
+  const { sendAttempts } = row
+  if (trigger.kind === 'attempt')
+    return { leaseId: trigger.leaseId, dueAt: after(now, leaseMs), sendAttempts: sendAttempts + 1 }
+  if (trigger.kind === 'kept') return { leaseId: null, dueAt: trigger.until, sendAttempts }
+  if (trigger.kind === 'approved') return { leaseId: null, dueAt: now, sendAttempts }
+  const dueAt = trigger.kind === 'unreachable' ? after(now, retryDelayAfter(sendAttempts)) : null
+  return { leaseId: null, dueAt, sendAttempts }
+}
+
+/** A refund adds its step to a transaction that has ended (`noteAfterEnd`). */
+function transactionMove({ payout, failure, move, transactionHash, cause }: Written): readonly Move[] {
+  const { partnerId, transactionId: id } = payout
+  const { steps, concludes } = move
+  if (move.ledger === 'refund' || steps.length === 0) return []
+  const stepped = { partnerId, id, steps, ...cause, ...(transactionHash === null ? {} : { transactionHash }) }
+  if (concludes === undefined) return [stepped]
+  const errorKey = failure?.errorKey ?? move.errorKey
+  return [{ ...stepped, conclusion: { status: concludes, ...(errorKey === undefined ? {} : { errorKey }) } }]
+}
+
+/** The events of customers' withdrawals. A payout of the partner's own has only the event of its status. */
+async function appendEvents(
+  { customers, eventOutbox }: PayoutLifeDeps,
+  tx: Tx,
+  written: readonly Written[],
+  now: Date,
+): Promise<void> {
+  const told = written.flatMap(({ payout, failure, move }) => {
+    const { partnerId, customerId } = payout
+    const { event } = move
+    return customerId === null || event === undefined
+      ? []
+      : [{ payout, failure, event, key: { partnerId, id: customerId } }]
+  })
+  if (told.length === 0) return
+  const payers = await customers.payersByIds(
+    tx,
+    told.map(({ key }) => key),
+  )
+  const events = told.map(({ payout, failure, event, key }): WithdrawalEvent => {
+    const payer = present(payers.get(partnerKey(key.partnerId, key.id)), 'the customer of a payout exists')
+    return eventOf(payout, payer, event, failure, now)
+  })
+  eventOutbox.appendMany(tx, events)
+}
+
+const endsOfRefunds: ReadonlySet<string> = new Set(['Completed', 'Failed', 'Returned', 'Cancelled'])
+
+/** Reports the refunds of checkout sessions that have ended, or came back after that. */
+async function noteRefunds(
+  { checkoutRefunds }: PayoutLifeDeps,
+  tx: Tx,
+  written: readonly Written[],
+  now: Date,
+): Promise<void> {
+  const ended = written.filter(
+    ({ payout: { operation }, move }) => operation === 'createCheckoutRefund' && endsOfRefunds.has(move.to),
+  )
+  if (ended.length === 0) return
+  await checkoutRefunds.appendEnded(
+    tx,
+    ended.map(({ payout, move }) => ({ ...payout, status: move.to })),
+    now,
+  )
+}
+
+type WithdrawalEvent = { [N in PayoutEvent]: NewEvent<N> }[PayoutEvent]
+
+function eventOf(
+  payout: store.PayoutRow,
+  payer: Payer,
+  type: PayoutEvent,
+  failure: Failure | undefined,
+  now: Date,
+): WithdrawalEvent {
+  const origin = { partnerId: payout.partnerId, occurredAt: now }
+  const data = withdrawal(payout, payer)
+  return type === 'partner.customer.withdrawal.failed'
+    ? { ...origin, type, data: failed(data, failure?.details ?? null) }
+    : { ...origin, type, data }
+}
+
+/** Recalls by `partnerKey(partnerId, payoutId)`. */
+type RecallsOfPayouts = ReadonlyMap<string, { readonly id: string }>
+
+type Refund = { readonly move: Move; readonly credit: Entry; readonly recallReturn: RecallReturn | undefined }
+
+const recalledBy = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRow): Pick<Cause, 'recallId'> => {
+  const recall = recalls.get(partnerKey(partnerId, id))
+  return recall === undefined ? {} : { recallId: recall.id }
+}
+
+/** Opens new transactions, which complete at once and name the transactions that they refund. */
+function openRefunds(
+  { transactions }: PayoutLifeDeps,
+  tx: Tx,
+  refunded: readonly Written[],
+  recalls: RecallsOfPayouts,
+): readonly Refund[] {
+  const opened = transactions.openMany(tx, refunded.map(refundOf), new Set())
+  return refunded.map((one, index) => {
+    const { payout, cause } = one
+    const { id, reference } = present(opened[index], 'each refund has a transaction')
+    const { partnerId, currency, customerId, connector } = payout
+    const amount = refundedOf(one)
+    const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
+    const accounts = { debit: `settlement.${connector}`, credit: 'balance' } as const
+    const recalled = recalledBy(recalls, payout)
+    const { recallId } = recalled
+    const caused = { ...cause, ...recalled }
+    return {
+      recallReturn: recallId === undefined ? undefined : { partnerId, recallId, amount, reference },
+      move: { partnerId, id, steps: ['Settled', 'Credited'], ...caused, conclusion: { status: 'Completed' } },
+      credit: entryOf('bank', { ...moved, ...accounts }),
+    }
+  })
+}
+
+const refundOf = (written: Written): NewTransaction => toRefund(written.payout, refundedOf(written))
+
+const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
+  partnerId: payout.partnerId,
+  reference: null,
+  amount,
+  currency: payout.currency,
+  category: 'Deposit',
+  direction: 'Inward',
+  type: typesOf({ ...payout, isExchanged: payout.quoteId !== null }).refund,
+  rail: payout.rail,
+  customerId: payout.customerId,
+  steps: ['Created'],
+  actor: 'bank',
+  endToEndId: endToEndIdSent(payout),
+  originatingReference: payout.reference,
+  description: `Return of ${payout.reference}`,
+  debtor: partyOf({
+    name: payout.creditorName,
+    account: payout.creditorAccount,
+    bic: null,
+    country: payout.creditorCountry,
+    currency: payout.currency,
+  }),
+})

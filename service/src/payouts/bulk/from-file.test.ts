@@ -1,0 +1,320 @@
+/** A pain.001 as a bulk: its payments, the same message twice, what a payout does not do, files that are none. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  ip,
+  type Service,
+  type TestPartner,
+} from '../../../../test/support/composition.ts'
+import { type FilePayment, pain001Text } from '../../../../test/support/pain001.ts'
+import { Refusal } from '../../kernel/api/index.ts'
+import { payouts as payoutFindings } from '../../ledger/integrity/store-payments.ts'
+import { dayMs, newId, nilId } from '../../kernel/index.ts'
+import { toPayoutRecord } from '../routes.ts'
+import { eraseKept } from '../../postgres/index.ts'
+import { keptBulks } from './store.ts'
+
+let service: Service
+let partner: TestPartner
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+beforeEach(async () => {
+  partner = await addPartner(service, 1_000_00n)
+})
+
+const create = (document: string, more: object = {}) =>
+  service.bulkPayouts.createFromFile(
+    partner.caller,
+    { mode: 'AllOrNothing', idempotencyKey: newId(), customerId: partner.customer.id, document, ...more },
+    ip,
+  )
+const file = (messageId: string, payments: readonly FilePayment[], more: object = {}) =>
+  pain001Text(messageId, payments, { createdAt: service.clock.now(), ...more })
+const work = async () => {
+  while ((await service.bulkPayouts.step()) > 0);
+}
+const refused = (text: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof Refusal, String(error))
+  assert.equal(error.code, 'validation_failed')
+  assert.equal(error.errors[0]?.pointer, '/document')
+  assert.match(error.errors[0]?.message ?? '', text)
+  return true
+}
+
+test('the payments of a file are payouts, with the text for the beneficiary', async () => {
+  const { bulk } = await create(file('MSG-1', [{ minor: 10_00n, text: 'Invoice 7' }, { minor: 20_01n }]))
+  await work()
+  const items = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
+  assert.deepEqual(
+    items.map(({ status, amount, reference, beneficiaryId }) => [status, amount, reference, beneficiaryId]),
+    [
+      ['Accepted', 10_00n, 'Invoice 7', partner.beneficiary.id],
+      ['Accepted', 20_01n, null, partner.beneficiary.id],
+    ],
+  )
+  assert.equal((await balanceOf(service, partner.partnerId)).reserved, 30_01n)
+})
+
+test('the same message pays nothing twice, under whatever key it comes; another amount under its id is refused', async () => {
+  await create(file('MSG-1', [{ minor: 10_00n }]))
+  await create(file('MSG-1', [{ minor: 10_00n }]))
+  const { bulk } = await create(file('MSG-1', [{ minor: 11_00n }]))
+  await work()
+  assert.equal((await balanceOf(service, partner.partnerId)).reserved, 10_00n)
+  const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
+  assert.equal(item?.problemCode, 'idempotency_key_reused')
+})
+
+test("without a customer the file names the partner's own beneficiaries; an unknown account is refused", async () => {
+  const own = await create(file('MSG-1', [{ minor: 1_00n }]), { customerId: undefined })
+  await work()
+  const [item] = await service.bulkPayouts.items(partner.partnerId, own.bulk.id, undefined)
+  assert.equal(item?.beneficiaryId, partner.ownBeneficiary.id)
+  await assert.rejects(
+    create(file('MSG-2', [{ minor: 1_00n, iban: 'FR1420041010050500013M02606' }])),
+    refused(/payment 1 \(E2E-1\): no beneficiary has this account/),
+  )
+})
+
+test('of several beneficiaries with one account the one with the name is paid', async () => {
+  const account = { iban: 'DE89370400440532013000', currency: 'EUR', customerId: partner.customer.id }
+  const second = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Joan Clarke' })
+  const { bulk } = await create(file('MSG-1', [{ minor: 1_00n, creditor: { name: 'Joan Clarke' } }]))
+  const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
+  assert.equal(item?.beneficiaryId, second.id)
+  await assert.rejects(
+    create(file('MSG-2', [{ minor: 1_00n, creditor: { name: 'Ada Lovelace' } }])),
+    refused(/2 beneficiaries have this account, and none of them this name/),
+  )
+})
+
+test('what a payout does not do is refused, and not dropped', async () => {
+  const tomorrow = new Date(service.clock.now().getTime() + dayMs).toISOString().slice(0, 10)
+  const payment = { minor: 1_00n }
+  await assert.rejects(create(file('M', [payment], { executionDate: tomorrow })), refused(/ReqdExctnDt/))
+  await assert.rejects(create(file('M', [{ ...payment, purpose: 'SALA' }])), refused(/a purpose is not carried/))
+  await assert.rejects(
+    create(file('M', [{ ...payment, ultimateCreditor: { name: 'Ada Lovelace' } }])),
+    refused(/ultimate parties/),
+  )
+})
+
+const agent = '<FinInstnId><Nm>Bank</Nm></FinInstnId>'
+const account = '<Id><Othr><Id>1</Id></Othr></Id>'
+const strd = (content: string) => `<RmtInf><Strd>${content}</Strd></RmtInf>`
+/**
+ * Elements that CdtTrfTxInf may have in the schemas of .03 and .09 in addition to those of these tests: without effect,
+ * or refused.
+ */
+const elements: readonly (readonly [xml: string, meaning: 'taken' | 'without effect' | RegExp])[] = [
+  ['<PmtTpInf><InstrPrty>HIGH</InstrPrty></PmtTpInf>', 'without effect'],
+  ['<PmtTpInf><SvcLvl><Cd>SEPA</Cd></SvcLvl></PmtTpInf>', 'without effect'],
+  ['<PmtTpInf><LclInstrm><Cd>INST</Cd></LclInstrm></PmtTpInf>', 'without effect'],
+  ['<PmtTpInf><CtgyPurp><Cd>SALA</Cd></CtgyPurp></PmtTpInf>', /CtgyPurp is not carried/],
+  ['<XchgRateInf><XchgRate>1.1</XchgRate></XchgRateInf>', /XchgRateInf is not carried/],
+  ['<ChrgBr>SLEV</ChrgBr>', 'without effect'],
+  ['<ChqInstr><ChqNb>1</ChqNb></ChqInstr>', /ChqInstr is not carried/],
+  ['<UltmtDbtr><Nm>Ada</Nm></UltmtDbtr>', /ultimate parties/],
+  ...['IntrmyAgt1', 'IntrmyAgt2', 'IntrmyAgt3'].flatMap((name) => [
+    [`<${name}>${agent}</${name}>`, new RegExp(`${name} is not carried`)] as const,
+    [`<${name}Acct>${account}</${name}Acct>`, new RegExp(`${name}Acct is not carried`)] as const,
+  ]),
+  [`<CdtrAgt>${agent}</CdtrAgt>`, 'without effect'],
+  [`<CdtrAgtAcct>${account}</CdtrAgtAcct>`, /CdtrAgtAcct is not carried/],
+  ['<UltmtCdtr><Nm>Ada</Nm></UltmtCdtr>', /ultimate parties/],
+  ['<InstrForCdtrAgt><InstrInf>Call</InstrInf></InstrForCdtrAgt>', /InstrForCdtrAgt is not carried/],
+  ['<InstrForDbtrAgt>Call</InstrForDbtrAgt>', /InstrForDbtrAgt is not carried/],
+  ['<Purp><Cd>SALA</Cd></Purp>', /a purpose is not carried/],
+  ['<RgltryRptg><Dtls><Inf>X</Inf></Dtls></RgltryRptg>', /RgltryRptg is not carried/],
+  ['<Tax><RefNb>1</RefNb></Tax>', /Tax is not carried/],
+  ['<RltdRmtInf><RmtId>1</RmtId></RltdRmtInf>', /RltdRmtInf is not carried/],
+  ['<SplmtryData><Envlp>X</Envlp></SplmtryData>', 'without effect'],
+  ['<RmtInf><Ustrd>Invoice 7</Ustrd></RmtInf>', 'taken'],
+  [strd('<CdtrRefInf><Ref>Invoice 7</Ref></CdtrRefInf>'), 'taken'],
+  [strd('<RfrdDocInf><Nb>7</Nb></RfrdDocInf>'), /RmtInf has more than/],
+  ['<RmtInf><Ustrd>A</Ustrd><Strd><CdtrRefInf><Ref>7</Ref></CdtrRefInf></Strd></RmtInf>', /RmtInf has more than/],
+]
+const version3 = (xml: string) =>
+  xml
+    .replace('pain.001.001.09', 'pain.001.001.03')
+    .replace(/<ReqdExctnDt><Dt>(.*?)<\/Dt>/, '<ReqdExctnDt>$1')
+    .replaceAll('BICFI', 'BIC')
+
+test('each element of a payment is taken, has no effect, or refuses the file, in both versions', async () => {
+  let files = 0
+  for (const [xml, meaning] of elements)
+    for (const inVersion of [(text: string) => text, version3]) {
+      const plain = file(`EL-${(files += 1)}`, [{ minor: 1_00n }])
+      const document = inVersion(plain.replace('</CdtTrfTxInf>', `${xml}</CdtTrfTxInf>`))
+      if (meaning instanceof RegExp) {
+        await assert.rejects(create(document), refused(meaning), xml)
+        continue
+      }
+      const { bulk } = await create(document)
+      const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
+      assert.deepEqual([item?.reference, item?.amount], [meaning === 'taken' ? 'Invoice 7' : null, 1_00n], xml)
+    }
+  assert.equal(files, 2 * elements.length)
+})
+
+/** The first payment of a file, to an account without an IBAN. */
+const toDomestic = (text: string, system: string, member: string, number: string, type = '') =>
+  text
+    .replace(/<CdtrAcct>.*?<\/CdtrAcct>/, `<CdtrAcct><Id><Othr><Id>${number}</Id></Othr></Id>${type}</CdtrAcct>`)
+    .replace(
+      /<Cdtr>/,
+      `<CdtrAgt><FinInstnId><ClrSysMmbId><ClrSysId><Cd>${system}</Cd></ClrSysId><MmbId>${member}</MmbId></ClrSysMmbId></FinInstnId></CdtrAgt><Cdtr>`,
+    )
+const typeXml = (code: string) => `<Tp><Cd>${code}</Cd></Tp>`
+
+test('a file names payees by sort code or routing number, and its type of account must be that of the payee', async () => {
+  const { partnerId, customer } = partner
+  const add = (fields: object) =>
+    service.beneficiaries.create(partnerId, {
+      name: 'Grace Hopper',
+      customerId: customer.id,
+      currency: 'USD',
+      ...fields,
+    })
+  const british = await add({ currency: 'GBP', sortCode: '20-00-00', accountNumber: '5779911' })
+  const savings = await add({ routingNumber: '021000021', accountNumber: '123 456 789', accountType: 'Savings' })
+  const untyped = await add({ routingNumber: '021000021', accountNumber: '5' })
+  const paid = async (currency: 'GBP' | 'USD', ...account: readonly [string, string, string, string?]) => {
+    const document = toDomestic(file(newId(), [{ minor: 1_00n }]).replaceAll('EUR', currency), ...account)
+    const { bulk } = await create(document)
+    return (await service.bulkPayouts.items(partnerId, bulk.id, undefined)).map(({ beneficiaryId }) => beneficiaryId)
+  }
+  assert.deepEqual(await paid('GBP', 'GBDSC', '200000', '05779911'), [british.id])
+  assert.deepEqual(await paid('USD', 'USABA', '021000021', '123456789'), [savings.id])
+  assert.deepEqual(await paid('USD', 'USABA', '021000021', '123456789', typeXml('SVGS')), [savings.id])
+  assert.deepEqual(await paid('USD', 'USABA', '021000021', '5'), [untyped.id])
+  await assert.rejects(
+    paid('USD', 'USABA', '021000021', '123456789', typeXml('CACC')),
+    refused(/CACC, and the beneficiary has SVGS/),
+  )
+  await assert.rejects(paid('USD', 'USABA', '021000021', '5', typeXml('CACC')), refused(/the beneficiary has none/))
+  await assert.rejects(paid('USD', 'USABA', '021000021', '6'), refused(/no beneficiary has this account/))
+  await assert.rejects(paid('USD', 'USABA', '021000022', '5'), refused(/nor a number with a sort code/))
+  await assert.rejects(paid('USD', 'CHBCC', '021000021', '5'), refused(/nor a number with a sort code/))
+})
+
+test('the EndToEndId of a payment is that of its payout and its transaction; NOTPROVIDED is none', async () => {
+  const payments = [
+    { minor: 1_00n, endToEndId: "Rent/11 (A) 'x',+?:.-" },
+    { minor: 2_00n, endToEndId: 'NOTPROVIDED' },
+  ]
+  const { bulk } = await create(file('MSG-E', payments))
+  await work()
+  const items = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
+  const found = []
+  for (const { payoutId, transactionReference } of items) {
+    const payout = toPayoutRecord(await service.payouts.get(partner.partnerId, payoutId ?? ''), undefined)
+    const { row } = await service.transactions.get(partner.partnerId, transactionReference ?? '')
+    assert.equal(row.endToEndId, payout.endToEndId)
+    found.push(payout.endToEndId)
+  }
+  assert.deepEqual([items[0]?.endToEndId, items[1]?.endToEndId], ["Rent/11 (A) 'x',+?:.-", null])
+  assert.equal(found[0], "Rent/11 (A) 'x',+?:.-")
+  assert.match(found[1] ?? '', /^[0-9a-f]{32}$/)
+  const findings = await service.db.transaction((tx) => payoutFindings(tx, partner.partnerId, 10))
+  assert.deepEqual(findings, [])
+})
+
+test('the same message with another EndToEndId is another request', async () => {
+  const payment = { minor: 10_00n, endToEndId: 'A-1' }
+  await create(file('MSG-1', [payment]), { idempotencyKey: 'file-1' })
+  const again = await create(file('MSG-1', [payment]), { idempotencyKey: 'file-1' })
+  assert.equal(again.replayed, true)
+  const other = file('MSG-1', [{ ...payment, endToEndId: 'A-2' }])
+  await assert.rejects(create(other, { idempotencyKey: 'file-1' }), { code: 'idempotency_key_reused' })
+  const { bulk } = await create(other)
+  await work()
+  const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
+  assert.equal(item?.problemCode, 'idempotency_key_reused')
+})
+
+test('an EndToEndId that banks of SEPA do not take as it is, is refused', async () => {
+  for (const endToEndId of ['Müller', 'A_1', '/A', 'A/', 'A//B', 'A  B'])
+    await assert.rejects(
+      create(file('M', [{ minor: 1_00n }, { minor: 1_00n, endToEndId }])),
+      refused(/^payment 2 \(.*\): EndToEndId must have at most 35 characters/),
+      endToEndId,
+    )
+  await assert.rejects(create(file('M', [{ minor: 1_00n, endToEndId: 'A'.repeat(36) }])), refused(/35/))
+})
+
+test('the EndToEndId of an item is erased with its text, and the payout keeps its own', async () => {
+  const { bulk } = await create(file('MSG-1', [{ minor: 10_00n, text: 'Invoice 7', endToEndId: 'A-1' }]))
+  await work()
+  const { partnerId } = partner
+  const endedBefore = new Date(service.clock.now().getTime() + dayMs)
+  const page = { partnerId, afterId: nilId, beforeId: newId(), endedBefore, rowsMax: 10 }
+  await service.db.transaction((tx) => eraseKept(tx, keptBulks, page))
+  const [item] = await service.bulkPayouts.items(partnerId, bulk.id, undefined)
+  assert.deepEqual([item?.reference, item?.endToEndId], [null, null])
+  assert.equal((await service.payouts.get(partnerId, item?.payoutId ?? '')).partnerEndToEndId, 'A-1')
+})
+
+test('a text that is no pain.001 is refused with its line', async () => {
+  await assert.rejects(create('<?xml version="1.0"?><Document/>'), refused(/line 1/))
+  await assert.rejects(create('not xml'), refused(/line 1/))
+  await assert.rejects(create(file('M', [{ minor: 1_00n }]).slice(0, -40)), refused(/line \d+/))
+  await assert.rejects(create('<!DOCTYPE a [<!ENTITY b "c">]><Document>&b;</Document>'), refused(/line 1/))
+  await assert.rejects(
+    create(
+      file(
+        'M',
+        Array.from({ length: 1001 }, () => ({ minor: 1n })),
+      ),
+    ),
+    refused(/has 1001 payments/),
+  )
+  assert.equal((await service.bulkPayouts.list(partner.partnerId, {})).data.length, 0)
+})
+
+test('the address of a file completes a payee without one; another place, and lines alone since the rule began, are refused', async () => {
+  const late = await createTestService({ url: service.url, now: new Date('2026-11-30T10:00:00Z') })
+  try {
+    const { partnerId, caller, customer, beneficiary } = partner
+    const berlin = { street: 'Königstraße', buildingNumber: '1', postCode: '10115', town: 'Berlin', country: 'DE' }
+    const given = { streetName: 'Königstraße', buildingNumber: '1', postalCode: '10115', city: 'Berlin', country: 'DE' }
+    const send = (messageId: string, address: object, by = caller) =>
+      late.bulkPayouts.createFromFile(
+        by,
+        {
+          ...{ mode: 'AllOrNothing', idempotencyKey: newId(), customerId: customer.id },
+          document: pain001Text(messageId, [{ minor: 1_00n, creditor: { name: 'Grace Hopper', address } }], {
+            createdAt: late.clock.now(),
+          }),
+        },
+        ip,
+      )
+    const addressNow = async () => (await late.beneficiaries.get(partnerId, beneficiary.id)).address
+    await send('ADR-1', berlin, { ...caller, permissions: ['payouts:write'] })
+    assert.equal(await addressNow(), null)
+    await send('ADR-2', { country: 'ZZ', town: 'Berlin' })
+    assert.equal(await addressNow(), null)
+    await send('ADR-3', berlin)
+    assert.deepEqual(await addressNow(), given)
+    // A hybrid address of the same place, as another program writes it.
+    await send('ADR-4', { town: 'BERLIN', country: 'DE', lines: ['Koenigstr. 1'] })
+    assert.deepEqual(await addressNow(), given)
+    await assert.rejects(
+      send('ADR-5', { ...berlin, town: 'Bonn' }),
+      refused(/PstlAdr of Cdtr is in BONN, DE, and the beneficiary's address in BERLIN, DE/),
+    )
+    await assert.rejects(
+      send('ADR-6', { country: 'DE', lines: ['Königstraße 1', '10115 Berlin'] }),
+      refused(/PstlAdr of Cdtr has lines without TwnNm and Ctry, which banks refuse from 2026-11-15 on/),
+    )
+    // Before the rule such lines have no effect, as always.
+    await create(file('ADR-7', [{ minor: 1_00n, creditor: { name: 'Grace Hopper', address: { lines: ['Berlin'] } } }]))
+  } finally {
+    await late.close()
+  }
+})

@@ -1,0 +1,268 @@
+/** The payments of a pain.001 as the payouts of a bulk. */
+import {
+  type AccountType,
+  beneficiaries as beneficiarySchemas,
+  type BodyOf,
+  type FieldError,
+  type PayeeAddress,
+  rawNumber,
+  selectForeign,
+} from '@partner-payments/wire'
+import { type Caller, refuseField, refuseFields } from '../../kernel/api/index.ts'
+import {
+  type CreditTransfer,
+  type CreditTransferInitiation,
+  isSepaReference,
+  MessageProblem,
+  type PaymentBatch,
+  readPain001,
+  type Remittance,
+  sepaText,
+} from '../../iso20022/index.ts'
+import { amountText, type Clock, isCurrency } from '../../kernel/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import {
+  accountTypeCodes,
+  domesticText,
+  holdsOn,
+  railOf,
+  readAmericanNumber,
+  readBritishNumber,
+  readSortCode,
+  requirementsOf,
+  routingProblem,
+} from '../../rails/index.ts'
+import { type Beneficiaries, isAddress } from '../../parties/beneficiaries/index.ts'
+import type { Customers } from '../../parties/customers/index.ts'
+
+export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & {
+  readonly endToEndId?: string
+})[]
+type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
+
+/** The whole file is in one field. */
+export const pointerInFile = (): string => '/document'
+
+const paymentsMax = 1000
+const errorsMax = 50
+const referenceCharsMax = 140
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts' | 'update'>
+  readonly customers: Pick<Customers, 'find'>
+}
+
+/**
+ * Gives beneficiaries without an address the one of the file, if the caller may change beneficiaries. Refuses: validation_failed (document),
+ * not_found (customerId).
+ */
+export async function payoutsOfFile(
+  { db, clock, beneficiaries, customers }: Deps,
+  { partnerId, permissions }: Pick<Caller, 'partnerId' | 'permissions'>,
+  { document, customerId }: BodyOf<'createBulkPayoutFromFile'>,
+): Promise<PayoutsOfFile> {
+  const message = await read(document)
+  const payments = message.batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
+  if (payments.length > paymentsMax) throw wrong(`has ${payments.length} payments; at most ${paymentsMax} are accepted`)
+  const today = clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
+  const owner = customerId === undefined ? null : (await customers.find(db, partnerId, customerId, '/customerId')).id
+  const accounts = payments.flatMap(({ transfer }) => accountOf(transfer) ?? [])
+  const known = Map.groupBy(
+    await beneficiaries.byAccounts(partnerId, owner, [...new Set(accounts)]),
+    ({ iban, domesticAccount, currency }) => `${iban ?? domesticAccount} ${currency}`,
+  )
+  const errors: FieldError[] = []
+  const addresses = new Map<string, PayeeAddress>()
+  const payouts = payments.flatMap((payment, index) => {
+    const { transfer } = payment
+    const found = known.get(`${accountOf(transfer)} ${transfer.money.currency}`) ?? []
+    const beneficiary = payeeOf(found, transfer)
+    const problem =
+      problemOf(payment, today) ??
+      (beneficiary === undefined
+        ? unknownOf(found.length)
+        : (typeProblem(transfer, beneficiary) ?? addressProblem(transfer, beneficiary, today)))
+    if (problem !== undefined || beneficiary === undefined) {
+      const message = `payment ${index + 1} (${transfer.endToEndId}): ${problem}`
+      errors.push({ pointer: pointerInFile(), code: 'invalid_value', message })
+      return []
+    }
+    const address = beneficiary.address === null ? addressOf(transfer) : undefined
+    if (address !== undefined) addresses.set(beneficiary.id, address)
+    return [toPayout(message.messageId, index, transfer, beneficiary.id)]
+  })
+  refuseFields(errors.slice(0, errorsMax))
+  if (permissions.includes('beneficiaries:write'))
+    for (const [id, address] of addresses) await beneficiaries.update(partnerId, { id, address })
+  return payouts
+}
+
+async function read(document: string): Promise<CreditTransferInitiation> {
+  const bytes = Buffer.from(document)
+  async function* source() {
+    yield bytes
+  }
+  try {
+    return await readPain001(source(), { bytesMax: bytes.length })
+  } catch (error) {
+    if (error instanceof MessageProblem) throw wrong(`line ${error.line}, ${error.path}: ${error.message}`)
+    throw error
+  }
+}
+
+const wrong = (message: string) => refuseField({ pointer: pointerInFile(), code: 'invalid_value', message })
+
+/** The IBAN, or the account by which a clearing system of a country knows it, as `domesticText` writes it. Undefined: another number. */
+function accountOf({ creditorAccount, creditorAgent }: CreditTransfer): string | undefined {
+  if ('iban' in creditorAccount) return creditorAccount.iban
+  const { clearingSystem, clearingId = '' } = creditorAgent ?? {}
+  const system = clearingSystem !== undefined && 'code' in clearingSystem ? clearingSystem.code : undefined
+  const [sortCode, british] = [readSortCode(clearingId), readBritishNumber(creditorAccount.other)]
+  if (system === 'GBDSC' && sortCode !== undefined && british !== undefined)
+    return domesticText({ system, sortCode, accountNumber: british })
+  const american = readAmericanNumber(creditorAccount.other)
+  if (system === 'USABA' && routingProblem(clearingId) === undefined && american !== undefined)
+    return domesticText({ system, routingNumber: clearingId, accountNumber: american })
+  return undefined
+}
+
+/** A file must not contradict the payee about the type of its account: nothing of a payment is dropped silently. */
+function typeProblem(
+  { creditorAccountType: type }: CreditTransfer,
+  {
+    domesticAccount,
+    accountType,
+  }: { readonly domesticAccount: string | null; readonly accountType: AccountType | null },
+): string | undefined {
+  const known = accountType === null ? undefined : accountTypeCodes[accountType]
+  if (type === undefined || domesticAccount === null || type === known) return undefined
+  return `the type of CdtrAcct is ${type}, and the beneficiary has ${known ?? 'none'}`
+}
+
+/** The address of the file as a beneficiary has it. Undefined: there is none with a city and a country, or a part is too long. */
+function addressOf({ creditor }: CreditTransfer): PayeeAddress | undefined {
+  const {
+    town: city,
+    country,
+    street,
+    buildingNumber,
+    postCode,
+    countrySubdivision,
+    lines = [],
+  } = creditor.address ?? {}
+  if (city === undefined || country === undefined) return undefined
+  const streetName = street ?? (lines.length === 0 ? undefined : lines.join(', '))
+  const address = {
+    ...(streetName === undefined ? {} : { streetName }),
+    ...(buildingNumber === undefined ? {} : { buildingNumber }),
+    ...(postCode === undefined ? {} : { postalCode: postCode }),
+    ...(countrySubdivision === undefined ? {} : { state: countrySubdivision }),
+    ...{ city, country },
+  }
+  const found = selectForeign(address, beneficiarySchemas.PayeeAddress)
+  return found !== undefined && isAddress(found) ? found : undefined
+}
+
+/** Lines without town and country are refused from a day on, and an address must not be in another place than that of the payee. */
+function addressProblem(
+  { creditor: { address }, money: { currency } }: CreditTransfer,
+  payee: { readonly address: PayeeAddress | null } & Readonly<
+    Record<'iban' | 'domesticAccount' | 'bic' | 'country', string | null>
+  >,
+  today: string,
+): string | undefined {
+  if (address === undefined || !isCurrency(currency)) return undefined
+  const { town, country, lines } = address
+  if (town === undefined || country === undefined) {
+    const account = payee.iban ?? payee.domesticAccount ?? ''
+    const place = { account, bic: payee.bic, country: payee.country ?? account.slice(0, 2) }
+    const rail = railOf(currency, place)
+    const refused = requirementsOf({ currency, rail, country: place.country }, today).find(
+      (one) => one.field === 'address.lines' && holdsOn(one, today),
+    )
+    return lines === undefined || refused === undefined
+      ? undefined
+      : `PstlAdr of Cdtr has lines without TwnNm and Ctry, which banks refuse from ${refused.from} on`
+  }
+  const placeOf = (city: string, code: string) => `${sepaText(city, cityCharsMax).toUpperCase()}, ${code}`
+  const own = payee.address && placeOf(payee.address.city, payee.address.country)
+  const given = placeOf(town, country)
+  return own === null || own === given
+    ? undefined
+    : `PstlAdr of Cdtr is in ${given}, and the beneficiary's address in ${own}`
+}
+const cityCharsMax = 35
+
+/** The guide names them. All other elements that a payout does not have refuse the file. */
+const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
+
+/** Names a request of the file that payouts do not support. Nothing of a payment is dropped silently. */
+function problemOf({ batch, transfer }: Payment, today: string): string | undefined {
+  if (batch.executionDate.slice(0, today.length) > today)
+    return `ReqdExctnDt is ${batch.executionDate}; payouts are made at once`
+  if (accountOf(transfer) === undefined)
+    return 'CdtrAcct has no IBAN, nor a number with a sort code (GBDSC) or a routing number (USABA) in CdtrAgt'
+  if (!isCurrency(transfer.money.currency)) return `${transfer.money.currency} is not paid`
+  if (transfer.purpose !== undefined || batch.categoryPurpose !== undefined) return 'a purpose is not carried'
+  if (transfer.ultimateCreditor ?? transfer.ultimateDebtor ?? batch.ultimateDebtor)
+    return 'ultimate parties are not carried'
+  const other = transfer.others?.find((name) => !withoutEffect.has(name))
+  if (other !== undefined) return `${other} is not carried`
+  if (!isCarried(transfer.remittance)) return 'RmtInf has more than a text or a reference of the creditor'
+  if ((textOf(transfer) ?? '').length > referenceCharsMax) return `RmtInf has more than ${referenceCharsMax} characters`
+  const { endToEndId } = transfer
+  if (!isSepaReference(endToEndId))
+    return `EndToEndId must have at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
+  return undefined
+}
+
+function isCarried({ unstructured, structured = [] }: Remittance = {}): boolean {
+  const [block, ...others] = structured
+  if (block === undefined) return true
+  const { creditorReference, referenceType: _type, referenceIssuer: _issuer, ...more } = block
+  return creditorReference !== undefined && unstructured === undefined && [...others, ...Object.keys(more)].length === 0
+}
+
+/** The only beneficiary with the account. Otherwise the oldest that matches account and name. */
+function payeeOf<T extends { readonly name: string }>(
+  found: readonly T[],
+  { creditor }: CreditTransfer,
+): T | undefined {
+  const [first, ...others] = found
+  return others.length === 0 ? first : found.find(({ name }) => name === creditor.name)
+}
+
+const unknownOf = (beneficiaries: number): string =>
+  beneficiaries === 0
+    ? 'no beneficiary has this account'
+    : `${beneficiaries} beneficiaries have this account, and none of them this name`
+
+/** The id of a payment without one, because the schema requires the element. */
+const noEndToEndId = 'NOTPROVIDED'
+
+/** The unstructured text, else the creditor's reference. */
+function textOf({ remittance }: CreditTransfer): string | undefined {
+  const text = remittance?.unstructured?.join(' ') ?? remittance?.structured?.[0]?.creditorReference
+  return text === '' ? undefined : text
+}
+
+function toPayout(
+  messageId: string,
+  index: number,
+  transfer: CreditTransfer,
+  beneficiaryId: string,
+): PayoutsOfFile[number] {
+  const { endToEndId } = transfer
+  const { minor, currency } = transfer.money
+  const reference = textOf(transfer)
+  return {
+    amount: rawNumber(amountText(minor, currency)),
+    currency,
+    beneficiaryId,
+    idempotencyKey: `pain.001/${messageId}/${index + 1}`,
+    ...(reference === undefined ? {} : { reference }),
+    ...(endToEndId === noEndToEndId ? {} : { endToEndId }),
+  }
+}

@@ -1,0 +1,70 @@
+/** Operation id -> verb -> shape, for bulks. */
+import { bulkPayouts as wire, type ResponseOf } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
+import { type DecidedOfBulk, problemOf, type BulkAwaitingApproval } from '../index.ts'
+import type { Bulk, BulkPayouts } from './service.ts'
+import type { ItemRow } from './store.ts'
+
+export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayouts'> {
+  return {
+    createBulkPayout: async ({ caller, body, ip }) => toAnswer(await bulkPayouts.create(caller, body, ip)),
+    createBulkPayoutFromFile: async ({ caller, body, ip }) =>
+      toAnswer(await bulkPayouts.createFromFile(caller, body, ip)),
+    listBulkPayouts: async ({ caller, query }) => pageOf(await bulkPayouts.list(caller.partnerId, query), toWire),
+    getBulkPayout: async ({ caller, params }) => ({
+      body: toWire(await bulkPayouts.get(caller.partnerId, params.bulkId)),
+    }),
+    listBulkPayoutItems: async ({ caller, params, query }) => {
+      const items = await bulkPayouts.items(caller.partnerId, params.bulkId, query.status)
+      return { body: { data: items.map(toItem) } }
+    },
+    getBulkPayoutApproval: async ({ caller, params }) => ({
+      body: toApproval(await bulkPayouts.waiting(caller.partnerId, params.bulkId)),
+    }),
+    approveBulkPayout: async ({ caller, params, body }) => ({
+      body: toDecided(await bulkPayouts.approve(caller, params.bulkId, body.payouts)),
+    }),
+    rejectBulkPayout: async ({ caller, params, body }) => ({
+      body: toDecided(await bulkPayouts.reject(caller, params.bulkId, body.payouts, body.reason)),
+    }),
+  }
+}
+
+const toApproval = (waiting: BulkAwaitingApproval | undefined): ResponseOf<'getBulkPayoutApproval'> =>
+  waiting === undefined
+    ? { payouts: 0, totals: [], needsPasskey: false }
+    : {
+        payouts: waiting.payouts.length,
+        totals: waiting.totals.map(({ amount, currency }) => ({ amount: writeAmount(amount, currency), currency })),
+        needsPasskey: waiting.needsPasskey,
+        expiresAt: waiting.expiresAt.toISOString(),
+      }
+
+const toDecided = ({ decided, refused }: DecidedOfBulk): ResponseOf<'approveBulkPayout'> => ({
+  payouts: decided,
+  refused: refused.map(({ payoutId, refusal }) => {
+    const { problemCode: code, problemDetail: detail } = problemOf(refusal)
+    return { payoutId, problem: { code, detail } }
+  }),
+})
+
+const toAnswer = ({ bulk, replayed }: { readonly bulk: Bulk; readonly replayed: boolean }) => ({
+  body: toWire(bulk),
+  headers: {
+    location: `/v1/payouts/bulk/${bulk.id}`,
+    ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+  },
+})
+
+const toWire = writerOf(wire.BulkPayout)
+
+const writeItem = writerOf(wire.BulkPayoutItem)
+const toItem = ({ reference, transactionReference, problemCode, problemDetail, ...item }: ItemRow) =>
+  writeItem({
+    ...item,
+    amount: writeAmount(item.amount, item.currency),
+    userReference: reference,
+    reference: transactionReference,
+    problem: problemCode === null ? null : { code: problemCode, detail: problemDetail ?? '' },
+  })

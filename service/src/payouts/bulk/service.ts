@@ -1,0 +1,465 @@
+/** The verbs of bulks: a bulk is taken as a whole, and workers make its payouts. */
+import { createHash } from 'node:crypto'
+import type { BodyOf, QueryOf } from '@partner-payments/wire'
+import {
+  type Caller,
+  type Cursors,
+  notFound,
+  type Page,
+  readAmount,
+  readCurrency,
+  Refusal,
+  refuseFields,
+} from '../../kernel/api/index.ts'
+import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
+import { type Database, KeyTaken, once, sqlState, stateOf } from '../../postgres/index.ts'
+import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
+import type { Customers } from '../../parties/customers/index.ts'
+import {
+  type BulkAwaitingApproval,
+  type DecidedOfBulk,
+  fingerprintOf,
+  type LookedUp,
+  type PayoutCall,
+  type PayoutRow,
+  type Payouts,
+  problemOf,
+  requirePaidBy,
+} from '../index.ts'
+import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
+import * as store from './store.ts'
+
+export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
+
+export type BulkPayouts = {
+  /**
+   * Takes a bulk, whose payouts workers make. Refuses: validation_failed and currency_not_supported with a pointer to each wrong
+   * field, idempotency_key_reused, request_in_progress, rate_limited.
+   */
+  readonly create: (
+    caller: Caller,
+    body: BodyOf<'createBulkPayout'>,
+    ip: string,
+  ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
+  /** The payments of a pain.001 as a bulk. Refuses as `create` does, and not_found (customerId). */
+  readonly createFromFile: (
+    caller: Caller,
+    body: BodyOf<'createBulkPayoutFromFile'>,
+    ip: string,
+  ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<Bulk>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
+  /** The items in the order of the request. Refuses: not_found. */
+  readonly items: (
+    partnerId: string,
+    id: string,
+    status: store.ItemStatus | undefined,
+  ) => Promise<readonly store.ItemRow[]>
+  /** The payouts that wait for an approval. Undefined: none does. Refuses: not_found. */
+  readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
+  /** The text that an approver signs, with what it is about. Refuses: not_found, and as `approve` does. */
+  readonly snapshot: Payouts['snapshotOfBulk']
+  /**
+   * Approves all payouts that wait, if they are as many as the caller says. Refuses: not_found, approver_is_creator,
+   * approver_limit_exceeded, payout_not_awaiting_approval (also while payouts are being made), permission_denied.
+   */
+  readonly approve: (caller: Caller, id: string, payouts: number) => Promise<DecidedOfBulk>
+  /** Cancels all payouts that wait. Refusals as for `approve`. */
+  readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
+  /** Ends the leases of dead workers. Only for a database without another live worker. */
+  readonly releaseLeases: (partnerId: string) => Promise<void>
+  /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
+  readonly step: () => Promise<number>
+}
+
+/** The most payouts in bulks of a partner that have not ended. Requests at the same time may exceed it by their own payouts. */
+const openPayoutsMax = 10_000
+
+const tooManyOpen = (open: number) =>
+  new Refusal('rate_limited', `Your bulks have ${open} outstanding payouts; at most ${openPayoutsMax} are accepted.`, {
+    headers: { 'retry-after': '5' },
+  })
+
+export type BulkPayoutsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly cursors: Cursors
+  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts' | 'update'>
+  readonly customers: Pick<Customers, 'find'>
+  readonly payouts: Pick<
+    Payouts,
+    'acceptance' | 'approveBulk' | 'bulksThatWait' | 'rejectBulk' | 'snapshotOfBulk' | 'submit' | 'waitingOfBulk'
+  >
+}
+
+export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
+  const { db, clock, log, cursors, payouts } = deps
+  const { submit } = payouts
+  const withCounts = async (partnerId: string, rows: readonly store.BulkRow[]): Promise<readonly Bulk[]> => {
+    const ids = rows.map(({ id }) => id)
+    const counts = new Map((await store.countsOf(db, partnerId, ids)).map((row) => [row.bulkId, row]))
+    return rows.map((row) => {
+      const { accepted = 0n, refused = 0n } = counts.get(row.id) ?? {}
+      return { ...row, accepted: Number(accepted), refused: Number(refused) }
+    })
+  }
+  const get = async (partnerId: string, id: string): Promise<Bulk> => {
+    const row = await store.bulkById(db, partnerId, id)
+    if (row === undefined) throw notFound('bulk')
+    const [bulk = { ...row, accepted: 0, refused: 0 }] = await withCounts(partnerId, [row])
+    return bulk
+  }
+  const create = async (
+    { partnerId, serviceAccountId, name }: Caller,
+    { mode, idempotencyKey }: Pick<BodyOf<'createBulkPayout'>, 'mode' | 'idempotencyKey'>,
+    items: readonly Item[],
+    ip: string,
+  ) => {
+    const requestFingerprint = fingerprint(mode, items)
+    const now = clock.now()
+    const { row, replayed } = await once({
+      requestFingerprint,
+      find: async () => named(await store.bulkByKey(db, partnerId, idempotencyKey)),
+      make: () =>
+        db.transaction(async (tx) => {
+          const open = await store.openPayouts(tx, partnerId)
+          if (open > 0 && open + items.length > openPayoutsMax) throw tooManyOpen(open)
+          const id = newId()
+          const asked = { accountId: serviceAccountId, accountName: name, ipAddress: ip, createdAt: now }
+          const bulk = { partnerId, id, idempotencyKey, requestFingerprint, mode, payouts: items.length, ...asked }
+          if ((await store.insertBulk(tx, bulk)) === 0) throw new KeyTaken()
+          store.insertItems(
+            tx,
+            items.map((item) => ({ partnerId, bulkId: id, ...item })),
+          )
+          return { ...bulk, status: 'Processing' as const, leaseId: null, endedAt: null, reference: id }
+        }),
+    })
+    // A repetition gets the first answer, regardless of the progress since.
+    const bulk: Bulk = { ...row, status: 'Processing', endedAt: null, accepted: 0, refused: 0 }
+    return { bulk, replayed }
+  }
+  return {
+    create: async (caller, body, ip) => create(caller, body, readItems(body.payouts), ip),
+    createFromFile: async (caller, body, ip) =>
+      create(caller, body, readItems(await payoutsOfFile(deps, caller, body), pointerInFile), ip),
+    get,
+    list: async (partnerId, query) => {
+      const list = `bulks:${partnerId}:${query.approval ?? ''}`
+      const request = cursors.read(list, query)
+      const only = query.approval === undefined ? null : await payouts.bulksThatWait(partnerId)
+      const page = cursors.page(list, request, await store.listBulks(db, partnerId, request, only))
+      return { ...page, data: await withCounts(partnerId, page.data) }
+    },
+    items: async (partnerId, id, status) => {
+      await get(partnerId, id)
+      return store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax)
+    },
+    ...createApprovals(payouts, get),
+    step: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll({ db, payouts }) }),
+    releaseLeases: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
+  }
+}
+
+const createApprovals = (
+  payouts: BulkPayoutsDeps['payouts'],
+  get: BulkPayouts['get'],
+): Pick<BulkPayouts, 'approve' | 'reject' | 'snapshot' | 'waiting'> => ({
+  waiting: async (partnerId, id) => {
+    await get(partnerId, id)
+    return payouts.waitingOfBulk(partnerId, id)
+  },
+  snapshot: async (caller, id, asked) => {
+    await get(caller.partnerId, id)
+    return payouts.snapshotOfBulk(caller, id, asked)
+  },
+  approve: async (caller, id, count) => {
+    requireMade(await get(caller.partnerId, id))
+    return payouts.approveBulk(caller, id, count)
+  },
+  reject: async (caller, id, count, reason) => {
+    requireMade(await get(caller.partnerId, id))
+    return payouts.rejectBulk(caller, id, count, reason)
+  },
+})
+
+/** Refuses while payouts are made: an approval is for all of them, and none may come later. */
+function requireMade({ status }: Bulk): void {
+  if (status === 'Processing')
+    throw new Refusal(
+      'payout_not_awaiting_approval',
+      'Payouts of the bulk are still being made. Wait until it is Completed.',
+    )
+}
+
+const named = (row: store.BulkRow | undefined) => row && { ...row, reference: row.id }
+
+type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId'>
+
+/** Refuses every wrong field at once, each with its pointer. */
+function readItems(
+  payouts: BodyOf<'createBulkPayout'>['payouts'] | PayoutsOfFile,
+  pointerOf = (position: number, field: string) => `/payouts/${position}/${field}`,
+): readonly Item[] {
+  const problems: Refusal[] = []
+  const seen = new Map<string, number>()
+  const items = payouts.flatMap(({ amount, currency: code, idempotencyKey, reference = null, ...payout }, position) => {
+    try {
+      const currency = readCurrency(code, pointerOf(position, 'currency'))
+      requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
+      const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
+      const earlier = seen.get(idempotencyKey)
+      if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
+      seen.set(idempotencyKey, position)
+      const beneficiaryId = payout.beneficiaryId.toLowerCase()
+      const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
+      return [{ position, idempotencyKey, amount: minor, currency, beneficiaryId, reference, endToEndId }]
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      problems.push(error)
+      return []
+    }
+  })
+  const [first] = problems
+  if (first === undefined) return items
+  const errors = problems.flatMap((problem) => problem.errors).slice(0, errorsMax)
+  if (problems.every(({ code }) => code === 'validation_failed')) refuseFields(errors)
+  const told = problems.find(({ code }) => code !== 'validation_failed') ?? first
+  throw new Refusal(told.code, told.detail, { errors })
+}
+
+/** The number of errors that the gateway reports of one body. */
+const errorsMax = 50
+
+const repeated = (pointer: string, earlier: number) =>
+  new Refusal('validation_failed', undefined, {
+    errors: [{ pointer, code: 'exists', message: `is the key of /payouts/${earlier}; each payout needs its own` }],
+  })
+
+const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([mode, ...items.map((item) => [item.idempotencyKey, fingerprintOf(item)])]))
+    .digest('hex')
+
+// Accepts many payouts in one transaction, or none of them.
+
+/** Rolls the transaction back. */
+class NotAll extends Error {
+  override readonly name = 'NotAll'
+  readonly refusals: ReadonlyMap<PayoutCall, Refusal>
+  constructor(refusals: ReadonlyMap<PayoutCall, Refusal>) {
+    super('a payout of the bulk is refused')
+    this.refusals = refusals
+  }
+}
+
+/** Rolls the transaction back, so that it reads again. */
+class Overtaken extends Error {
+  override readonly name = 'Overtaken'
+}
+
+/** Another transaction took a key or an amount that this one had read: it reads again. */
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof Overtaken ||
+  [sqlState.uniqueViolation, sqlState.checkViolation].some((state) => state === stateOf(error))
+const attemptsMax = 5
+
+type Deps = { readonly db: Database; readonly payouts: Pick<Payouts, 'acceptance'> }
+
+function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
+  const { read, work } = accepting.acceptance()
+  const attempt: SubmitAll = async (calls, made) => {
+    try {
+      await db.transaction<void, LookedUp>(
+        async (tx, found) => {
+          const outcomes = await work(tx, calls, found, undefined)
+          const refusals = new Map<PayoutCall, Refusal>()
+          const payouts = outcomes.flatMap((outcome, index) => {
+            const call = calls[index]
+            if (outcome instanceof Refusal && call !== undefined) refusals.set(call, outcome)
+            return outcome instanceof Refusal || outcome === 'resubmit' ? [] : [outcome.payout]
+          })
+          if (refusals.size > 0) throw new NotAll(refusals)
+          // Another process accepted the key of a call while this one waited for the counter of a limit.
+          if (outcomes.includes('resubmit')) throw new Overtaken('a key was accepted meanwhile')
+          await made(tx, payouts)
+        },
+        { before: (tx) => read(tx, calls) },
+      )
+      return undefined
+    } catch (error) {
+      if (error instanceof NotAll) return error.refusals
+      throw error
+    }
+  }
+  return async (calls, made) => {
+    for (let attempts = 1; ; attempts += 1)
+      try {
+        return await attempt(calls, made)
+      } catch (error) {
+        if (!isOvertaken(error) || attempts === attemptsMax) throw error
+      }
+  }
+}
+
+// Makes the payouts of bulks. A claim works on a part of one bulk and puts it back after the others of its partner. The
+// partners take turns, so that a large bulk delays no other and many bulks delay no other partner. A worker that dies
+// leaves payouts without a result: they are submitted again under their keys, which makes no second one.
+
+type BulkWorkDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly submit: (call: PayoutCall) => Promise<{ readonly payout: PayoutRow }>
+  /** Makes all payouts in one transaction, in which `made` runs, or none: then it answers the refusals by call. */
+  readonly submitAll: SubmitAll
+}
+type SubmitAll = (
+  calls: readonly PayoutCall[],
+  made: (tx: Parameters<typeof store.recordResults>[0], payouts: readonly PayoutRow[]) => Promise<void>,
+) => Promise<ReadonlyMap<PayoutCall, Refusal> | undefined>
+
+/** Payouts of a bulk that are made by one claim. */
+const itemsPerClaim = 256
+const bulksPerLookMax = 20
+/** Longer than the payouts of a claim take when the database is slow. */
+const leaseMs = 60 * secondMs
+const retryMs = 5 * secondMs
+
+class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}
+
+/** Works on a part of one bulk. Returns how many bulks it has worked on: 0 or 1. */
+function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
+  const { db, clock, log } = deps
+  let lastPartner = nilId
+  return async () => {
+    const claimed = (await claim(deps, lastPartner)) ?? (await claim(deps, nilId))
+    if (claimed === undefined) return 0
+    lastPartner = claimed.partnerId
+    const { partnerId, id } = claimed
+    try {
+      await (claimed.mode === 'AllOrNothing' ? makeAll(deps, claimed) : makeSome(deps, claimed))
+    } catch (error) {
+      if (error instanceof LeaseLost) return 1
+      log.error({ err: error, partnerId, bulkId: id }, 'bulk payouts not made; will retry')
+      await store.putBack(db, claimed, after(clock.now(), retryMs))
+    }
+    return 1
+  }
+}
+
+async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise<store.BulkRow | undefined> {
+  const now = clock.now()
+  const lease = { id: newId(), until: after(now, leaseMs) }
+  for (const { partnerId, id } of await store.dueBulks(db, now, afterPartner, bulksPerLookMax)) {
+    const claimed = await store.claimBulk(db, partnerId, id, lease, now)
+    if (claimed !== undefined) return claimed
+  }
+  return undefined
+}
+
+async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
+  const { db, clock, submit } = deps
+  const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', itemsPerClaim)
+  const sums = await store.sumsOf(db, bulk.partnerId, bulk.id)
+  const settled = await Promise.allSettled(items.map((item) => submit(toCall(bulk, item, sums))))
+  const failures: unknown[] = []
+  const results = items.flatMap((item, index): readonly store.Result[] => {
+    const outcome = present(settled[index], 'each payout has an outcome')
+    if (outcome.status === 'fulfilled') return [accepted(item, outcome.value.payout)]
+    const reason: unknown = outcome.reason
+    if (reason instanceof Refusal && !isForLater(reason)) return [refused(item, reason)]
+    failures.push(reason)
+    return []
+  })
+  await db.transaction(async (tx) => {
+    if ((await store.lockHeld(tx, bulk)) === undefined) throw new LeaseLost()
+    if (results.length > 0) store.recordResults(tx, bulk, results)
+    const now = clock.now()
+    if (failures.length > 0) await store.putBack(tx, bulk, after(now, retryMs))
+    else if (items.length === itemsPerClaim) await store.putBack(tx, bulk, now)
+    else await store.endBulk(tx, bulk, 'Completed', now)
+  })
+  const [failure] = failures
+  if (failure !== undefined)
+    deps.log.warn({ err: failure, partnerId: bulk.partnerId, bulkId: bulk.id }, 'bulk payouts will be retried')
+}
+
+async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
+  const { db, clock, submitAll } = deps
+  const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', store.itemsMax)
+  const sums = await store.sumsOf(db, bulk.partnerId, bulk.id)
+  const calls = items.map((item) => toCall(bulk, item, sums))
+  const end = async (
+    tx: Parameters<typeof store.recordResults>[0],
+    results: readonly store.Result[],
+    status: store.BulkStatus,
+  ) => {
+    if ((await store.lockHeld(tx, bulk)) === undefined) throw new LeaseLost()
+    store.recordResults(tx, bulk, results)
+    await store.endBulk(tx, bulk, status, clock.now())
+  }
+  const refusals = await submitAll(calls, (tx, payouts) =>
+    end(
+      tx,
+      items.map((item, index) => accepted(item, present(payouts[index], 'each payout is made'))),
+      'Completed',
+    ),
+  )
+  if (refusals === undefined) return
+  const later = [...refusals.values()].find(isForLater)
+  if (later !== undefined) throw later
+  const results = items.map((item, index): store.Result => {
+    const refusal = refusals.get(present(calls[index], 'each item has a call'))
+    return refusal === undefined ? { ...nothing, position: item.position, status: 'NotMade' } : refused(item, refusal)
+  })
+  await db.transaction((tx) => end(tx, results, 'Refused'))
+}
+
+/** Reports whether a refusal says nothing about the payout. */
+const isForLater = ({ code }: Refusal): boolean => code === 'request_in_progress' || code === 'overloaded'
+
+const nothing = { payoutId: null, transactionReference: null, problemCode: null, problemDetail: null } as const
+const accepted = ({ position }: store.ItemRow, { id, reference }: PayoutRow): store.Result => ({
+  ...nothing,
+  position,
+  status: 'Accepted',
+  payoutId: id,
+  transactionReference: reference,
+})
+const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result => ({
+  ...nothing,
+  position,
+  status: 'Refused',
+  ...problemOf(refusal),
+})
+
+function toCall(
+  { partnerId, id, accountId, accountName, ipAddress }: store.BulkRow,
+  { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId }: store.ItemRow,
+  sums: Awaited<ReturnType<typeof store.sumsOf>>,
+): PayoutCall {
+  const sum = present(
+    sums.find((each) => each.currency === currency),
+    'the payout is in a sum',
+  ).amount
+  return {
+    caller: { partnerId, serviceAccountId: accountId, name: accountName, permissions: [] },
+    nonce: undefined,
+    operation: 'createFiatPayout',
+    idempotencyKey,
+    requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference, endToEndId }),
+    amount,
+    currency,
+    reference,
+    endToEndId: endToEndId ?? undefined,
+    ip: ipAddress,
+    bulk: { id, sum, sums },
+    payee: { beneficiaryId },
+  }
+}

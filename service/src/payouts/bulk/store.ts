@@ -1,0 +1,272 @@
+/** All SQL of bulks and of their payouts. */
+import type { bulkPayouts } from '@partner-payments/wire'
+import type { PageRequest } from '../../kernel/api/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import {
+  columnOf,
+  dueWork,
+  insertBy,
+  type KeptTable,
+  noSql,
+  type Sql,
+  sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
+
+export type BulkMode = (typeof bulkPayouts.bulkModes)[number]
+export type BulkStatus = (typeof bulkPayouts.bulkStatuses)[number]
+export type ItemStatus = (typeof bulkPayouts.bulkItemStatuses)[number]
+
+/** Payouts of one bulk. */
+export const itemsMax = 1000
+
+export type BulkRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly idempotencyKey: string
+  readonly requestFingerprint: string
+  readonly mode: BulkMode
+  readonly status: BulkStatus
+  readonly payouts: number
+  readonly accountId: string
+  readonly accountName: string
+  readonly ipAddress: string
+  readonly leaseId: string | null
+  readonly createdAt: Date
+  readonly endedAt: Date | null
+}
+
+export type ItemRow = {
+  readonly partnerId: string
+  readonly bulkId: string
+  readonly position: number
+  readonly idempotencyKey: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly beneficiaryId: string
+  readonly reference: string | null
+  /** The file's end-to-end id. Null: the payout has ours. */
+  readonly endToEndId: string | null
+  readonly status: ItemStatus
+  readonly payoutId: string | null
+  readonly transactionReference: string | null
+  readonly problemCode: string | null
+  readonly problemDetail: string | null
+}
+type NewItem = Pick<
+  ItemRow,
+  | 'partnerId'
+  | 'bulkId'
+  | 'position'
+  | 'idempotencyKey'
+  | 'amount'
+  | 'currency'
+  | 'beneficiaryId'
+  | 'reference'
+  | 'endToEndId'
+>
+
+const columns = sql`partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id, account_name,
+  ip_address, lease_id, created_at, ended_at`
+const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, status,
+  payout_id, transaction_reference, problem_code, problem_detail`
+
+/** Returns 0 if the key is taken. */
+export function insertBulk(tx: Tx, row: Omit<BulkRow, 'status' | 'leaseId' | 'endedAt'>): Promise<number> {
+  return tx.run(sql`/* bulk-payouts.insertBulk */
+    insert into payouts.bulks (partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id,
+      account_name, ip_address, due_at, created_at)
+    values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.requestFingerprint}, ${row.mode}, 'Processing',
+      ${row.payouts}, ${row.accountId}, ${row.accountName}, ${row.ipAddress}, ${row.createdAt}, ${row.createdAt})
+    on conflict (partner_id, idempotency_key) do nothing`)
+}
+
+const newItems = insertBy<NewItem & { readonly status: string }>(
+  {
+    partnerId: 'uuid',
+    bulkId: 'uuid',
+    position: 'integer',
+    idempotencyKey: 'text',
+    amount: 'bigint',
+    currency: 'text',
+    beneficiaryId: 'uuid',
+    reference: 'text',
+    endToEndId: 'text',
+    status: 'text',
+  },
+  [['partnerId', 'bulkId', 'status'], ['currency']],
+)
+
+export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
+  const open = rows.map((row) => ({ ...row, status: 'Processing' }))
+  tx.later(
+    sql`/* bulk-payouts.insertItems */
+    insert into payouts.bulk_items (partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id,
+      reference, end_to_end_id, status)
+    ${newItems(tx, open)}`,
+    rows.length,
+  )
+}
+
+export function bulkByKey(tx: Tx, partnerId: string, idempotencyKey: string): Promise<BulkRow | undefined> {
+  return tx.row<BulkRow>(sql`/* bulk-payouts.bulkByKey */
+    select ${columns} from payouts.bulks where partner_id = ${partnerId} and idempotency_key = ${idempotencyKey}`)
+}
+
+export function bulkById(tx: Tx, partnerId: string, id: string): Promise<BulkRow | undefined> {
+  return tx.row<BulkRow>(sql`/* bulk-payouts.bulkById */
+    select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** Newest first. `only`: of these ids; null: all. */
+export function listBulks(
+  tx: Tx,
+  partnerId: string,
+  { limit, afterId }: PageRequest,
+  only: readonly string[] | null,
+): Promise<readonly BulkRow[]> {
+  return tx.rows<BulkRow>(sql`/* bulk-payouts.listBulks */
+    select ${columns} from payouts.bulks where partner_id = ${partnerId}
+      ${afterId === null ? noSql : sql`and id < ${afterId}`} ${only === null ? noSql : sql`and id = any(${[...only]}::uuid[])`}
+    order by id desc limit ${limit + 1}`)
+}
+
+/** The payouts of the bulks that have not ended. */
+export async function openPayouts(tx: Tx, partnerId: string): Promise<number> {
+  const row = await tx.row<{ readonly payouts: bigint }>(sql`/* bulk-payouts.openPayouts */
+    select coalesce(sum(payouts), 0)::bigint as payouts from payouts.bulks
+    where partner_id = ${partnerId} and due_at is not null`)
+  return Number(row?.payouts ?? 0n)
+}
+
+export type Counts = { readonly bulkId: string; readonly accepted: bigint; readonly refused: bigint }
+
+export function countsOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Counts[]> {
+  return tx.rows<Counts>(sql`/* bulk-payouts.countsOf */
+    select bulk_id, count(*) filter (where status = 'Accepted') as accepted, count(*) filter (where status = 'Refused') as refused
+    from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = any(${[...ids]}::uuid[]) group by bulk_id`)
+}
+
+export function itemsOf(
+  tx: Tx,
+  partnerId: string,
+  bulkId: string,
+  status: ItemStatus | null,
+  rowsMax: number,
+): Promise<readonly ItemRow[]> {
+  return tx.rows<ItemRow>(sql`/* bulk-payouts.itemsOf */
+    select ${itemColumns} from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = ${bulkId}
+      ${status === null ? noSql : sql`and status = ${status}`}
+    order by position limit ${rowsMax}`)
+}
+
+/** The sum of a bulk in each currency, with the payouts that were refused. */
+export function sumsOf(
+  tx: Tx,
+  partnerId: string,
+  bulkId: string,
+): Promise<readonly { readonly currency: Currency; readonly amount: Minor }[]> {
+  return tx.rows(sql`/* bulk-payouts.sumsOf */
+    select currency, sum(amount)::bigint as amount from payouts.bulk_items
+    where partner_id = ${partnerId} and bulk_id = ${bulkId} group by currency`)
+}
+
+export const bulksDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next bulk is due',
+    (whose) => sql`/* bulk-payouts.bulksDue */
+      select due_at from payouts.bulks where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
+
+/** The oldest due bulk of each partner, in the order of the partners after `afterPartner`. */
+export function dueBulks(
+  tx: Tx,
+  now: Date,
+  afterPartner: string,
+  rowsMax: number,
+): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+  return tx.rows(
+    dueWork('finds bulks with payouts to make, without a lock', (whose) =>
+      unprepared(sql`/* bulk-payouts.dueBulks */
+      select distinct on (partner_id) partner_id, id from payouts.bulks
+      where due_at <= ${now} and partner_id > ${afterPartner} and ${whose()}
+      order by partner_id, due_at limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** Undefined: another worker has it, or it has ended. */
+export function claimBulk(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  lease: { readonly id: string; readonly until: Date },
+  now: Date,
+): Promise<BulkRow | undefined> {
+  return tx.row<BulkRow>(sql`/* bulk-payouts.claimBulk */
+    update payouts.bulks set lease_id = ${lease.id}, due_at = ${lease.until}
+    where partner_id = ${partnerId} and id = (
+      select id from payouts.bulks where partner_id = ${partnerId} and id = ${id} and due_at <= ${now} for update skip locked)
+    returning ${columns}`)
+}
+
+/** Locks the bulk for the worker that still holds it. */
+export function lockHeld(tx: Tx, { partnerId, id, leaseId }: BulkRow): Promise<BulkRow | undefined> {
+  return tx.row<BulkRow>(sql`/* bulk-payouts.lockHeld */
+    select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} for update`)
+}
+
+/** Puts the bulk back, after the others with the same due time. */
+export function putBack(tx: Tx, { partnerId, id, leaseId }: BulkRow, dueAt: Date): Promise<number> {
+  return tx.run(sql`/* bulk-payouts.putBack */
+    update payouts.bulks set lease_id = null, due_at = ${dueAt}
+    where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
+}
+
+export function endBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow, status: BulkStatus, now: Date): Promise<number> {
+  return tx.run(sql`/* bulk-payouts.endBulk */
+    update payouts.bulks set status = ${status}, lease_id = null, due_at = null, ended_at = ${now}
+    where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
+}
+
+/** Makes the bulks of a partner due that dead workers hold. Only where no other worker can be alive. */
+export async function releaseBulks(tx: Tx, partnerId: string, now: Date): Promise<void> {
+  await tx.run(sql`/* bulk-payouts.releaseBulks */
+    update payouts.bulks set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)
+}
+
+export type Result = Pick<
+  ItemRow,
+  'position' | 'status' | 'payoutId' | 'transactionReference' | 'problemCode' | 'problemDetail'
+>
+
+export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: readonly Result[]): void {
+  const column = columnOf(results)
+  tx.later(
+    unprepared(sql`/* bulk-payouts.recordResults */
+    update payouts.bulk_items item set status = given.status, payout_id = given.payout_id,
+      transaction_reference = given.transaction_reference, problem_code = given.problem_code,
+      problem_detail = given.problem_detail
+    from unnest(${column('position')}::integer[], ${column('status')}::text[], ${column('payoutId')}::uuid[],
+        ${column('transactionReference')}::text[], ${column('problemCode')}::text[], ${column('problemDetail')}::text[])
+      as given (position, status, payout_id, transaction_reference, problem_code, problem_detail)
+    where item.partner_id = ${partnerId} and item.bulk_id = ${id} and item.position = given.position
+      and item.status = 'Processing'`),
+    results.length,
+  )
+}
+
+// Personal columns of the items of bulks: texts to the payee, and why one was refused.
+
+export const keptBulks: KeptTable = {
+  table: 'payouts.bulks',
+  isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
+  personal: [
+    {
+      table: 'payouts.bulk_items',
+      by: 'bulk_id',
+      erased: { reference: null, end_to_end_id: null, problem_detail: null },
+    },
+  ],
+}

@@ -1,0 +1,338 @@
+/**
+ * The operator's rules for what leaves a balance: limits, fees, approvals and cooling-offs. Only a balance with the mark of rules needs a
+ * statement for them. A process keeps the rules that it has read while the row of the balance, which every batch reads anyway, has
+ * the same count of changes.
+ */
+import type { Rail, VerificationState } from '@partner-payments/wire'
+import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
+import { type AccountSnapshots, areRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Converter, Rates, ReferenceAmount } from '../../rates/index.ts'
+import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
+import { approvalOf, type ApprovalRule, dayApprovalOf, type NeededApproval } from './approval-rules.ts'
+import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
+import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
+import { feeOf, type FeeRule } from './fee-rules.ts'
+import {
+  areCounted,
+  dayOfApproval,
+  type HoldingLimit,
+  type Limit,
+  limitsOf,
+  type LimitTable,
+  limitTable,
+  type PeriodStarts,
+  periodStarts,
+} from './limit-rules.ts'
+import {
+  type Balance,
+  balancesOf,
+  type ControlledCall,
+  debitedCurrency,
+  type Side,
+  sideOfAll,
+  sidesOfCall,
+  unknownAmount,
+} from './sides.ts'
+import { feesFor, holdingRulesFor, limitsFor, ownLimits } from './store.ts'
+
+/** The rules of a partner in a currency. */
+export type Rules = {
+  /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
+  readonly limits: LimitTable
+  readonly hasManyLimits: boolean
+  /** The currency of the rules over all currencies, which every balance has, and their limits. Undefined: there is none. */
+  readonly all: { readonly currency: Currency; readonly limits: LimitTable } | undefined
+  /** True if payouts are counted in a day or a month. */
+  readonly isCounted: boolean
+  readonly fees: readonly FeeRule[]
+  readonly approvals: readonly ApprovalRule[]
+  readonly coolingOffs: readonly CoolingOff[]
+}
+
+export type RuleReader = {
+  /** The rules that were read last. They may be out of date: they only decide what a batch reads early. */
+  readonly lastRead: (balance: Balance) => Rules | undefined
+  /** The rules of the balances that have any, by `rulesKey`. `accounts`: with these balances. */
+  readonly read: (
+    tx: Tx,
+    balances: readonly Balance[],
+    accounts: AccountSnapshots,
+  ) => Promise<ReadonlyMap<string, Rules>>
+}
+
+/** About 10 MB with a few rules each. */
+const keptMax = 10_000
+/** Limits of single customers and beneficiaries that are kept for a balance. */
+const ownLimitsMax = 100
+
+const rulesKey = ({ partnerId, currency }: Balance): string => partnerKey(partnerId, currency)
+
+export function createRuleReader(): RuleReader {
+  const kept = new Map<string, { readonly changes: number; readonly rules: Rules }>()
+
+  const keep = (key: string, changes: number, rules: Rules) => {
+    if (kept.size >= keptMax) kept.clear()
+    kept.set(key, { changes, rules })
+    return rules
+  }
+
+  /** Undefined: no rules hold for the balance. */
+  const rulesOf = async (
+    tx: Tx,
+    key: string,
+    { partnerId, currency }: Balance,
+    accounts: AccountSnapshots,
+  ): Promise<Rules | undefined> => {
+    const changes = controlsVersion(accounts, partnerId, currency)
+    if (changes === undefined) return undefined
+    const last = kept.get(key)
+    // Rules that change between the two reads are kept under the earlier count, and are read again by the next batch.
+    return last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
+  }
+
+  return {
+    lastRead: (balance) => kept.get(rulesKey(balance))?.rules,
+    read: async (tx, balances, accounts) => {
+      const distinct = new Map(balances.map((balance) => [rulesKey(balance), balance]))
+      const found = await Promise.all(
+        [...distinct].map(async ([key, balance]) => [key, await rulesOf(tx, key, balance, accounts)] as const),
+      )
+      return new Map(found.flatMap(([key, rules]) => (rules === undefined ? [] : [[key, rules] as const])))
+    },
+  }
+}
+
+async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise<Rules> {
+  const [partnerIds, currencies] = [[partnerId], [currency]]
+  const [ofEach, own, fees, holding] = await Promise.all([
+    limitsFor(tx, { partnerIds, currencies, scopeIds: [nilId] }),
+    ownLimits(tx, partnerId, currency, ownLimitsMax + 1),
+    feesFor(tx, partnerIds, currencies),
+    holdingRulesFor(tx, partnerIds, currencies),
+  ])
+  const hasManyLimits = own.length > ownLimitsMax
+  const kept = hasManyLimits ? ofEach : [...ofEach, ...own]
+  const limits = limitTable(kept.filter((limit) => !limit.allCurrencies))
+  const overAll = [...ofEach, ...own, ...holding.approvals].find((rule) => rule.allCurrencies)
+  const all = overAll && { currency: overAll.currency, limits: limitTable(kept.filter((each) => each.allCurrencies)) }
+  const isCounted =
+    hasManyLimits ||
+    areCounted(limits) ||
+    (all !== undefined && areCounted(all.limits)) ||
+    holding.approvals.some((rule) => rule.aboveDayAmount !== null)
+  return { limits, hasManyLimits, all, isCounted, fees, ...holding }
+}
+
+/** The rules for the calls of a batch, and what was counted. `accounts`: the fee accounts that were not read early. */
+export type Controls = {
+  readonly rules: ReadonlyMap<string, Rules>
+  readonly used: Used
+  readonly accounts: AccountSnapshots
+  /** Limits that concern these calls, by `limitsKey`, of the balances that have too many to keep. */
+  readonly manyLimits: ReadonlyMap<string, LimitTable>
+  /** Undefined: no call has a rule over all currencies. */
+  readonly convert: Converter | undefined
+}
+/** A valid payout, as far as the operator's rules concern it. */
+type ValidPayout = {
+  readonly call: ControlledCall
+  readonly rail: Rail
+  readonly customerId: string | null
+  /** The state of the customer's verification. Null: the payout has no customer. */
+  readonly verificationState: VerificationState | null
+  readonly beneficiary: { readonly id: string } | null
+  readonly beneficiarySince: Date | null
+  readonly beneficiaryUnchangedSince: Date | null
+  readonly payeeCheck: PayeeCheck | null
+}
+/** The demands of the operator's rules on a payout. */
+export type Controlled = {
+  readonly limits: readonly HoldingLimit[]
+  /** The amount for rules over all currencies. Null: there is no such rule, or no recent rate. */
+  readonly reference: ReferenceAmount | null
+  readonly fee: Minor
+  /** Null: the payout needs none. */
+  readonly approval: NeededApproval | null
+  /** See `coolingOffOf`. */
+  readonly coolingOff: Date | undefined | null
+}
+
+/** The counters that are read with the first reads of a batch, by the rules that were read last. */
+export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: Used }
+
+/** A batch of the same partners as before needs only this statement, and only if payouts are counted. */
+export async function readEarly<Call extends ControlledCall>(
+  tx: Tx,
+  { lastRead }: RuleReader,
+  calls: readonly Call[],
+  cachedCustomerIdOf: (call: Call) => string | null | undefined,
+  now: Date,
+): Promise<EarlyControls> {
+  const isCounted = (call: Call) => balancesOf(call).some((balance) => lastRead(balance)?.isCounted === true)
+  const counted = calls.filter((call) => isCounted(call) && cachedCustomerIdOf(call) !== undefined)
+  const references = referencesOf(counted, lastRead)
+  return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, references, now) }
+}
+
+/** The currencies of the rules over all currencies of some calls. */
+const referencesOf = (calls: readonly ControlledCall[], rulesOf: RuleReader['lastRead']): readonly Currency[] => [
+  ...new Set(calls.flatMap((call) => rulesOf(debitedBalance(call))?.all?.currency ?? [])),
+]
+
+const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedCurrency(call) })
+
+/** The movement of a fee. It is taken from the balance that pays. */
+export const feeMovement = (call: ControlledCall) =>
+  ({ ...debitedBalance(call), debit: 'balance', credit: 'fees' }) as const
+export const isCharged = (call: ControlledCall, rulesOf: RuleReader['lastRead']): boolean =>
+  (rulesOf(debitedBalance(call))?.fees.length ?? 0) > 0
+
+/** Reads the rules for these calls, and the data to judge them by. Sends no statement if no balance is controlled. */
+export async function readControls<Call extends ControlledCall>(
+  tx: Tx,
+  {
+    ledger,
+    rates,
+    rules: reader,
+  }: {
+    readonly ledger: Pick<Ledger, 'accountsOf'>
+    readonly rates: Pick<Rates, 'converter'>
+    readonly rules: RuleReader
+  },
+  calls: readonly Call[],
+  accounts: AccountSnapshots,
+  early: EarlyControls,
+  customerIdOf: CustomerIdOf<Call>,
+  now: Date,
+): Promise<Controls> {
+  const rules = await reader.read(tx, calls.flatMap(balancesOf), accounts)
+  const rulesOf = (balance: Balance) => rules.get(rulesKey(balance))
+  const has = (call: Call, what: (found: Rules) => boolean) =>
+    balancesOf(call).some((balance) => {
+      const found = rulesOf(balance)
+      return found !== undefined && what(found)
+    })
+  const read = new Set<ControlledCall>(early.counted)
+  const counted = calls.filter((call) => !read.has(call) && has(call, ({ isCounted }) => isCounted))
+  const charged = calls.filter((call) => isCharged(call, rulesOf)).map(feeMovement)
+  const withoutAccount = charged.filter((movement) => !areRead(accounts, movement))
+  const ofMany = calls.filter((call) => has(call, ({ hasManyLimits }) => hasManyLimits))
+  const [used, feeAccounts, limits, convert] = await Promise.all([
+    readUsed(tx, counted, customerIdOf, referencesOf(counted, rulesOf), now),
+    ledger.accountsOf(tx, withoutAccount),
+    readLimits(tx, ofMany, customerIdOf),
+    referencesOf(calls, rulesOf).length === 0 ? undefined : rates.converter(tx),
+  ])
+  return {
+    rules,
+    used: new Map([...early.used, ...used]),
+    accounts: feeAccounts,
+    manyLimits: tablesOf(limits),
+    convert,
+  }
+}
+
+const limitsKey = ({ partnerId, currency }: Balance, allCurrencies: boolean): string =>
+  partnerKey(partnerId, currency, allCurrencies ? 'all' : 'one')
+
+const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
+  new Map(
+    [...Map.groupBy(limits, (limit) => limitsKey(limit, limit.allCurrencies))].map(([key, found]) => [
+      key,
+      limitTable(found),
+    ]),
+  )
+
+/**
+ * Adds to each payout the demands of the operator's rules. Limits, approvals and cooling-offs apply to the paid and to
+ * the sold amount; those over all currencies to the amount that leaves the balance, in their currency. The fee is that of the debited balance; a payout by quote also has the fee of its quote.
+ */
+export function withControls<Payout extends ValidPayout>(
+  payouts: readonly Payout[],
+  controls: Controls,
+  now: Date,
+): readonly (Payout & Controlled)[] {
+  const starts = periodStarts(now)
+  return payouts.map((payout) => {
+    const sides = sidesOfCall(payout.call)
+    const ofAll = sideOverAll(payout.call, sides[0], controls)
+    const judged = [...sides, ...(ofAll === undefined ? [] : [ofAll])].map((side) =>
+      judgeSide(payout, side, controls, starts, now),
+    )
+    const approval = soonest(judged.flatMap(({ approval: needed }) => needed ?? []))
+    const limits = judged.flatMap(({ limits: holding }) => holding)
+    return {
+      ...payout,
+      // What needs an approval is not counted as leaving without one.
+      limits: approval === null ? limits : limits.filter(({ otherwise }) => otherwise === undefined),
+      approval,
+      reference: ofAll?.reference ?? null,
+      coolingOff: worst(judged.map(({ coolingOff }) => coolingOff)),
+      // The side that leaves the balance comes first.
+      fee: judged[0]?.fee ?? 0n,
+    }
+  })
+}
+
+/** Undefined: the call has no rule over all currencies. */
+function sideOverAll(call: ControlledCall, leaving: Side, { rules, convert }: Controls): Side | undefined {
+  const currency = rules.get(rulesKey(debitedBalance(call)))?.all?.currency
+  return currency && sideOfAll(leaving, currency, convert?.(leaving, currency))
+}
+
+/** The sum of the bulk of a payout, in the currency of the amount. */
+function bulkSumOf({ bulk }: ControlledCall, { name, currency }: Side, { convert }: Controls): Minor | null {
+  if (bulk === undefined) return null
+  if (name !== 'all') return bulk.sum
+  return bulk.sums.reduce((sum, each) => sum + (convert?.(each, currency)?.amount ?? unknownAmount), 0n)
+}
+
+type JudgedSide = Omit<Controlled, 'reference'>
+const withoutRules: JudgedSide = { limits: [], approval: null, coolingOff: null, fee: 0n }
+
+function judgeSide(payout: ValidPayout, side: Side, controls: Controls, starts: PeriodStarts, now: Date): JudgedSide {
+  const { partnerId } = payout.call.caller
+  const isOfAll = side.name === 'all'
+  const rules = controls.rules.get(
+    rulesKey(isOfAll ? debitedBalance(payout.call) : { partnerId, currency: side.currency }),
+  )
+  if (rules === undefined) return withoutRules
+  const {
+    customerId,
+    verificationState,
+    beneficiary,
+    beneficiarySince,
+    beneficiaryUnchangedSince: unchangedSince,
+    payeeCheck,
+  } = payout
+  const payee = { partnerId, customerId, verificationState, beneficiaryId: beneficiary?.id ?? null }
+  const charged = { partnerId, rail: payout.rail, ...side }
+  const day = dayApprovalOf(rules.approvals, charged, now)
+  const kept = isOfAll ? (rules.all?.limits ?? new Map()) : rules.limits
+  const limits = controls.manyLimits.get(limitsKey({ partnerId, currency: side.currency }, isOfAll)) ?? kept
+  return {
+    limits: [
+      ...limitsOf(limits, payee, side, starts),
+      ...(day === undefined ? [] : [dayOfApproval(day, payee, side, starts)]),
+    ],
+    approval: approvalOf(
+      rules.approvals,
+      { ...charged, beneficiarySince, payeeCheck, bulkSum: bulkSumOf(payout.call, side, controls) },
+      now,
+    ),
+    coolingOff: isOfAll ? null : coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
+    fee: isOfAll ? 0n : feeOf(rules.fees, charged, now),
+  }
+}
+
+/** The rule that ends sooner applies. */
+const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
+  needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
+
+/** Orders the results: the latest time, then a cooling-off that has passed, then no rule. */
+const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] => {
+  const times = coolingOffs.filter((each) => each instanceof Date).map((each) => each.getTime())
+  if (times.length > 0) return new Date(Math.max(...times))
+  return coolingOffs.includes(undefined) ? undefined : null
+}

@@ -1,0 +1,209 @@
+/**
+ * Counts payouts against their limits. The transaction that accepts a payout adds to its counters, and no counter
+ * exceeds its limit: limits are exact across processes. A batch that may exceed a limit locks its counters before it
+ * judges. The transaction that ends a payout without a settlement subtracts it again.
+ */
+import type { Refusal } from '../../kernel/api/index.ts'
+import { type Currency, type Minor, nilId, present } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { NeededApproval } from './approval-rules.ts'
+import {
+  type Counter,
+  counterMapKey,
+  counterScopes,
+  counterScopesOfAll,
+  exceeds,
+  type HoldingLimit,
+  type Limit,
+  type PeriodStarts,
+  periodStarts,
+  readCounted,
+} from './limit-rules.ts'
+import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
+import * as store from './store.ts'
+
+/** A payout with the limits that hold for it. */
+type LimitedPayout = { readonly limits: readonly HoldingLimit[] }
+/** A payout that may wait for an approval. Null: it needs none. */
+type ApprovedPayout = LimitedPayout & { readonly approval: NeededApproval | null }
+/** The sums of counters, by their map keys. A counter without a row is absent. */
+export type Used = ReadonlyMap<string, Minor>
+/** A payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
+export type Exceeding<Payout> = {
+  readonly payout: Payout
+  readonly refusal: Refusal
+  readonly counters: readonly string[]
+}
+
+/** The customer that a call is for. Null: none. */
+export type CustomerIdOf<Call> = (call: Call) => string | null
+
+const beneficiaryIdOf = ({ payee }: ControlledCall) =>
+  'beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null
+
+/** The limits that concern some calls. */
+export const readLimits = async <Call extends ControlledCall>(
+  tx: Tx,
+  calls: readonly Call[],
+  customerIdOf: CustomerIdOf<Call>,
+): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, scopesOf(calls, customerIdOf)))
+
+/** `references`: the currencies of rules over all currencies. */
+function scopesOf<Call extends ControlledCall>(
+  calls: readonly Call[],
+  customerIdOf: CustomerIdOf<Call>,
+  references: readonly Currency[] = [],
+) {
+  const scopeIds = calls.flatMap((call) => [beneficiaryIdOf(call), customerIdOf(call)]).filter((id) => id !== null)
+  return {
+    partnerIds: calls.map(({ caller }) => caller.partnerId),
+    currencies: [
+      ...new Set([...references, ...calls.flatMap((call) => sidesOfCall(call).map(({ currency }) => currency))]),
+    ],
+    scopeIds: [...new Set([nilId, ...scopeIds])],
+  }
+}
+
+export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
+  limits.flatMap(({ counter }) => counter ?? [])
+
+/** The amounts that a payout adds to its counters, and the most that each counter may have. */
+const countedOf = ({ limits }: LimitedPayout) =>
+  limits.flatMap(({ counter, limit, side }) =>
+    counter === undefined ? [] : [{ ...counter, by: side.amount, most: limit.amount }],
+  )
+
+/**
+ * Finds the payouts of a batch that are within their limits, judged in their order. Locks their counters until the
+ * commit. A payout that exceeds a limit takes nothing from later ones; nor does one that needs an approval from what leaves without one.
+ */
+export async function withinLimits<Payout extends ApprovedPayout>(
+  tx: Tx,
+  payouts: readonly Payout[],
+): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] }> {
+  const used = await lockUsed(tx, payouts.flatMap(countersOf))
+  const exceeding: Exceeding<Payout>[] = []
+  const within = payouts.flatMap((asked) => {
+    const payout = withDayApproval(asked, used)
+    const refusal = firstExceeded(payout, used)
+    const counters = countedOf(payout)
+    if (refusal !== undefined) exceeding.push({ payout, refusal, counters: counters.map(({ mapKey }) => mapKey) })
+    else for (const { mapKey, by } of counters) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
+    return refusal === undefined ? [payout] : []
+  })
+  return { within, exceeding }
+}
+
+/** Gives a payout the approval that it needs because of what has left on its day without one. */
+export function withDayApproval<Payout extends ApprovedPayout>(payout: Payout, used: Used): Payout {
+  const beyond = payout.limits.find((limit) => limit.otherwise !== undefined && exceeds(limit, used) !== undefined)
+  if (beyond?.otherwise === undefined) return payout
+  return {
+    ...payout,
+    approval: beyond.otherwise,
+    limits: payout.limits.filter(({ otherwise }) => otherwise === undefined),
+  }
+}
+
+function firstExceeded({ limits }: LimitedPayout, used: Used): Refusal | undefined {
+  for (const limit of limits) {
+    const refusal = exceeds(limit, used)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<string, Minor>> {
+  if (counters.length === 0) return new Map()
+  const distinct = [...new Map(counters.map((counter) => [counter.mapKey, counter])).values()]
+  store.ensureCounters(tx, distinct)
+  return new Map(mapEntries(await store.lockCounters(tx, distinct)))
+}
+
+export const mapEntries = (rows: readonly store.CounterRow[]) =>
+  rows.map((row) => [counterMapKey(row), row.used] as const)
+
+/** The sums of the counters in which some calls may be counted. Takes no lock. */
+export async function readUsed<Call extends ControlledCall>(
+  tx: Tx,
+  calls: readonly Call[],
+  customerIdOf: CustomerIdOf<Call>,
+  references: readonly Currency[],
+  now: Date,
+): Promise<Used> {
+  if (calls.length === 0) return new Map()
+  const scopes = references.length === 0 ? counterScopes : [...counterScopes, ...counterScopesOfAll]
+  const counters = { ...scopesOf(calls, customerIdOf, references), scopes, starts: periodStarts(now) }
+  return new Map(mapEntries(await store.readCounters(tx, counters)))
+}
+
+/** The sums of counters of these periods. Takes no lock. */
+export async function usedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
+  if (counters.length === 0) return new Map()
+  const wanted = {
+    partnerIds: counters.map(({ partnerId }) => partnerId),
+    currencies: [...new Set(counters.map(({ currency }) => currency))],
+    scopeIds: [...new Set(counters.map(({ scopeId }) => scopeId))],
+    scopes: [...new Set(counters.map(({ scope }) => scope))],
+  }
+  return new Map(mapEntries(await store.readCounters(tx, { ...wanted, starts })))
+}
+
+/**
+ * Reports whether all payouts together are within their limits, by what was read without a lock. If a counter has more by now, the write of
+ * `count` violates a constraint, and the batch runs again under the locks.
+ */
+export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean {
+  const asked = new Map<string, Minor>()
+  return payouts.every(({ limits }) =>
+    limits.every(({ limit, counter, side }) => {
+      if (counter === undefined) return side.amount <= limit.amount
+      const key = counter.mapKey
+      const total = (asked.get(key) ?? used.get(key) ?? 0n) + side.amount
+      asked.set(key, total)
+      return total <= limit.amount
+    }),
+  )
+}
+
+/** Adds payouts to their counters. A sum beyond its limit is a check violation. */
+export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
+  const counted = payouts.flatMap(countedOf)
+  if (counted.length > 0) store.addToCounters(tx, summed(counted))
+}
+
+/** A payout that may be counted: its row says in which counters. */
+type CountedPayout = Parameters<typeof readCounted>[0] & {
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly soldAmount: Minor | null
+  readonly soldCurrency: Currency | null
+}
+
+/**
+ * Gives the amounts of payouts back to the periods in which they were counted. Takes the locks of counters before those of
+ * ledger accounts, as acceptance does.
+ */
+export async function giveBack(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
+  const returned = payouts.flatMap((payout) =>
+    readCounted(payout, sidesOf(payout, soldOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
+  )
+  if (returned.length === 0) return
+  await store.lockCounters(tx, returned)
+  store.changeCounters(tx, summed(returned))
+}
+
+export const soldOf = ({
+  soldAmount: amount,
+  soldCurrency: currency,
+}: Pick<CountedPayout, 'soldAmount' | 'soldCurrency'>) =>
+  amount === null || currency === null ? undefined : { amount, currency }
+
+/** One change for each counter. */
+export const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
+  changes: readonly Change[],
+): readonly Change[] =>
+  [...Map.groupBy(changes, ({ mapKey }) => mapKey).values()].map((group) => ({
+    ...present(group[0], 'a group has a member'),
+    by: group.reduce((sum, { by }) => sum + by, 0n),
+  }))

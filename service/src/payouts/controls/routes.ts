@@ -1,0 +1,40 @@
+/** Operation id -> verb -> shape, for what a partner reads of its limits and fees. */
+import { payouts as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
+import type { FeeInForce } from './fee-rules.ts'
+import type { LimitNow, PayoutControls } from './service.ts'
+
+export const payoutControlsRoutes = (controls: PayoutControls) =>
+  ({
+    listPayoutLimits: async ({ caller, query }) => pageOf(await controls.limitsNow(caller.partnerId, query), toLimit),
+    listPayoutFees: async ({ caller, query }) => {
+      const fees = await controls.feesNow(caller.partnerId, query)
+      return { body: { data: fees.map(toFee), nextCursor: null, hasMore: false } }
+    },
+  }) satisfies Partial<Handlers<'payouts'>>
+
+const writeLimit = writerOf(wire.PayoutLimit)
+const toLimit = ({ now, holder, allCurrencies, ...limit }: LimitNow) =>
+  writeLimit({
+    ...limit,
+    ...now,
+    counts: allCurrencies ? 'AllCurrencies' : 'Currency',
+    customerId: limit.scope === 'customer' ? holder : null,
+    beneficiaryId: limit.scope === 'beneficiary' ? holder : null,
+    amount: writeAmount(limit.amount, limit.currency),
+    used: now && writeAmount(now.used, limit.currency),
+    left: now && writeAmount(now.left, limit.currency),
+  })
+
+const writeFee = writerOf(wire.PayoutFee)
+const toFee = ({ rule, isInForce: inForce, validUntil }: FeeInForce) =>
+  writeFee({
+    ...rule,
+    rail: rule.rail === 'any' ? null : rule.rail,
+    fixed: writeAmount(rule.fixedAmount, rule.currency),
+    min: writeAmount(rule.minAmount, rule.currency),
+    max: rule.maxAmount === null ? null : writeAmount(rule.maxAmount, rule.currency),
+    inForce,
+    validUntil,
+  })

@@ -1,0 +1,265 @@
+/** The operator's rules for what leaves a balance: how they are set, and what a partner reads of them. */
+import type { QueryOf } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
+import { assert, type Clock, currencies, type Currency, type Minor, newId, nilId } from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Rates } from '../../rates/index.ts'
+import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
+import type { Customers } from '../../parties/customers/index.ts'
+import type { ApprovalRule } from './approval-rules.ts'
+import type { CoolingOff } from './cooling-off-rules.ts'
+import { usedOf } from './counting.ts'
+import { type FeeInForce, type FeeRule, feesInForce } from './fee-rules.ts'
+import { type Counter, counterOf, leftOf, type Limit, periodStarts, resetsAt, scopeFor } from './limit-rules.ts'
+import type { Balance } from './sides.ts'
+import * as store from './store.ts'
+
+export type PayoutControls = {
+  /**
+   * A new limit counts the payouts that are accepted after it was set. What was counted stays when a limit is removed: the limit that is
+   * set next counts on from there. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all currencies
+   * that is not in the reference currency).
+   */
+  readonly limits: RuleSet<Limit, NewLimit>
+  /** Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted payouts keep their fees. */
+  readonly fees: RuleSet<FeeRule, NewFeeRule>
+  /** One rule per currency, and one over all; refuses as limits do. Waiting payouts keep their deadline, and still wait after the rule is removed. */
+  readonly approvalRules: RuleSet<ApprovalRule, NewRule<ApprovalRule>>
+  /** One rule per currency. The hours apply at once, also to existing beneficiaries. */
+  readonly coolingOffs: RuleSet<CoolingOff, Omit<CoolingOff, 'id'>>
+  /** Newest first, without a lock. Refuses: not_found (customerId, beneficiaryId), validation_failed (cursor). */
+  readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitNow>>
+  /** The rules that hold, and those that will, by currency and rail, oldest first. */
+  readonly feesNow: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
+}
+
+/** A limit with its counter. `holder`: the customer or beneficiary that `used` is about; null: the limit of each one, or of the partner. */
+export type LimitNow = Limit & {
+  readonly holder: string | null
+  /** Undefined: the limit is that of one payment, or of each one. */
+  readonly now:
+    | { readonly used: Minor; readonly left: Minor; readonly startsOn: string; readonly resetsAt: Date }
+    | undefined
+}
+
+/** The rules of one kind, for the operator. Each verb joins the caller's transaction. */
+type RuleSet<Rule, NewRule> = {
+  /** Sets a rule. Replaces the existing one for the same subject. */
+  readonly set: (tx: Tx, rule: NewRule) => Promise<Rule>
+  readonly list: (tx: Tx, partnerId: string) => Promise<readonly Rule[]>
+  /** Refuses: not_found. */
+  readonly remove: (tx: Tx, partnerId: string, id: string) => Promise<Rule>
+}
+
+/** `allCurrencies`: absent for a rule of one currency. */
+type NewRule<Rule extends Ruled> = Omit<Rule, 'id' | 'allCurrencies'> & { readonly allCurrencies?: boolean }
+
+/**
+ * `scopeRef`: the guid or service id of a customer, the id of a beneficiary. Absent: each one, or the partner. A limit of customers in
+ * a state has no `scopeRef`.
+ */
+export type NewLimit = NewRule<Omit<Limit, 'scopeId' | 'verificationState'>> & {
+  readonly scopeRef?: string | undefined
+  readonly verificationState?: Limit['verificationState']
+}
+/** `validFrom`: absent for a rule that holds from now on. */
+export type NewFeeRule = Omit<FeeRule, 'id' | 'validFrom'> & { readonly validFrom?: Date | undefined }
+
+export type PayoutControlsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly ledger: Pick<Ledger, 'setControlled'>
+  readonly customers: Pick<Customers, 'find' | 'payersByIds'>
+  readonly beneficiaries: Pick<Beneficiaries, 'payeesByIds'>
+  readonly rates: Pick<Rates, 'referenceCurrency'>
+}
+
+export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
+  const { clock } = deps
+  const change = createChange(deps)
+  return {
+    limits: {
+      set: async (tx, { scopeRef, verificationState = null, allCurrencies = false, ...limit }) => {
+        const scopeId = await scopeIdOf(deps, tx, { ...limit, scopeRef })
+        const row = { ...limit, id: newId(), scopeId, verificationState, allCurrencies }
+        return change(tx, row, async () => {
+          await requireReference(deps, tx, row)
+          return store.setLimit(tx, row, clock.now())
+        })
+      },
+      list: store.listLimits,
+      remove: createRemove(change, 'limit', store.limitById, store.removeLimit),
+    },
+    fees: {
+      set: (tx, rule) => {
+        assert(rule.maxAmount === null || rule.maxAmount >= rule.minAmount, 'the largest fee is not below the smallest')
+        const now = clock.now()
+        const { validFrom = now } = rule
+        return change(tx, rule, () => store.setFee(tx, { ...rule, id: newId(), validFrom }, now))
+      },
+      list: store.listFees,
+      remove: createRemove(change, 'fee rule', inList(store.listFees), store.removeFee),
+    },
+    approvalRules: {
+      set: (tx, { allCurrencies = false, ...rule }) => {
+        const row = { ...rule, id: newId(), allCurrencies }
+        return change(tx, row, async () => {
+          await requireReference(deps, tx, row)
+          return store.setApprovalRule(tx, row, clock.now())
+        })
+      },
+      list: store.listApprovalRules,
+      remove: createRemove(change, 'approval rule', inList(store.listApprovalRules), store.removeApprovalRule),
+    },
+    coolingOffs: {
+      set: (tx, rule) => change(tx, rule, () => store.setCoolingOff(tx, { ...rule, id: newId() }, clock.now())),
+      list: store.listCoolingOffs,
+      remove: createRemove(change, 'cooling-off', inList(store.listCoolingOffs), store.removeCoolingOff),
+    },
+    ...createReads(deps),
+  }
+}
+
+async function scopeIdOf(
+  { customers, beneficiaries }: PayoutControlsDeps,
+  tx: Tx,
+  { partnerId, scope, scopeRef }: NewLimit,
+): Promise<string> {
+  if (scopeRef === undefined || scope === 'partner') return nilId
+  if (scope === 'customer') return (await customers.find(tx, partnerId, scopeRef)).id
+  const [found] = (await beneficiaries.payeesByIds(tx, [{ partnerId, id: scopeRef }])).values()
+  if (found === undefined) throw notFound('beneficiary')
+  return found.id
+}
+
+/** A rule, by the balances that it concerns: those of its currency, or of all. */
+type Ruled = Balance & { readonly allCurrencies?: boolean }
+
+const everyCurrency = (Object.keys(currencies) as Currency[]).toSorted()
+
+/**
+ * Changes the rules of balances under their locks, and marks whether any are left. Concurrent commands lose neither a
+ * rule nor the mark. A rule over all currencies marks the balance of each, so that a payout without rules reads nothing for it.
+ */
+const createChange =
+  ({ ledger }: PayoutControlsDeps) =>
+  async <T>(tx: Tx, { partnerId, currency, allCurrencies = false }: Ruled, change: () => Promise<T>): Promise<T> => {
+    const ruled = allCurrencies ? everyCurrency : [currency]
+    for (const each of ruled) await ledger.setControlled(tx, partnerId, each, true)
+    const changed = await change()
+    for (const each of ruled)
+      if (!(await store.hasControls(tx, partnerId, each))) await ledger.setControlled(tx, partnerId, each, false)
+    return changed
+  }
+
+/** Runs under the locks of all balances, so that the rules over all currencies of a partner have one currency. */
+async function requireReference(
+  { rates }: PayoutControlsDeps,
+  tx: Tx,
+  { partnerId, currency, allCurrencies = false }: Ruled,
+): Promise<void> {
+  if (!allCurrencies) return
+  const { referenceCurrency } = rates
+  const set = await store.currencyOverAll(tx, partnerId)
+  const refuse = (detail: string) => new Refusal('validation_failed', detail)
+  if (currency !== referenceCurrency)
+    throw refuse(`A rule over all currencies is in ${referenceCurrency}, the reference currency.`)
+  if (set !== undefined && set !== currency)
+    throw refuse(`The partner has rules over all currencies in ${set}. Remove them first.`)
+}
+
+type Find<Rule> = (tx: Tx, partnerId: string, id: string) => Promise<Rule | undefined>
+
+const createRemove =
+  <Rule extends Ruled>(
+    change: ReturnType<typeof createChange>,
+    name: string,
+    find: Find<Rule>,
+    remove: (tx: Tx, partnerId: string, id: string) => Promise<number>,
+  ): RuleSet<Rule, never>['remove'] =>
+  async (tx, partnerId, id) => {
+    const rule = await find(tx, partnerId, id)
+    if (rule === undefined) throw notFound(name)
+    return change(tx, rule, async () => {
+      if ((await remove(tx, partnerId, id)) === 0) throw notFound(name)
+      return rule
+    })
+  }
+
+const inList =
+  <Rule extends { readonly id: string }>(list: RuleSet<Rule, never>['list']): Find<Rule> =>
+  async (tx, partnerId, id) =>
+    (await list(tx, partnerId)).find((each) => each.id === id)
+
+function createReads({
+  db,
+  clock,
+  cursors,
+  customers,
+  beneficiaries,
+}: PayoutControlsDeps): Pick<PayoutControls, 'limitsNow' | 'feesNow'> {
+  const beneficiaryOf = async (partnerId: string, id: string): Promise<string> => {
+    const [found] = (await beneficiaries.payeesByIds(db, [{ partnerId, id: id.toLowerCase() }])).values()
+    if (found === undefined) throw notFound('beneficiary', '/query/beneficiaryId')
+    return found.id
+  }
+  return {
+    limitsNow: async (partnerId, query) => {
+      const { customerId: ref, beneficiaryId: id, scope = null, currency = null } = query
+      const list = `payout-limits:${partnerId}`
+      const request = cursors.read(list, query)
+      const customer = ref === undefined ? null : await customers.find(db, partnerId, ref, '/query/customerId')
+      const [payer] =
+        customer === null ? [] : (await customers.payersByIds(db, [{ partnerId, id: customer.id }])).values()
+      const filter: store.LimitFilter = {
+        scope,
+        currency,
+        customerId: customer?.id ?? null,
+        verificationState: payer?.verificationState ?? null,
+        beneficiaryId: id === undefined ? null : await beneficiaryOf(partnerId, id),
+      }
+      const page = cursors.page(list, request, await store.readableLimits(db, partnerId, filter, request))
+      return { ...page, data: await withUse(db, page.data, filter, clock.now()) }
+    },
+    feesNow: async (partnerId, { currency }) =>
+      feesInForce(await store.listFees(db, partnerId), clock.now()).filter(
+        ({ rule }) => currency === undefined || rule.currency === currency,
+      ),
+  }
+}
+
+/** Each limit with the counter of its holder in the current period. */
+async function withUse(
+  db: Database,
+  limits: readonly Limit[],
+  filter: store.LimitFilter,
+  now: Date,
+): Promise<readonly LimitNow[]> {
+  const holderOf = ({ scope, scopeId }: Limit): string | null => {
+    if (scopeId !== nilId) return scopeId
+    return scope === 'partner' ? null : scope === 'customer' ? filter.customerId : filter.beneficiaryId
+  }
+  const starts = periodStarts(now)
+  const counterFor = (limit: Limit): Counter | undefined => {
+    const { scope, period } = limit
+    const scopeId = scope === 'partner' ? nilId : holderOf(limit)
+    if (period === 'payment' || scopeId === null) return undefined
+    const counted = scopeFor({ name: limit.allCurrencies ? 'all' : 'paid' }, scope)
+    return counterOf(limit, { scope: counted, scopeId, period }, starts)
+  }
+  const counted = limits.map((limit) => ({ limit, counter: counterFor(limit) }))
+  const used = await usedOf(
+    db,
+    counted.flatMap(({ counter }) => counter ?? []),
+    starts,
+  )
+  return counted.map(({ limit, counter }) => {
+    if (counter === undefined) return { ...limit, holder: holderOf(limit), now: undefined }
+    const sum = used.get(counter.mapKey) ?? 0n
+    const { startsOn } = counter
+    const state = { used: sum, left: leftOf(limit, sum), startsOn, resetsAt: resetsAt(counter) }
+    return { ...limit, holder: holderOf(limit), now: state }
+  })
+}

@@ -1,0 +1,65 @@
+/** The dependencies of the verbs of payouts. */
+import type { Access } from '../access/index.ts'
+import type { Cursors } from '../kernel/api/index.ts'
+import type { Clock } from '../kernel/index.ts'
+import type { Ledger } from '../ledger/index.ts'
+import type { EventOutbox } from '../events/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import type {
+  ChooseConnector,
+  Connector,
+  Forecast,
+  ForecastPayment,
+  PayerData,
+  WaitingPayment,
+} from '../rails/index.ts'
+import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
+import type { Customers } from '../parties/customers/index.ts'
+import type { Acceptances } from '../fx/index.ts'
+import type { Screening } from '../screening/index.ts'
+import type { Rates } from '../rates/index.ts'
+import type { Transactions } from '../transactions/index.ts'
+import type { Wallets } from '../chains/wallets/index.ts'
+import type { PayoutLife } from './life.ts'
+import type { MayPay } from './life-deps.ts'
+
+export type PayoutsDeps = {
+  readonly db: Database
+  readonly access: Pick<Access, 'issuerOf'>
+  readonly clock: Clock
+  /** Reports whether a person or a key of the partner may make and approve payouts now. */
+  readonly mayPay: MayPay
+  readonly cursors: Cursors
+  readonly ledger: Ledger
+  readonly eventOutbox: EventOutbox
+  readonly customers: Customers
+  readonly beneficiaries: Beneficiaries
+  readonly transactions: Transactions
+  readonly screening: Pick<Screening, 'holdsOf' | 'countries'>
+  readonly rates: Pick<Rates, 'converter'>
+  readonly quotes: Pick<Acceptances, 'lockOpen' | 'look' | 'markAccepted'>
+  readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
+  /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
+  readonly payoutsPerBatchMax?: number | undefined
+  readonly chooseConnector: ChooseConnector
+  /** Reports for payments to wallets whether each needs a proof of who controls the wallet that is missing. */
+  readonly proofsMissing: Wallets['ownership']['areMissing']
+  /** Finds the IBANs that this service has issued. `mayHave` needs no statement. */
+  readonly ownIbans: {
+    readonly mayHave: (iban: string) => boolean
+    readonly among: (tx: Tx, ibans: readonly string[]) => Promise<readonly string[]>
+  }
+  /** Forecasts how a connector would carry a payment at a time. Undefined: this process does not have the connector. */
+  readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
+  /** Absent: no bank is told of customers. */
+  readonly payers?: {
+    /** Says whether a connector tells its bank of customers, and needs what the law asks for (`Connector`). */
+    readonly modeOf: (connector: string) => Connector['payerData']
+    /** Reads customers as banks are told of them. Undefined: it is not known. */
+    readonly read: (
+      keys: readonly { readonly partnerId: string; readonly customerId: string }[],
+    ) => Promise<readonly (PayerData | undefined)[]>
+  }
+  /** How long a payout waits for its first attempt by a connector. */
+  readonly waitMsOf: (connector: string, payment: WaitingPayment) => number
+}

@@ -1,0 +1,46 @@
+/** Domain -> event `data`. A missing value is the empty string where the interface document requires a string. */
+import { type EventData, ownJson, type PayeeAddress } from '@partner-payments/wire'
+import { writeAmount } from '../kernel/index.ts'
+import type { Payer } from '../parties/customers/index.ts'
+import { addressText } from '../rails/index.ts'
+import { unknownCountry } from './rules.ts'
+import type { PayoutRow } from './store.ts'
+
+/** The amount that leaves the balance, as the transaction has it and every event of the payout. */
+export function leftBalance({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
+  if (soldAmount === null || soldCurrency === null) return { amount: writeAmount(amount, currency), currency }
+  return { amount: writeAmount(soldAmount, soldCurrency), currency: soldCurrency }
+}
+
+const addressLine = (text: string | null): string | null =>
+  text === null ? null : addressText(ownJson<PayeeAddress>(text))
+
+export function withdrawal(
+  payout: PayoutRow,
+  customer: Payer,
+): Omit<EventData<'partner.customer.withdrawal.requested'>, 'eventType' | 'timestamp'> {
+  return {
+    ...leftBalance(payout),
+    customFields: null,
+    idempotencyKey: payout.idempotencyKey,
+    reference: payout.reference,
+    websiteReference: null,
+    customerId: customer.serviceId,
+    creditorAccount: payout.creditorAccount,
+    creditorAddress: addressLine(payout.creditorAddressJson),
+    creditorBic: payout.creditorBic,
+    creditorCountryCode: payout.creditorCountry,
+    creditorName: payout.creditorName,
+    customerEmail: customer.email ?? '',
+    customerIpAddress: payout.ipAddress,
+    // The service does not locate a customer's IP address.
+    customerIpCountryCode: customer.citizenshipCountryCode ?? unknownCountry,
+    withdrawalReason: payout.remittance ?? '',
+    customerGuid: customer.id,
+    partnerCustomerId: customer.partnerCustomerIdentifier,
+  }
+}
+
+type Withdrawal = ReturnType<typeof withdrawal>
+
+export const failed = (data: Withdrawal, errorDetails: string | null) => ({ ...data, errorDetails })

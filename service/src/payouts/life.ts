@@ -1,0 +1,394 @@
+/**
+ * The life of a payout from its acceptance (accept.ts) to its end, in the order in which it happens:
+ *
+ *     accept | hold                          a request; it may wait for a second person
+ *     approve | decline | lapse | cancel     a second person, time, the partner or the operator
+ *     claim, screen: stop                    a worker takes it under a lease; a listed name stops it
+ *     begin                                  recorded before the bank has the instruction
+ *     send | retry | refuse                  the answer of the bank
+ *     settle | reject | return | refund      the reports of the bank
+ *
+ * Each step is a trigger. The table of transitions (lifecycle.ts) says in which statuses it applies, and advance.ts writes it together
+ * with the steps of other payouts that come at the same time. A step that does not apply changes nothing.
+ */
+import type { TimelineStep } from '@partner-payments/wire'
+import { Refusal } from '../kernel/api/index.ts'
+import { after, assert, type Currency, newId, nilId, partnerKey, present } from '../kernel/index.ts'
+import { balanceStateIn } from '../ledger/index.ts'
+import { type Applied, applyInBatches } from '../lifecycle/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../rails/index.ts'
+import { createAdvance } from './advance.ts'
+import type { PayoutLifeDeps } from './life-deps.ts'
+import { leaseMs } from './lifecycle.ts'
+import { createScreen, free, postponeHeld, type ScreenedClaims } from './screen.ts'
+import * as store from './store.ts'
+import { lapsedApprovals, partnersWithHeld } from './store-waiting.ts'
+import { type BankReport, type Failure, type PayoutTrigger, type Person, readInstructions } from './triggers.ts'
+
+export type PayoutClaim = store.PayoutClaim
+
+export type PayoutLife = {
+  // 1. A payout that waits for a second person. Each verb returns whether it has moved the payout.
+
+  /** PendingApproval -> Pending, in time. Refuses: approver_limit_exceeded. */
+  readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
+  /** PendingApproval -> Cancelled, in time. */
+  readonly decline: (partnerId: string, payoutId: string, by: Person, reason: string) => Promise<boolean>
+  /** Cancels as `cancel` does, in the caller's transaction, because the bank has taken back the payment that these refund. */
+  readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
+  /** PendingApproval -> Cancelled, for payouts whose time for an approval has ended. Returns how many. */
+  readonly lapseStep: () => Promise<number>
+  /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. */
+  readonly cancel: (partnerId: string, payoutId: string, canceller?: 'operator' | Person) => Promise<boolean>
+
+  // 2. A worker takes it under a lease, whose id fences every change: a worker that was frozen past its lease changes nothing.
+
+  /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
+  readonly releaseLeases: (partnerId: string) => Promise<void>
+  /** The due-work scan: the partners that have due payouts of the connector. */
+  readonly partnersWithDue: (connector: string, partnersMax: number) => Promise<readonly string[]>
+  /** Claims at most `payoutsMax` due payouts of the connector for each partner, oldest first. */
+  readonly claim: (
+    connector: string,
+    partnerIds: readonly string[],
+    payoutsMax: number,
+    /** Only those that wait for a decision. */
+    isHeld?: boolean,
+  ) => Promise<readonly PayoutClaim[]>
+  /** Reads at most `payoutsMax` due payouts of the connector for each partner, oldest first. Takes no lease. */
+  readonly due: (
+    connector: string,
+    partnerIds: readonly string[],
+    payoutsMax: number,
+  ) => Promise<readonly store.DuePayout[]>
+  /** Claims those of these payouts that are still due. */
+  readonly claimAgain: (connector: string, payouts: readonly store.DuePayout[]) => Promise<readonly PayoutClaim[]>
+  /** Returns those of these payouts that no worker has begun and that nothing holds. */
+  readonly free: (due: readonly store.DuePayout[]) => Promise<readonly store.DuePayout[]>
+  /**
+   * Acts as a claim and `begin` in one, with one write. Returns undefined if the payout is no longer due as it was read: another
+   * worker has it.
+   */
+  readonly beginDue: (payout: store.DuePayout, leaseId: string) => Promise<PayoutClaim | undefined>
+  /**
+   * Returns the claims that may be sent, and those about which only the bank is asked. The others wait for a decision
+   * about a name, or are stopped: Pending -> Failed.
+   */
+  readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
+  /**
+   * Applies the decisions about payouts that waited for one, which needs no bank: those that are stopped end. The others wait for the bank.
+   * Returns how many it claimed.
+   */
+  readonly screenHeld: (connector: string, payoutsMax: number) => Promise<number>
+  /**
+   * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
+   * Returns undefined when the lease is lost.
+   */
+  readonly begin: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
+  /**
+   * Gives attempts by SWIFT that have no address the one that their beneficiary has now: a payout that was accepted before an address was
+   * required, and waited, goes once the partner has given it.
+   */
+  readonly withAddresses: (attempts: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
+  /** Processing -> Sent or Failed, as the bank has answered; due again later if the connector keeps the instruction until then. */
+  readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
+  /** The bank was unreachable, so that the outcome of the attempt is unknown. Schedules an enquiry. */
+  readonly unreachable: (claim: PayoutClaim) => Promise<void>
+  /**
+   * Processing -> Failed after many attempts, and returns whether it did. The caller has asked the bank before this attempt,
+   * and the bank does not have the instruction: after a broken attempt that would be unknown.
+   */
+  readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
+
+  // 3. The bank reports. It needs no lease: only a report that fits the recorded status changes something (`Applied`).
+
+  /** Sent -> Completed. Posts the reserved money. */
+  readonly settled: (reporting: Reporting & { readonly transactionHash?: string | undefined }) => Promise<Applied>
+  /** Sent -> Failed. Releases the reserved money. */
+  readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
+  /** Acts as `rejected` before settlement. After it, a new, linked transaction brings the money back. */
+  readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
+  /** Adds the bank's result for the payee to the timeline. False: it is there, or the payout has ended or is unknown. */
+  readonly payeeChecked: (
+    key: Omit<Reporting, 'report'>,
+    payee: PayeeResult,
+    bankText?: string | null,
+  ) => Promise<boolean>
+  /**
+   * Sent -> Completed or Failed, by the written word of the bank that two persons have. A later report that says otherwise is a contradiction.
+   * Refuses: validation_failed (another status; a payout that no bank carries).
+   */
+  readonly endByWord: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
+  /**
+   * An operator has found that money paid this payout, or came back from it. Works as a report of the bank, in the caller's
+   * transaction. `payoutId`: of the payout, or of its instruction.
+   */
+  readonly matched: (
+    tx: Tx,
+    matching: {
+      readonly partnerId: string
+      readonly payoutId: string
+      readonly report: BankReport
+      readonly returned?: Failure | undefined
+    },
+  ) => Promise<Applied>
+}
+
+type Reporting = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
+type Advance = (trigger: PayoutTrigger) => Promise<Applied>
+
+export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
+  const apply = createAdvance(deps)
+  const advance = applyInBatches({ db: deps.db, read: readInstructions, work: apply })
+  const claiming = createClaiming(deps)
+  const screen = createScreen(deps, advance)
+  return {
+    ...createWaiting(deps, advance),
+    ...claiming,
+    screen,
+    withAddresses: (attempts) => withAddresses(deps, attempts),
+    free: (due) => free(deps, due),
+    screenHeld: async (connector, payoutsMax) => {
+      const partners = await partnersWithHeld(deps.db, connector, deps.clock.now(), payoutsMax)
+      const partnerIds = partners.map(({ partnerId }) => partnerId)
+      const claims = await claiming.claim(connector, partnerIds, payoutsMax, true)
+      const { cleared } = await screen(claims)
+      if (cleared.length > 0)
+        await postponeHeld(
+          deps,
+          cleared.map((claim) => ({ claim, hold: undefined })),
+        )
+      return claims.length
+    },
+    ...createSending(deps, advance),
+    ...createReporting(deps, advance),
+    matched: createMatched(apply),
+    endByWord: createEndByWord(apply),
+    stopRefunds: async (tx, partnerId, payoutIds) => {
+      const triggers = payoutIds.map((payoutId): PayoutTrigger => {
+        return { partnerId, payoutId, kind: 'cancelled', canceller: 'bank' }
+      })
+      await apply(tx, triggers, new Map())
+    },
+  }
+}
+
+async function withAddresses(
+  { db, beneficiaries }: PayoutLifeDeps,
+  attempts: readonly PayoutClaim[],
+): Promise<readonly PayoutClaim[]> {
+  const keys = attempts.flatMap(({ partnerId, beneficiaryId, creditorAddressJson, rail }) =>
+    rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null
+      ? [{ partnerId, id: beneficiaryId }]
+      : [],
+  )
+  if (keys.length === 0) return attempts
+  const payees = await beneficiaries.payeesByIds(db, keys)
+  const completed = attempts.map((attempt) => {
+    const { partnerId, beneficiaryId, creditorAddressJson } = attempt
+    const address = payees.get(partnerKey(partnerId, beneficiaryId ?? ''))?.address ?? null
+    if (creditorAddressJson !== null || attempt.rail !== 'Swift' || address === null) return attempt
+    return { ...attempt, creditorAddressJson: JSON.stringify(address) }
+  })
+  const given = completed.filter((attempt, index) => attempt !== attempts[index])
+  for (const [partnerId, rows] of Map.groupBy(given, (attempt) => attempt.partnerId))
+    await store.putAddresses(db, partnerId, rows)
+  return completed
+}
+
+/** Bounds a step, so that a stop does not wait long for it. */
+const lapsedPerStepMax = 100
+
+function createWaiting(
+  { db, clock }: PayoutLifeDeps,
+  advance: Advance,
+): Pick<PayoutLife, 'approve' | 'decline' | 'lapseStep' | 'cancel'> {
+  const isMoved = async (trigger: PayoutTrigger) => (await advance(trigger)) === true
+  return {
+    approve: (partnerId, payoutId, by) => isMoved({ partnerId, payoutId, kind: 'approved', by, reason: null }),
+    decline: (partnerId, payoutId, by, reason) => isMoved({ partnerId, payoutId, kind: 'declined', by, reason }),
+    lapseStep: async () => {
+      const lapsed = await lapsedApprovals(db, clock.now(), lapsedPerStepMax)
+      const moved = await Promise.all(
+        lapsed.map(({ partnerId, id: payoutId }) => isMoved({ partnerId, payoutId, kind: 'lapsed' })),
+      )
+      return moved.filter(Boolean).length
+    },
+    cancel: (partnerId, payoutId, canceller) => isMoved({ partnerId, payoutId, kind: 'cancelled', canceller }),
+  }
+}
+
+function createClaiming({
+  db,
+  clock,
+}: PayoutLifeDeps): Pick<PayoutLife, 'releaseLeases' | 'partnersWithDue' | 'due' | 'claim' | 'claimAgain'> {
+  /** A statement on a sharded database names one partner. */
+  const inGroups = async <T extends store.DuePayout>(
+    partnerIds: readonly string[],
+    read: (group: readonly string[]) => Promise<readonly T[]>,
+  ): Promise<readonly T[]> => {
+    const groups = db.sharded ? partnerIds.map((partnerId) => [partnerId]) : partnerIds.length > 0 ? [partnerIds] : []
+    const rows = await Promise.all(groups.map(read))
+    return rows.flat().toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  }
+  const claim = async (
+    partnerIds: readonly string[],
+    which: Pick<Parameters<typeof store.claimDue>[2], 'connector' | 'payoutsMax' | 'isHeld' | 'ids'>,
+  ): Promise<readonly PayoutClaim[]> => {
+    const now = clock.now()
+    const leaseId = newId()
+    const rows = await inGroups(partnerIds, (group) =>
+      store.claimDue(db, group, { ...which, now, leaseId, leaseUntil: after(now, leaseMs) }),
+    )
+    return rows.map((row) => ({ ...row, leaseId }))
+  }
+  /** The last partner of each connector's scan. */
+  const scannedUpTo = new Map<string, string>()
+  return {
+    releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
+    partnersWithDue: async (connector, partnersMax) => {
+      const now = clock.now()
+      const from = scannedUpTo.get(connector) ?? nilId
+      const behind = await store.partnersWithDue(db, connector, now, from, partnersMax)
+      const missing = partnersMax - behind.partnerIds.length
+      const wrapsAround = behind.complete && missing > 0 && from !== nilId
+      const before = wrapsAround ? (await store.partnersWithDue(db, connector, now, nilId, missing)).partnerIds : []
+      const partnerIds = [...new Set([...behind.partnerIds, ...before])]
+      // The next scan continues here, so that partners with many payouts do not starve the others.
+      scannedUpTo.set(connector, partnerIds.at(-1) ?? nilId)
+      return partnerIds
+    },
+    due: (connector, partnerIds, payoutsMax) => {
+      const due = { connector, now: clock.now(), payoutsMax }
+      return inGroups(partnerIds, (group) => store.duePayouts(db, group, due))
+    },
+    claim: (connector, partnerIds, payoutsMax, isHeld = false) => claim(partnerIds, { connector, payoutsMax, isHeld }),
+    claimAgain: (connector, payouts) => {
+      const partnerIds = [...new Set(payouts.map(({ partnerId }) => partnerId))]
+      return claim(partnerIds, { connector, payoutsMax: payouts.length, ids: payouts.map(({ id }) => id) })
+    },
+  }
+}
+
+const hashIn = ({ transactionHash }: { readonly transactionHash?: string | undefined }) =>
+  transactionHash === undefined ? {} : { transactionHash }
+
+const underLease = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
+
+const begun = (claim: PayoutClaim): PayoutClaim => ({
+  ...claim,
+  status: 'Processing',
+  sendAttempts: claim.sendAttempts + 1,
+})
+
+const createSending = (
+  { attemptsMax }: PayoutLifeDeps,
+  advance: Advance,
+): Pick<PayoutLife, 'beginDue' | 'begin' | 'answered' | 'unreachable' | 'giveUp'> => ({
+  beginDue: async (payout, leaseId) => {
+    const { partnerId, id: payoutId, dueAt } = payout
+    const isBegun = await advance({ partnerId, payoutId, leaseId, kind: 'attempt', dueAt: present(dueAt, 'it is due') })
+    return isBegun === true ? begun({ ...payout, leaseId }) : undefined
+  },
+  begin: async (claim) => {
+    const isBegun = await advance({ ...underLease(claim), kind: 'attempt' })
+    return isBegun === true ? begun(claim) : undefined
+  },
+  answered: async (claim, acknowledgement) => {
+    const held = underLease(claim)
+    if (!acknowledgement.accepted) await advance({ ...held, kind: 'refused', failure: acknowledgement })
+    else if (acknowledgement.notBefore !== undefined)
+      await advance({ ...held, kind: 'kept', until: acknowledgement.notBefore })
+    else await advance({ ...held, kind: 'accepted', ...hashIn(acknowledgement) })
+  },
+  unreachable: async (claim) => void (await advance({ ...underLease(claim), kind: 'unreachable' })),
+  giveUp: async (claim) => {
+    if (claim.sendAttempts <= attemptsMax) return false
+    const failure = { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' } as const
+    await advance({ ...underLease(claim), kind: 'refused', failure })
+    return true
+  },
+})
+
+const payeeSteps = {
+  match: 'PayeeMatched',
+  close_match: 'PayeeMatchedClosely',
+  no_match: 'PayeeNotMatched',
+  unchecked: 'PayeeNotChecked',
+} as const satisfies Record<PayeeResult, TimelineStep>
+
+const createReporting = (
+  deps: PayoutLifeDeps,
+  advance: Advance,
+): Pick<PayoutLife, 'settled' | 'rejected' | 'returned' | 'payeeChecked'> => ({
+  settled: ({ transactionHash, ...reporting }) =>
+    advance({ ...reporting, kind: 'settled', ...hashIn({ transactionHash }) }),
+  rejected: (reporting, failure) => advance({ ...reporting, kind: 'rejected', failure }),
+  payeeChecked: ({ partnerId, instructionId }, payee, bankText = null) =>
+    deps.db.transaction(async (tx) => {
+      const endToEndId = instructionId.replaceAll('-', '')
+      const noted = await store.notePayeeCheck(tx, { partnerId, endToEndId }, payee)
+      if (noted === undefined) return false
+      const move = { partnerId, id: noted.transactionId, steps: [payeeSteps[payee]], actor: 'bank' as const, bankText }
+      await deps.transactions.moveMany(tx, [move])
+      const { beneficiaryId: id, creditorName: name, creditorAccount: account } = noted
+      if (id !== null && payee !== 'unchecked')
+        await deps.beneficiaries.noteCheck(tx, partnerId, { id, name, account }, payee)
+      return true
+    }),
+  returned: async (reporting, failure) => {
+    const { partnerId, report } = reporting
+    // A closed balance accepts no money: a return goes to suspense, with a case.
+    if (report.money !== undefined && (await isClosedBalance(deps, partnerId, report.money.currency)))
+      return 'contradiction'
+    return advance({ ...reporting, kind: 'returned', failure })
+  },
+})
+
+async function isClosedBalance(
+  { db, ledger }: PayoutLifeDeps,
+  partnerId: string,
+  currency: Currency,
+): Promise<boolean> {
+  const accounts = await ledger.accountsOf(db, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
+  return balanceStateIn(accounts, partnerId, currency) === 'Closed'
+}
+
+const createMatched =
+  (apply: ReturnType<typeof createAdvance>): PayoutLife['matched'] =>
+  async (tx, { partnerId, payoutId: instructionId, report, returned }) => {
+    const named = { partnerId, instructionId, report }
+    const trigger: PayoutTrigger =
+      returned === undefined ? { ...named, kind: 'settled' } : { ...named, kind: 'returned', failure: returned }
+    // Deferred: the implied earlier transition was made first, so that the report is applied again.
+    for (;;) {
+      const [advanced] = await apply(tx, [trigger], await readInstructions(tx, [trigger]))
+      assert(!(advanced instanceof Refusal), 'a report of the bank is not refused')
+      if (advanced !== 'deferred') return present(advanced, 'a trigger has an answer')
+    }
+  }
+
+const createEndByWord =
+  (apply: ReturnType<typeof createAdvance>): PayoutLife['endByWord'] =>
+  async (tx, { partnerId, id, end }) => {
+    const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])
+    const { status, rail, connector } = present(payout, 'the caller has read the payout')
+    // A chain says itself what it has executed, and an account of this service is credited by its worker.
+    if (rail === 'Wallet' || connector === internalConnectorId)
+      throw new Refusal(
+        'validation_failed',
+        'No bank has the payout. Only a payout that is at a bank can be ended by hand.',
+      )
+    if (status !== 'Sent')
+      throw new Refusal(
+        'validation_failed',
+        `The payout is ${status}: only a payout that waits at the bank can be ended by hand.`,
+      )
+    const named = { partnerId, instructionId: id, report: { connector, notificationId: `word ${newId()}` } }
+    const failure = { errorKey: 'BankRejection', details: 'The bank did not execute the payment.' } as const
+    const trigger: PayoutTrigger =
+      end === 'paid' ? { ...named, kind: 'settled' } : { ...named, kind: 'rejected', failure }
+    const [ended] = await apply(tx, [trigger], new Map())
+    assert(ended === true, 'a payout that is Sent takes the word of its bank')
+  }

@@ -1,0 +1,194 @@
+/** A dry run: judges a payout by the rules by which it would be accepted now, and writes nothing. */
+import { Refusal } from '../kernel/api/index.ts'
+import { present } from '../kernel/index.ts'
+import { coveredBy, createFundsCheck, isSegregated } from '../ledger/index.ts'
+import { replayOf } from '../postgres/index.ts'
+import type { Forecast } from '../rails/index.ts'
+import {
+  exceeds,
+  payeeMismatches,
+  refuseCoolingOff,
+  resetsAt,
+  type Used,
+  withControls,
+  withDayApproval,
+} from './controls/index.ts'
+import type { Hold } from '../transactions/index.ts'
+import { notCovered, requestOf } from './accept.ts'
+import { addressOf, callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
+import type { PayoutsDeps } from './deps.ts'
+import { createLookUp, type LookedUp } from './look-up.ts'
+import {
+  type ControlledPayout,
+  executionDayAt,
+  type Judged,
+  judgedOf,
+  type Judgement,
+  payerFieldsMissing,
+  payoutRules,
+  validate,
+} from './validate.ts'
+
+export type Verdict = {
+  readonly rule: string
+  readonly verdict: 'passed' | 'failed' | 'notApplicable'
+  /** The code of the refusal, or the error key with which the connector would end the payout. */
+  readonly code?: string
+  readonly detail?: string
+  /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
+  readonly hold?: Hold
+}
+
+/** `payout`: undefined if a rule about the request itself has failed. */
+export type Preview = {
+  readonly call: PayoutCall
+  readonly verdicts: readonly Verdict[]
+  readonly payout: ControlledPayout | undefined
+  readonly forecast: Forecast | undefined
+}
+
+const notApplicable = (rule: string): Verdict => ({ rule, verdict: 'notApplicable' })
+/** The holds of rules that judge more than the request. */
+const holdsOfRules: Readonly<Record<string, Hold['kind']>> = {
+  walletOwnership: 'walletOwnership',
+  country: 'country',
+  customer: 'customerGate',
+  account: 'accountBlocked',
+}
+export function verdictOf(rule: string, judgement: Judgement): Verdict {
+  if (!(judgement instanceof Refusal)) return { rule, verdict: judgement }
+  const failed = {
+    verdict: 'failed',
+    code: judgement.code,
+    detail: judgement.errors[0]?.message ?? judgement.detail,
+  } as const
+  const kind = holdsOfRules[rule]
+  return { rule, ...failed, ...(kind === undefined ? {} : { hold: { kind, by: null } }) }
+}
+
+/** A rule that begins later fails nothing yet, and says when it begins. */
+function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: Judged): Verdict {
+  const verdict = verdictOf(name, judge(judged))
+  const detail = verdict.verdict === 'passed' ? coming?.(judged) : undefined
+  return detail === undefined ? verdict : { ...verdict, detail }
+}
+
+export function createPreview(deps: PayoutsDeps) {
+  const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
+  return async (call: PayoutCall): Promise<Preview> => {
+    const { db, clock, chooseConnector, forecastOf } = deps
+    const now = clock.now()
+    const found = await lookUp(db, [call])
+    const judged = judgedOf(call, chooseConnector, found, executionDayAt(deps, now))
+    const ofRequest = [keyVerdict(call, found), ...payoutRules.map((rule) => ruleVerdict(rule, judged))]
+    const valid = outcomeOf(() => validate(judged))
+    if (valid instanceof Refusal) {
+      const verdicts = [
+        ...ofRequest,
+        ...['coolingOff', 'limits', 'approval', 'funds', 'reach', 'payeeCheck'].map(notApplicable),
+      ]
+      return { call, verdicts, payout: undefined, forecast: undefined }
+    }
+    const controlled = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
+    const payout = withDayApproval(controlled, found.controls.used)
+    const coolingOff = coolingOffVerdict(payout)
+    const limits = limitVerdicts(payout, found.controls.used)
+    const { creditor, connector } = payout
+    const { amount, currency } = call
+    const { account: creditorAccount, bic: creditorBic } = creditor
+    const instructed = { amount, currency, creditorAccount, creditorBic, ...addressOf(creditor) }
+    const forecast = forecastOf(connector, instructed, now)
+    const fit = coveredBy(found.balances.accounts, requestOf(payout))
+    const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
+    const sent = await payerSent(deps, payout)
+    const judgedRequest = ofRequest.map((verdict) => (verdict.rule === 'payer' ? (sent ?? verdict) : verdict))
+    const judgedFunds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
+    const segregated = isSegregated(found.balances.accounts, requestOf(payout))
+    const short = { hold: { kind: segregated === true ? 'segregatedFunds' : 'funds', by: null } } as const
+    const funds = withPayer({ ...judgedFunds, ...(fit === true ? {} : short) }, payout, segregated)
+    return {
+      call,
+      verdicts: [...judgedRequest, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
+      payout,
+      forecast,
+    }
+  }
+}
+
+/** Says what a bank that requires nothing is not told. Undefined: it is told of no customer, or refuses what lacks. */
+async function payerSent(
+  { payers }: PayoutsDeps,
+  { call, connector, customerId, creditor }: ControlledPayout,
+): Promise<Verdict | undefined> {
+  if (customerId === null || payers?.modeOf(connector) !== 'send') return undefined
+  const [payer] = await payers.read([{ partnerId: call.caller.partnerId, customerId }])
+  const missing = payer === undefined ? [] : payerFieldsMissing(payer, creditor, call)
+  if (missing.length === 0) return { rule: 'payer', verdict: 'passed' }
+  const detail = `The bank is told of the customer without ${missing.join(', ')}, and may ask for it.`
+  return { rule: 'payer', verdict: 'passed', detail }
+}
+
+/** A key that the same request has used would return that payout again. */
+function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
+  const rule = 'idempotencyKey'
+  const key = callMapKey(call)
+  if (key === undefined) return notApplicable(rule)
+  const known = payouts.get(key)
+  if (known === undefined) return { rule, verdict: 'passed' }
+  const replayed = outcomeOf(() => replayOf(known, call.requestFingerprint))
+  if (replayed instanceof Refusal) return verdictOf(rule, replayed)
+  return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, which would be returned.` }
+}
+
+function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
+  // What leaves on a day without an approval is reported with the approval.
+  const limits = payout.limits.filter(({ otherwise }) => otherwise === undefined)
+  if (limits.length === 0) return [notApplicable('limits')]
+  return limits.map((limit) => {
+    const refusal = exceeds(limit, used)
+    const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
+    const by = limit.counter === undefined ? null : resetsAt(limit.counter)
+    return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail, hold: { kind: 'limit', by } }
+  })
+}
+
+function coolingOffVerdict({ coolingOff: from }: ControlledPayout): Verdict {
+  const rule = 'coolingOff'
+  if (from === null) return notApplicable(rule)
+  if (from === undefined) return { rule, verdict: 'passed' }
+  return { ...verdictOf(rule, refuseCoolingOff(from)), hold: { kind: 'coolingOff', by: from } }
+}
+
+/** Says whose money pays: a payout that a pooled balance covers may be refused in a segregated one. */
+function withPayer(verdict: Verdict, { customerId }: ControlledPayout, segregated: boolean | undefined): Verdict {
+  if (segregated === undefined) return verdict
+  const own = customerId === null ? 'Only your own money pays' : `Only the money of the customer ${customerId} pays`
+  const whose = segregated
+    ? `${own}: the balance is segregated.`
+    : 'The whole balance pays, the money of all customers and yours: it is pooled.'
+  return { ...verdict, detail: verdict.detail === undefined ? whose : `${verdict.detail} ${whose}` }
+}
+
+/** The approval rule never fails, because a payout that waits is accepted. */
+function approvalVerdict({ approval }: ControlledPayout): Verdict {
+  if (approval === null) return notApplicable('approval')
+  const detail = `${approval.because} It waits for the approval of a second person.`
+  return { rule: 'approval', verdict: 'passed', detail, hold: { kind: 'approval', by: approval.expiresAt } }
+}
+
+/** The service accepts a payment that its connector will refuse, and it fails there. */
+function reachVerdict(forecast: Forecast | undefined): Verdict {
+  if (forecast === undefined) return notApplicable('reach')
+  if (forecast.possible) return { rule: 'reach', verdict: 'passed' }
+  return { rule: 'reach', verdict: 'failed', code: forecast.errorKey, detail: forecast.details }
+}
+
+/** A bank checks each payment again: an earlier result refuses nothing. */
+function payeeCheckVerdict({ payeeCheck }: ControlledPayout): Verdict {
+  const rule = 'payeeCheck'
+  if (payeeCheck === null) return notApplicable(rule)
+  const detail = payeeMismatches[payeeCheck]
+  return detail === null
+    ? { rule, verdict: 'passed' }
+    : { rule, verdict: 'failed', code: 'InvalidAccountDetails', detail, hold: { kind: 'payeeName', by: null } }
+}

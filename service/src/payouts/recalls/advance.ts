@@ -1,0 +1,99 @@
+/**
+ * The only writer of a recall's progress: the engine of lifecycles with the table of recalls. A transition writes the recall, a step
+ * in the timeline of the payout's transaction, and an event. Locks: the payout, if the caller has it, then recalls, then transactions.
+ */
+import type { EventOutbox } from '../../events/index.ts'
+import { type Clock, type Minor, present } from '../../kernel/index.ts'
+import { type Actor, type Advanced, createEngine, type Move } from '../../lifecycle/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { payoutById } from '../index.ts'
+import type { Transactions } from '../../transactions/index.ts'
+import { recallUpdated } from './events.ts'
+import { recallLifecycle } from './lifecycle.ts'
+import { answerDue } from './rules.ts'
+import * as store from './store.ts'
+
+/** `reasonCode`: the bank's, of ISO 20022; `bankText`: its own words. */
+type Answer = { readonly reasonCode: string | null; readonly bankText?: string | null }
+export type RecallTrigger =
+  | { readonly kind: 'taken'; readonly leaseId: string }
+  | ({ readonly kind: 'declined'; readonly leaseId: string } & Answer)
+  | ({ readonly kind: 'accepted' | 'refused' } & Answer)
+  | { readonly kind: 'overdue' }
+  /** The money is on the balance, by the transaction with this reference. */
+  | { readonly kind: 'returned'; readonly amount: Minor; readonly reference: string }
+
+export type AdvanceRecalls = (
+  tx: Tx,
+  batch: readonly { readonly key: store.RecallKey; readonly trigger: RecallTrigger }[],
+) => Promise<readonly Advanced[]>
+
+export type AdvanceDeps = {
+  readonly clock: Clock
+  readonly eventOutbox: EventOutbox
+  readonly transactions: Pick<Transactions, 'noteAfterEnd'>
+}
+
+export function createAdvanceRecalls(deps: AdvanceDeps): AdvanceRecalls {
+  return createEngine({
+    clock: deps.clock,
+    lifecycle: recallLifecycle,
+    lock: store.lockRecalls,
+    actorOf,
+    holds,
+    write: (tx, moves, now) => write(deps, tx, moves, now),
+  })
+}
+
+function actorOf(trigger: RecallTrigger): Actor {
+  if ('leaseId' in trigger) return 'worker'
+  return trigger.kind === 'overdue' ? 'time' : 'bank'
+}
+
+function holds({ leaseId, answerDueAt }: store.RecallRow, trigger: RecallTrigger, now: Date): boolean {
+  if ('leaseId' in trigger) return leaseId === trigger.leaseId
+  return trigger.kind !== 'overdue' || (answerDueAt !== null && answerDueAt <= now)
+}
+
+type RecallMove = Move<store.RecallRow, RecallTrigger, never>
+
+async function write(
+  { eventOutbox, transactions }: AdvanceDeps,
+  tx: Tx,
+  moves: readonly RecallMove[],
+  now: Date,
+): Promise<void> {
+  const written = moves.map((move) => ({ move, row: changed(move, now) }))
+  for (const { move, row } of written) store.updateRecall(tx, row, move.row.status)
+  for (const { move, row } of written) {
+    const { partnerId, transactionId: id, id: recallId } = row
+    const { reasonCode: reason = null, bankText = null } =
+      'reasonCode' in move.trigger && !move.implied ? move.trigger : {}
+    const cause = { actor: move.actor, reason, bankText, recallId }
+    for (const step of move.transition.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, cause)
+  }
+  const events = written.map(async ({ row }) => {
+    const payout = await payoutById(tx, row.partnerId, row.payoutId)
+    return recallUpdated(row, present(payout, 'a recall has its payout'), now)
+  })
+  eventOutbox.appendMany(tx, await Promise.all(events))
+}
+
+/** The recall after a transition. An implied one is that of the request, whatever the trigger reports. */
+function changed({ row, trigger, transition, implied }: RecallMove, now: Date): store.RecallRow {
+  const moved = { ...row, status: transition.to, dueAt: null, leaseId: null, updatedAt: now }
+  const kind = implied ? 'taken' : trigger.kind
+  if (kind === 'taken') {
+    const { on, at } = answerDue(now)
+    return { ...moved, sentAt: now, answerDueOn: on, answerDueAt: at }
+  }
+  if (kind === 'overdue') return { ...moved, expiredAt: now }
+  if (trigger.kind === 'returned') {
+    const money = { settledAmount: trigger.amount, returnReference: trigger.reference, returnedAt: now }
+    const isAnswered = row.status === 'Accepted'
+    const answerText = isAnswered ? row.answerText : null
+    return { ...moved, ...money, answeredAt: isAnswered ? row.answeredAt : now, answerCode: null, answerText }
+  }
+  const { reasonCode: answerCode = null, bankText: answerText = null } = 'reasonCode' in trigger ? trigger : {}
+  return { ...moved, answeredAt: now, answerCode, answerText }
+}

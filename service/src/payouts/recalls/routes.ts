@@ -1,0 +1,35 @@
+/** Operation id -> verb -> shape, for recalls. */
+import { recalls as wire } from '@partner-payments/wire'
+import { type Handlers, writerOf } from '../../kernel/api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
+import { reasonOf } from '../../iso20022/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
+import type { Recalls } from './service.ts'
+import type { RecallRow } from './store.ts'
+
+export const recallsRoutes = (recalls: Recalls, idempotency: Idempotency): Handlers<'recalls'> => ({
+  createPayoutRecall: idempotency.handler('createPayoutRecall', async ({ caller, params, body }, tx) => {
+    const recall = await recalls.create(caller, params.id, body, tx)
+    return { body: toWire(recall), created: `the recall ${recall.id}`, customerId: recall.customerId }
+  }),
+  listPayoutRecalls: async ({ caller, params }) => ({
+    body: { data: (await recalls.list(caller.partnerId, params.id)).map(toWire) },
+  }),
+  getPayoutRecall: async ({ caller, params }) => ({
+    body: toWire(await recalls.get(caller.partnerId, params.id, params.recallId)),
+  }),
+})
+
+const writeRecall = writerOf(wire.PayoutRecall)
+const toWire = ({ amount, currency, settledAmount, answerCode, ...recall }: RecallRow) =>
+  writeRecall({
+    ...recall,
+    text: recall.details,
+    amount: writeAmount(amount, currency),
+    currency,
+    requestedBy: recall.requestedName,
+    answer: answerCode === null ? null : { code: answerCode, text: reasonOf(answerCode).details },
+    bankText: recall.answerText,
+    settledAmount: settledAmount === null ? null : writeAmount(settledAmount, currency),
+    fee: settledAmount === null ? null : writeAmount(amount - settledAmount, currency),
+  })

@@ -1,0 +1,246 @@
+/** The verbs of recalls: for the API, for the worker that sends them to a bank, and for the answers of banks. */
+import type { BodyOf } from '@partner-payments/wire'
+import { type Caller, notFound } from '../../kernel/api/index.ts'
+import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, present, secondMs } from '../../kernel/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { instructionIdOf, lockPayouts, payoutOfInstruction, type Payouts, retryDelayAfter } from '../index.ts'
+import { type AdvanceDeps, type AdvanceRecalls, createAdvanceRecalls, type RecallTrigger } from './advance.ts'
+import { recallUpdated } from './events.ts'
+import { requireRecallable } from './rules.ts'
+import * as store from './store.ts'
+
+export type RecallClaim = store.RecallRow & { readonly leaseId: string }
+
+/** `recallId`: of the recall, or of a request from another party. `instructionId`: of the payment that is recalled. */
+type RecallAnswered = {
+  readonly partnerId: string
+  readonly recallId: string
+  readonly instructionId: string
+  readonly accepted: boolean
+  readonly reasonCode: string | null
+  readonly bankText?: string | null
+}
+
+/** A key of the partner, or the operator for it. */
+type Requester = Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>
+/** The operator asks in the name of the partner, which sees the recall as its own. */
+export const operatorOf = (partnerId: string): Requester => ({ partnerId, serviceAccountId: nilId, name: 'operator' })
+
+export type Recalls = {
+  /**
+   * Requests the recall of a completed payout. Refuses: not_found, recall_not_supported, payout_not_recallable, recall_exists,
+   * recall_deadline_passed. `customerId`: of the payout.
+   */
+  readonly create: (
+    caller: Requester,
+    payoutId: string,
+    body: BodyOf<'createPayoutRecall'>,
+    tx?: Tx,
+  ) => Promise<store.RecallRow & { readonly customerId: string | null }>
+  /** Newest first. Refuses: not_found. */
+  readonly list: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, payoutId: string, recallId: string) => Promise<store.RecallRow>
+  /** Claims due recalls of a connector for an attempt each, under leases. */
+  readonly claim: (connector: string, recallsMax: number) => Promise<readonly RecallClaim[]>
+  /** Records that the bank has the request. Changes nothing when the lease is lost. */
+  readonly taken: (claim: RecallClaim) => Promise<void>
+  /** Records that the connector refuses the request. Changes nothing when the lease is lost. */
+  readonly declined: (claim: RecallClaim, reasonCode: string | null) => Promise<void>
+  /** The outcome is unknown, or the connector keeps the request until a time: it is asked again then. */
+  readonly postponed: (claim: RecallClaim, until?: Date) => Promise<void>
+  /** False: the answer repeats what is known, or is not about a recall of a partner. */
+  readonly answered: (answer: RecallAnswered) => Promise<boolean>
+  /** Expires recalls whose answer is overdue. Returns how many. */
+  readonly expireStep: () => Promise<number>
+  /** The time since which the oldest recall waits for its bank. */
+  readonly oldestUnsent: (connector: string) => Promise<Date | null>
+  /** The recalls that wait for a person, at most `rowsMax` of each kind, the longest wait first. */
+  readonly waiting: (rowsMax: number) => Promise<readonly store.WaitingRecall[]>
+  /** Returns those of the recalls of these payouts of a partner that wait for a person. */
+  readonly waitingOf: (partnerId: string, payoutIds: readonly string[]) => Promise<readonly store.WaitingRecall[]>
+}
+
+export type RecallsDeps = AdvanceDeps & {
+  readonly db: Database
+  readonly log: Log
+  readonly payouts: Pick<Payouts, 'get' | 'named'>
+  /** Reports whether the bank of a connector takes recalls. */
+  readonly canRecall: (connector: string) => boolean
+}
+
+/** Longer than a call to a bank. */
+const leaseMs = 15 * secondMs
+
+export function createRecalls(deps: RecallsDeps): Recalls {
+  const { db, payouts } = deps
+  const advance = createAdvanceRecalls(deps)
+  const list = async (partnerId: string, payoutId: string) => {
+    const { id } = await payouts.get(partnerId, payoutId)
+    return store.recallsOfPayout(db, partnerId, id)
+  }
+  return {
+    create: createRequest(deps),
+    list,
+    get: async (partnerId, payoutId, recallId) => {
+      const rows = await list(partnerId, payoutId)
+      const row = rows.find(({ id }) => id === recallId.toLowerCase())
+      if (row === undefined) throw notFound('recall')
+      return row
+    },
+    ...createSending(deps, advance),
+    answered: async ({ partnerId, recallId, instructionId, accepted, reasonCode, bankText = null }) => {
+      const payoutId = (await payoutOfInstruction(db, { partnerId, instructionId })) ?? null
+      const key = await store.recallOfAnswer(db, { partnerId, id: recallId, payoutId })
+      if (key === undefined) return false
+      return move(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode, bankText })
+    },
+    expireStep: createExpire(deps, advance),
+    oldestUnsent: (connector) => store.oldestUnsentRecall(db, connector),
+    ...createWaiting(deps),
+  }
+}
+
+/** The worker gives a recall to its connector within seconds. */
+const unsentMsMin = 10 * minuteMs
+/** A bank that is silent for so long will not answer: the people who asked it have told the partner. */
+const expiredShownMs = 30 * dayMs
+
+function createWaiting({ db, clock }: Pick<RecallsDeps, 'db' | 'clock'>): Pick<Recalls, 'waiting' | 'waitingOf'> {
+  const times = () => {
+    const now = clock.now()
+    return { askedBefore: after(now, -unsentMsMin), now, expiredAfter: after(now, -expiredShownMs) }
+  }
+  return {
+    waiting: async (rowsMax) => {
+      const now = times()
+      const unsent = await store.unsentRecalls(db, now, rowsMax)
+      return [
+        ...unsent,
+        ...(await store.expiredRecalls(db, now, rowsMax)),
+        ...(await store.unansweredRecalls(db, now, rowsMax)),
+      ]
+    },
+    waitingOf: (partnerId, payoutIds) => store.waitingRecallsOf(db, partnerId, payoutIds, times()),
+  }
+}
+
+/** Moves one recall per transaction: they are few, and each locks the transaction of its payout. */
+async function move(
+  db: Database,
+  advance: AdvanceRecalls,
+  { partnerId, id }: store.RecallKey,
+  trigger: RecallTrigger,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    // Deferred: the implied receipt by the bank was recorded first, so that the answer is applied again.
+    for (;;) {
+      const [advanced] = await advance(tx, [{ key: { partnerId, id }, trigger }])
+      if (advanced !== 'deferred') return advanced === true
+    }
+  })
+}
+
+/** Locks the payout, so that requests wait for each other, and for a return of the money. */
+function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecall }: RecallsDeps): Recalls['create'] {
+  return (caller, payoutId, { reason, text }, outerTx) =>
+    inTransaction(db, outerTx, async (tx) => {
+      const { partnerId, serviceAccountId: requestedBy, name: requestedName } = caller
+      const { id } = await payouts.named(tx, partnerId, payoutId)
+      const [payout] = await lockPayouts(tx, [{ partnerId, id }])
+      if (payout === undefined) throw notFound('payout')
+      const before = await store.recallsOfPayout(tx, partnerId, payout.id)
+      const now = clock.now()
+      const judged = { canRecall: canRecall(payout.connector), now }
+      const row: store.RecallRow = {
+        ...opening,
+        partnerId,
+        id: newId(),
+        payoutId: payout.id,
+        transactionId: payout.transactionId,
+        payoutReference: payout.reference,
+        connector: payout.connector,
+        instructionId: instructionIdOf(payout),
+        amount: payout.amount,
+        currency: payout.currency,
+        reason,
+        details: text ?? null,
+        requestedBy,
+        requestedName,
+        requestedAt: now,
+        requestDueOn: requireRecallable(payout, reason, before, judged),
+        dueAt: now,
+        updatedAt: now,
+      }
+      await store.insertRecall(tx, row)
+      const actor = requestedBy === nilId ? ('operator' as const) : ('partner' as const)
+      const cause = { actor, reason, recallId: row.id }
+      await transactions.noteAfterEnd(tx, { partnerId, id: row.transactionId }, 'RecallRequested', cause)
+      eventOutbox.appendMany(tx, [recallUpdated(row, payout, now)])
+      return { ...row, customerId: payout.customerId }
+    })
+}
+
+const opening = {
+  status: 'Requested',
+  sentAt: null,
+  answerDueOn: null,
+  answerDueAt: null,
+  answeredAt: null,
+  answerCode: null,
+  answerText: null,
+  expiredAt: null,
+  settledAmount: null,
+  returnReference: null,
+  returnedAt: null,
+  leaseId: null,
+  attempts: 0,
+} as const
+
+type Sending = Pick<Recalls, 'claim' | 'taken' | 'declined' | 'postponed'>
+
+function createSending(
+  { db, clock }: { readonly db: Database; readonly clock: Clock },
+  advance: AdvanceRecalls,
+): Sending {
+  return {
+    claim: async (connector, recallsMax) => {
+      const now = clock.now()
+      const claims: RecallClaim[] = []
+      for (const key of await store.dueRecalls(db, connector, now, recallsMax)) {
+        const leaseId = newId()
+        const row = await store.claimRecall(db, key, { now, leaseId, until: after(now, leaseMs) })
+        if (row !== undefined) claims.push({ ...row, leaseId })
+      }
+      return claims
+    },
+    taken: async (claim) => void (await move(db, advance, claim, { kind: 'taken', leaseId: claim.leaseId })),
+    declined: async (claim, reasonCode) =>
+      void (await move(db, advance, claim, { kind: 'declined', leaseId: claim.leaseId, reasonCode })),
+    postponed: async (claim, until) =>
+      void (await store.postponeRecall(db, claim, until ?? after(clock.now(), retryDelayAfter(claim.attempts)))),
+  }
+}
+
+/** Bounds a step, so that a stop does not wait long for it. */
+const overduePerStepMax = 100
+const start: store.OverdueRecall = { answerDueAt: new Date(0), partnerId: nilId, id: nilId }
+
+/** Each step continues after the one before, so that recalls that cannot be expired delay no others. */
+function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls): () => Promise<number> {
+  let last = start
+  return async () => {
+    const ahead = await store.overdueRecalls(db, clock.now(), last, overduePerStepMax)
+    const isEnd = ahead.length < overduePerStepMax
+    const results = await Promise.allSettled(ahead.map((key) => move(db, advance, key, { kind: 'overdue' })))
+    let expired = 0
+    for (const [index, result] of results.entries())
+      if (result.status === 'fulfilled') expired += result.value ? 1 : 0
+      else {
+        const { partnerId, id: recallId } = present(ahead[index], 'each recall has a result')
+        log.error({ err: result.reason as unknown, partnerId, recallId }, 'recall not expired; will retry')
+      }
+    last = isEnd ? start : (ahead.at(-1) ?? start)
+    return expired
+  }
+}

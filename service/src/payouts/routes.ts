@@ -1,0 +1,162 @@
+/** Operation id -> verb -> shape. */
+import { rawNumber, type ResponseOf } from '@partner-payments/wire'
+import type { Answer, Caller, Handlers } from '../kernel/api/index.ts'
+import { writeAmount } from '../kernel/index.ts'
+import type { Forecast } from '../rails/index.ts'
+import { toVerification } from '../parties/beneficiaries/index.ts'
+import type { ReferenceAmount } from '../rates/index.ts'
+import { readReference, sidesOfCall } from './controls/index.ts'
+import { explain } from '../transactions/index.ts'
+import type { Preview } from './preview.ts'
+import { endToEndIdSent } from './rules.ts'
+import type { AcceptedPayout, Payouts } from './service.ts'
+import type { PayoutRow } from './store.ts'
+import type { MadeDecision } from './store-waiting.ts'
+
+export function payoutsRoutes(payouts: Payouts) {
+  const toRecords = async (partnerId: string, rows: readonly PayoutRow[]) => {
+    const decisions = await payouts.decisionsOf(partnerId, rows)
+    return rows.map((row) => toPayoutRecord(row, decisions.get(row.id)))
+  }
+  const toRecord = async ({ partnerId }: Caller, row: PayoutRow) => ({
+    body: toPayoutRecord(row, (await payouts.decisionsOf(partnerId, [row])).get(row.id)),
+  })
+  return {
+    createFiatPayout: async ({ caller, body, ip, nonce }) =>
+      toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
+    createTokenPayout: async ({ caller, body, ip }) =>
+      toAnswer(await payouts.createToken(caller, body, ip), body.idempotencyKey),
+    createFxPayout: async ({ caller, body, ip }) => {
+      const accepted = await payouts.createFx(caller, body, ip)
+      const { body: answer, ...rest } = toAnswer(accepted, body.idempotencyKey)
+      return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
+    },
+    previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
+    previewFxPayout: async ({ caller, body, ip }) => {
+      const preview = await payouts.previewFx(caller, body, ip)
+      const { id: quoteId, sellAmount, sellCurrency } = preview.quote
+      const sold = { sellAmount: writeAmount(sellAmount, sellCurrency), sellCurrency, quoteId }
+      return { body: { ...toPreview(preview), ...sold } }
+    },
+    getPayout: async ({ caller, params }) => toRecord(caller, await payouts.get(caller.partnerId, params.id)),
+    getPayoutVerification: async ({ caller, params }) => ({
+      body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
+    }),
+    cancelPayout: async ({ caller, params }) =>
+      toRecord(
+        caller,
+        await payouts.cancel(caller.partnerId, params.id, { id: caller.serviceAccountId, name: caller.name }),
+      ),
+    approvePayout: async ({ caller, params }) => toRecord(caller, await payouts.approve(caller, params.id)),
+    rejectPayout: async ({ caller, params, body }) =>
+      toRecord(caller, await payouts.reject(caller, params.id, body.reason)),
+    listPayouts: async ({ caller, query }) => {
+      const page = await payouts.list(caller.partnerId, query)
+      return { body: { ...page, data: await toRecords(caller.partnerId, page.data) } }
+    },
+  } satisfies Partial<Handlers<'payouts'>>
+}
+
+/** A replay repeats the first answer: the status with which the payout began, not its current one. */
+function toAnswer(
+  { payout, replayed }: AcceptedPayout,
+  idempotencyKey: string,
+): Answer<ResponseOf<'createFiatPayout'>> {
+  return {
+    body: {
+      ...documented(payout),
+      status: payout.approvalExpiresAt === null ? 'Pending' : 'PendingApproval',
+      idempotencyKey,
+    },
+    headers: {
+      location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
+      'payout-id': payout.id,
+      ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+    },
+  }
+}
+
+const soldFor = ({ soldAmount, soldCurrency, quoteId }: PayoutRow) =>
+  soldAmount === null || soldCurrency === null || quoteId === null
+    ? {}
+    : { sellAmount: writeAmount(soldAmount, soldCurrency), sellCurrency: soldCurrency, quoteId }
+
+const referenceFor = (reference: ReferenceAmount | null | undefined) => {
+  if (!reference) return {}
+  const { amount, currency, rate, rateOn } = reference
+  return { referenceAmount: { amount: writeAmount(amount, currency), currency, rate: rawNumber(rate), rateOn } }
+}
+
+function documented(payout: PayoutRow) {
+  return {
+    amount: writeAmount(payout.amount, payout.currency),
+    beneficiaryAccount: payout.creditorAccount,
+    beneficiaryName: payout.creditorName,
+    currency: payout.currency,
+    reference: payout.reference,
+    status: payout.status,
+  }
+}
+
+/** `decision`: undefined if the payout needs no approval. */
+export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undefined): ResponseOf<'getPayout'> {
+  return {
+    id: payout.id,
+    ...documented(payout),
+    ...soldFor(payout),
+    ...(payout.remittance === null ? {} : { userReference: payout.remittance }),
+    ...(payout.feeAmount === null
+      ? {}
+      : { fee: writeAmount(payout.feeAmount, payout.soldCurrency ?? payout.currency) }),
+    ...referenceFor(readReference(payout.referenceAmount)),
+    endToEndId: endToEndIdSent(payout),
+    rail: payout.rail,
+    createdAt: payout.createdAt.toISOString(),
+    updatedAt: payout.updatedAt.toISOString(),
+    ...(payout.idempotencyKey === null ? {} : { idempotencyKey: payout.idempotencyKey }),
+    ...(payout.beneficiaryId === null ? {} : { beneficiaryId: payout.beneficiaryId }),
+    ...(payout.customerId === null ? {} : { customerId: payout.customerId }),
+    ...(payout.approvalExpiresAt === null ? {} : { approvalExpiresAt: payout.approvalExpiresAt.toISOString() }),
+    ...(decision === undefined ? {} : { approval: toApproval(decision) }),
+    ...(payout.transactionHash === null ? {} : { transactionHash: payout.transactionHash }),
+    ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
+  }
+}
+
+const decisions = { approved: 'Approved', rejected: 'Rejected', expired: 'Expired', cancelled: 'Cancelled' } as const
+
+const toApproval = ({ decision, decidedBy, decidedName, decidedAt, reason, payeeSalt }: MadeDecision) => ({
+  ...(decision === null ? {} : { decision: decisions[decision] }),
+  ...(decidedBy === null ? {} : { decidedBy: { id: decidedBy, name: decidedName ?? '' } }),
+  ...(decidedAt === null ? {} : { decidedAt: decidedAt.toISOString() }),
+  ...(reason === null ? {} : { reason }),
+  ...(payeeSalt === null ? {} : { payeeSalt }),
+})
+
+function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'previewFiatPayout'> {
+  const { amount, currency } = call
+  const fee = payout?.fee ?? 0n
+  const [leaving] = sidesOfCall(call)
+  return {
+    // A payment that the bank would refuse is accepted, and fails afterwards.
+    accepted: verdicts.every(({ rule, verdict }) => verdict !== 'failed' || rule === 'reach' || rule === 'payeeCheck'),
+    ...(payout === undefined
+      ? {}
+      : { status: payout.approval === null ? ('Pending' as const) : ('PendingApproval' as const) }),
+    amount: writeAmount(amount, currency),
+    currency,
+    fee: writeAmount(fee, leaving.currency),
+    total: writeAmount(leaving.amount + fee, leaving.currency),
+    ...(payout === undefined ? {} : { rail: payout.rail, ...referenceFor(payout.reference) }),
+    ...(forecast?.possible === true ? toRoute(forecast) : {}),
+    rules: verdicts.map(({ hold, ...verdict }) => (hold === undefined ? verdict : { ...verdict, hold: explain(hold) })),
+  }
+}
+
+const toRoute = ({ method, cutOffAt, submitsAt, valueDate, arrivesOn }: Extract<Forecast, { possible: true }>) => ({
+  method,
+  submitsAt: submitsAt.toISOString(),
+  valueDate,
+  ...(cutOffAt === null ? {} : { cutOffAt: cutOffAt.toISOString() }),
+  ...(arrivesOn === null ? {} : { arrivesOn }),
+})

@@ -1,0 +1,363 @@
+/**
+ * The verbs of payouts: how they are requested, read, and decided about before they begin. `life.ts` has the later
+ * steps.
+ */
+import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
+import {
+  type Caller,
+  notFound,
+  type OpenNonce,
+  type Page,
+  readAmount,
+  readCurrency,
+  readTime,
+  Refusal,
+} from '../kernel/api/index.ts'
+import { type Currency, firstIdOf, isUuid, type Minor } from '../kernel/index.ts'
+import { createNonceBatcher } from '../access/index.ts'
+import { asInProgress, type Tx } from '../postgres/index.ts'
+import { worst } from '../screening/index.ts'
+import type { VerificationRow } from '../parties/beneficiaries/index.ts'
+import { type Approvals, createApprovals } from './approvals.ts'
+import { type BulkApprovals, createBulkApprovals } from './approvals-of-bulk.ts'
+import { createWaitingApprovals, type WaitingApprovals } from './waiting-approvals.ts'
+import { type Acceptance, createAcceptance } from './accept.ts'
+import type { Creditor, PayoutCall } from './calls.ts'
+import type { PayoutsDeps } from './deps.ts'
+import { createFxPayouts, createFxPreview, type FxPayout, type FxPreview } from './exchanges.ts'
+import { partiesOf } from './screen.ts'
+import { createPreview, type Preview } from './preview.ts'
+import { createRetry, type Retry } from './retry.ts'
+import { fingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
+import * as store from './store.ts'
+import type { Person } from './triggers.ts'
+import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
+
+export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
+
+export type Payouts = {
+  /**
+   * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
+   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked, customer_not_verified, beneficiary_cooling_off,
+   * limit_exceeded, insufficient_funds,
+   * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
+   * also refuses: nonce_replayed.
+   */
+  readonly create: (
+    caller: Caller,
+    body: BodyOf<'createFiatPayout'>,
+    ip: string,
+    nonce?: OpenNonce,
+  ) => Promise<AcceptedPayout>
+  /** Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does. */
+  readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
+  /**
+   * Accepts a quote and a payout of what it buys, in one transaction. Refuses as `create` does, and fx_quote_expired,
+   * fx_quote_accepted, not_found (quoteId).
+   */
+  readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
+  /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
+  readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
+  /** Accepts a call that another module makes. Refuses as `create` does. */
+  readonly submit: (call: PayoutCall) => Promise<AcceptedPayout>
+  /**
+   * Accepts calls in transactions of another module. Each caller has one of its own, because it remembers what its
+   * batches hold.
+   */
+  readonly acceptance: () => Acceptance
+  /**
+   * Judges this request as `create` would judge it now, rule by rule. Writes nothing. Refuses: validation_failed (amount, currency),
+   * currency_not_supported (a currency that the service does not have).
+   */
+  readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
+  /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
+  readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
+  /** The payouts of a partner with these ids, in no order. */
+  readonly byIds: typeof store.payoutsByIds
+  /** The payout that a request with this key has made. */
+  readonly byKey: (tx: Tx, key: store.PayoutKey) => Promise<store.PayoutRow | undefined>
+  /** A payout by its id or its reference. A text in the form of an id is an id first. Refuses: not_found. */
+  readonly get: (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
+  /** The payout that `get` returns, read in the caller's transaction. Refuses: not_found. */
+  readonly named: (tx: Tx, partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
+  /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
+  /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
+  readonly waitingApprovals: WaitingApprovals
+  /** Finds payouts for the operator. */
+  readonly find: Find
+  readonly retry: Retry
+  /** The verification of payee that preceded a payout. Refuses: not_found (the payout, or no verification before it). */
+  readonly verificationOf: (partnerId: string, idOrReference: string) => Promise<VerificationRow>
+  /**
+   * Cancels a payout that is Pending or PendingApproval. A repetition returns the payout. Refuses: not_found,
+   * payout_not_cancellable.
+   */
+  readonly cancel: (partnerId: string, idOrReference: string, by?: Person) => Promise<store.PayoutRow>
+} & Approvals &
+  BulkApprovals
+
+type Requested = {
+  readonly beneficiaryId: string
+  readonly idempotencyKey: string
+  readonly reference?: string | undefined
+}
+export type TokenPayout = Requested & Pick<BodyOf<'createFiatPayout'>, 'amount' | 'currency'>
+
+export type SimulatedWithdrawal = {
+  readonly customerRef: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly outcome: WithdrawalOutcome
+  readonly idempotencyKey: string | null
+}
+
+/** The creditor of simulated withdrawals: a valid IBAN of a real bank, and no real person. */
+const sandboxCreditor: Creditor = {
+  name: 'Sandbox Beneficiary',
+  account: 'NL91ABNA0417164300',
+  bic: 'ABNANL2AXXX',
+  country: 'NL',
+}
+
+/** The size above which the work of a batch costs more than sharing the commit saves. */
+const payoutsPerBatchMax = 128
+/** One batch reads while the other writes. */
+const batchesUnderWayMax = 2
+/** Two half batches alternate: one reads while the other writes. */
+const secondBatchMin = 32
+
+export function createPayouts(deps: PayoutsDeps): Payouts {
+  const { db, customers, beneficiaries } = deps
+  const submit = createSubmit(deps)
+  const preview = createPreview(deps)
+  const named: Payouts['named'] = async (tx, partnerId, name) => {
+    const row =
+      (isUuid(name) ? await store.payoutById(tx, partnerId, name) : undefined) ??
+      (await payoutByReference(deps, tx, partnerId, name))
+    if (row === undefined) throw notFound('payout')
+    return row
+  }
+  const get: Payouts['get'] = (partnerId, name) => named(db, partnerId, name)
+  return {
+    create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
+    createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
+    createFx: createFxPayouts(deps),
+    simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
+      const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
+      return submit({
+        caller,
+        nonce: undefined,
+        operation: 'simulateWithdrawal',
+        idempotencyKey,
+        requestFingerprint: fingerprintOf({ amount, currency, customerId, outcome }),
+        amount,
+        currency,
+        reference: null,
+        ip,
+        payee: { customerId, creditor: sandboxCreditor, outcome },
+      })
+    },
+    submit,
+    acceptance: () => createAcceptance(deps),
+    preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
+    previewFx: createFxPreview(deps, preview),
+    byIds: store.payoutsByIds,
+    // One partner, operation and key: the statement finds no other.
+    byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
+    get,
+    named,
+    list: createList(deps),
+    waitingApprovals: createWaitingApprovals(deps),
+    find: createFind(deps),
+    retry: createRetry(deps),
+    // A payout stores no reference to its verification.
+    verificationOf: async (partnerId, idOrReference) => {
+      const { creditorName: name, creditorAccount: iban, createdAt } = await get(partnerId, idOrReference)
+      const row = await beneficiaries.evidenceFor(db, partnerId, { name, iban }, createdAt)
+      if (row === undefined) throw notFound('verification')
+      return row
+    },
+    ...createApprovals(deps, get),
+    ...createBulkApprovals(deps),
+    cancel: createCancel(deps, get),
+  }
+}
+
+const createCancel =
+  ({ screening, life }: PayoutsDeps, get: Payouts['get']): Payouts['cancel'] =>
+  async (partnerId, idOrReference, by) => {
+    const asked = await get(partnerId, idOrReference)
+    const { id } = asked
+    const holds = partiesOf(asked).map(await screening.holdsOf(partiesOf(asked)))
+    // The money of a listed party stays reserved until staff decide. The refusal does not say why.
+    const isFrozen = asked.status === 'Pending' && worst(holds) === 'confirmed'
+    const isCancelled = !isFrozen && (await life.cancel(partnerId, id, by))
+    const row = await get(partnerId, id)
+    if (isCancelled || row.status === 'Cancelled') return row
+    if (isFrozen) throw new Refusal('payout_not_cancellable', 'The payout can no longer be cancelled.')
+    throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it has already begun.`)
+  }
+
+const createList =
+  (deps: PayoutsDeps): Payouts['list'] =>
+  async (partnerId, query) => {
+    const { db, cursors, customers } = deps
+    const list = `payouts:${partnerId}`
+    const request = cursors.read(list, query)
+    const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+    if (customerId === undefined) return cursors.page(list, request, [])
+    const reference = query.reference === undefined ? null : await nameOf(deps, db, partnerId, query.reference)
+    const filter = {
+      status: query.status ?? null,
+      beneficiaryId: query.beneficiaryId ?? null,
+      customerId,
+      currency: query.currency ?? null,
+      reference,
+      idempotencyKey: query.idempotencyKey ?? null,
+      createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
+      createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
+    }
+    const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
+    return cursors.page(list, request, rows)
+  }
+
+function toCall(
+  operation: 'createFiatPayout' | 'createTokenPayout',
+  caller: Caller,
+  body: Omit<TokenPayout, 'idempotencyKey'> & { readonly idempotencyKey?: string },
+  ip: string,
+  nonce: OpenNonce | undefined,
+): PayoutCall {
+  const currency = readCurrency(body.currency)
+  const amount = readAmount(body.amount, currency)
+  const { beneficiaryId, idempotencyKey = null, reference = null } = body
+  const requestFingerprint = fingerprintOf({ amount, currency, beneficiaryId, reference })
+  const payee = { beneficiaryId }
+  return { caller, nonce, operation, idempotencyKey, requestFingerprint, amount, currency, reference, ip, payee }
+}
+
+/** Payouts have no index by their references: they are found by the end-to-end id of the transaction. */
+const nameOf = async ({ transactions }: PayoutsDeps, tx: Tx, partnerId: string, text: string) => ({
+  text,
+  endToEndId: (await transactions.find(tx, partnerId, text))?.endToEndId ?? null,
+})
+
+async function payoutByReference(
+  deps: PayoutsDeps,
+  tx: Tx,
+  partnerId: string,
+  reference: string,
+): Promise<store.PayoutRow | undefined> {
+  const { endToEndId } = await nameOf(deps, tx, partnerId, reference)
+  if (endToEndId === null) return undefined
+  const known = { ids: [], endToEndIds: [endToEndId], references: [reference] }
+  return (await store.payoutsKnownAs(tx, partnerId, known)).find((row) => row.reference === reference)
+}
+
+/** Submits a call to the batches of payouts. Refuses: request_in_progress, and what the batch refuses. */
+function createSubmit(deps: PayoutsDeps) {
+  const batched = createNonceBatcher({
+    db: deps.db,
+    ...createAcceptance(deps),
+    callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    secondBatchMin,
+    planOnce: true,
+    partnerOf: ({ caller }) => caller.partnerId,
+  })
+  return async (call: PayoutCall): Promise<AcceptedPayout> => {
+    for (;;) {
+      const outcome = await batched(call).catch((error: unknown) => {
+        throw asInProgress(error)
+      })
+      if (outcome !== 'resubmit') return outcome
+    }
+  }
+}
+
+// Finds payouts by the details that an operator has, by the instruction that a bank names, and by money.
+
+/** `id`: of the payout or of its instruction, or the end-to-end id, ours or the partner's. */
+export type PayoutSearch = { readonly id: string } | WithdrawalSearch
+type FoundPayout = { readonly payout: store.PayoutRow; readonly transaction: TransactionView }
+
+/** Finds at most `payoutsMax` payouts of a partner, newest first. */
+type Find = (partnerId: string, search: PayoutSearch, payoutsMax: number) => Promise<readonly FoundPayout[]>
+
+const hexOfUuid = /^[0-9a-f]{32}$/
+
+function createFind({ db, transactions }: PayoutsDeps): Find {
+  const payoutsLike = async (partnerId: string, search: WithdrawalSearch, rowsMax: number) => {
+    const withdrawals = await transactions.withdrawalsLike(db, partnerId, search, rowsMax)
+    if (withdrawals.length === 0) return []
+    const ids = new Set(withdrawals.map(({ id }) => id))
+    const endToEndIds = withdrawals.flatMap(({ endToEndId }) => endToEndId ?? [])
+    const references = withdrawals.map(({ reference }) => reference)
+    const payouts = await store.payoutsKnownAs(db, partnerId, { ids: [], endToEndIds, references })
+    return payouts.filter(({ transactionId }) => ids.has(transactionId))
+  }
+  const named = async (partnerId: string, id: string, rowsMax: number) => {
+    const payouts = await store.payoutsKnownAs(db, partnerId, namesOf(id))
+    // A partner may give one end-to-end id to any number of payouts.
+    const ofPartner = { endToEndId: id, reference: null, money: null, from: null, before: null }
+    return payouts.length > 0 ? payouts : payoutsLike(partnerId, ofPartner, rowsMax)
+  }
+  return async (partnerId, search, payoutsMax) => {
+    const payouts =
+      'id' in search ? await named(partnerId, search.id, payoutsMax) : await payoutsLike(partnerId, search, payoutsMax)
+    return Promise.all(
+      payouts.map(async (payout) => ({ payout, transaction: await transactions.get(partnerId, payout.reference) })),
+    )
+  }
+}
+
+/**
+ * The ids that a text may mean. An id may have hyphens or not, in either case; an end-to-end id is as the bank has it.
+ */
+function namesOf(text: string) {
+  const hex = text.replaceAll('-', '').toLowerCase()
+  return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex], references: [] }
+}
+
+type InstructionKey = { readonly partnerId: string; readonly instructionId: string }
+
+/** Instructions are stored by their ids without hyphens, which are end-to-end ids. */
+const keyOf = ({ partnerId, instructionId }: InstructionKey) => ({
+  partnerId,
+  endToEndId: instructionId.replaceAll('-', ''),
+})
+
+/** The id of an instruction's payout. Undefined: no payout of the partner has it. */
+export async function payoutOfInstruction(tx: Tx, key: InstructionKey): Promise<string | undefined> {
+  const [row] = await store.payoutsOfInstructions(tx, [keyOf(key)])
+  return row?.id
+}
+
+/** The id of a payout's instruction. If no payout matches, the id is already that of an instruction. */
+export async function instructionOf(tx: Tx, partnerId: string, payoutId: string): Promise<string> {
+  const row = await store.endToEndIdOf(tx, partnerId, payoutId)
+  return row === undefined ? payoutId : instructionIdOf(row)
+}
+
+/** The statuses of the payouts that instructions name, by the id of the instruction. Unknown ones are absent. */
+export async function statusesOf(tx: Tx, keys: readonly InstructionKey[]): Promise<ReadonlyMap<string, PayoutStatus>> {
+  const named = keys.map(keyOf)
+  const groups = tx.sharded ? [...Map.groupBy(named, ({ partnerId }) => partnerId).values()] : [named]
+  const found = new Map<string, PayoutStatus>()
+  for (const group of groups.filter(({ length }) => length > 0))
+    for (const { endToEndId, status } of await store.statusesOfInstructions(tx, group))
+      found.set(instructionIdOf({ endToEndId }), status)
+  return found
+}
+
+const ofAmountMax = 100
+
+/** Payouts of a partner with this amount, made since a time, newest first. */
+export const payoutsOfAmount = (
+  tx: Tx,
+  partnerId: string,
+  money: { readonly currency: Currency; readonly amount: Minor },
+  since: Date,
+): Promise<readonly store.PayoutOfAmount[]> =>
+  store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: ofAmountMax })

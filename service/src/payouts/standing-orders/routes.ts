@@ -1,0 +1,61 @@
+/** Operation id -> verb -> shape, for standing orders. */
+import { type ResponseOf, standingOrders as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
+import { timeText } from './schedule.ts'
+import type { StandingOrders } from './service.ts'
+import type { ExecutionRow, OrderRow } from './store.ts'
+
+export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempotency): Handlers<'standingOrders'> {
+  const withDates = (order: OrderRow): ResponseOf<'getStandingOrder'> => ({
+    ...toWire(order),
+    nextDates: orders.datesAhead(order).map(({ date, executesAt }) => ({ date, executesAt: executesAt.toISOString() })),
+  })
+  return {
+    createStandingOrder: idempotency.handler('createStandingOrder', async ({ caller, body, ip }, tx) => {
+      const order = await orders.create(caller, body, ip, tx)
+      const { id, customerId } = order
+      return { body: withDates(order), created: `the standing order ${id}`, customerId }
+    }),
+    listStandingOrders: async ({ caller, query }) => pageOf(await orders.list(caller.partnerId, query), toWire),
+    getStandingOrder: async ({ caller, params }) => ({
+      body: withDates(await orders.get(caller.partnerId, params.orderId)),
+    }),
+    pauseStandingOrder: async ({ caller, params }) => ({
+      body: withDates(await orders.pause(caller.partnerId, params.orderId)),
+    }),
+    resumeStandingOrder: async ({ caller, params }) => ({
+      body: withDates(await orders.resume(caller.partnerId, params.orderId)),
+    }),
+    cancelStandingOrder: async ({ caller, params }) => ({
+      body: withDates(await orders.cancel(caller.partnerId, params.orderId)),
+    }),
+    listStandingOrderExecutions: async ({ caller, params, query }) =>
+      pageOf(await orders.executions(caller.partnerId, params.orderId, query), toExecution),
+  }
+}
+
+const writeOrder = writerOf(wire.StandingOrder)
+const toWire = (order: OrderRow) =>
+  writeOrder({
+    ...order,
+    amount: writeAmount(order.amount, order.currency),
+    schedule: { ...order, time: timeText(order.secondOfDay), count: order.dates },
+    nextAttemptAt: order.dueAt,
+  })
+
+const writeExecution = writerOf(wire.StandingOrderExecution)
+const toExecution = ({
+  occursOn: date,
+  transactionReference: reference,
+  problemCode,
+  problemDetail,
+  ...row
+}: ExecutionRow) =>
+  writeExecution({
+    ...row,
+    date,
+    reference,
+    problem: problemCode === null ? null : { code: problemCode, detail: problemDetail ?? '' },
+  })

@@ -1,0 +1,135 @@
+/** Pure: the work on a due standing order, and the order after it. */
+import type { Refusal } from '../../kernel/api/index.ts'
+import { after, dayMs, minuteMs, newId, present } from '../../kernel/index.ts'
+import { fingerprintOf, type PayoutCall, type PayoutRow, problemOf } from '../index.ts'
+import { behind, midnightAfter, type Occurrence, occurrenceFrom, type Position, type Schedule } from './schedule.ts'
+import type { EndReason, ExecutionRow, OrderRow } from './store.ts'
+
+/** A payout is made late by at most this after an outage: the beneficiary may have been paid another way. */
+const lateDaysMax = 3
+const retryMs = 15 * minuteMs
+
+/** The number of dates is kept in the column `dates`. */
+export const scheduleOf = (order: OrderRow): Schedule => order
+export const positionOf = ({ nextIndex: index, nextNumber: number }: OrderRow): Position => ({ index, number })
+
+/** The date that an order has next. Every order that has not ended has one. */
+const nextOf = (order: OrderRow): Occurrence =>
+  present(occurrenceFrom(scheduleOf(order), positionOf(order)), 'an order that has not ended has a date')
+
+/** `try`: make the payout. `skip`: it is too late for it. `giveUp`: it was tried until midnight. */
+export function taskOf(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {
+  if (order.retryUntil !== null) return now < order.retryUntil ? 'try' : 'giveUp'
+  return now > after(nextOf(order).executesAt, lateDaysMax * dayMs) ? 'skip' : 'try'
+}
+
+/** The key names the order and its date, so that a date is paid at most once. */
+const keyOf = ({ id }: Pick<OrderRow, 'id'>, { date }: Pick<Occurrence, 'date'>): string =>
+  `standing-order ${id} ${date}`
+
+export function callOf(order: OrderRow): PayoutCall {
+  const { partnerId, accountId, accountName, ipAddress, beneficiaryId, amount, currency, reference } = order
+  return {
+    caller: { partnerId, serviceAccountId: accountId, name: accountName, permissions: [] },
+    nonce: undefined,
+    operation: 'createStandingOrder',
+    idempotencyKey: keyOf(order, nextOf(order)),
+    requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference }),
+    amount,
+    currency,
+    reference,
+    ip: ipAddress,
+    payee: { beneficiaryId },
+  }
+}
+
+/** The result of a date. `order` is the order after it. */
+export type Executed = { readonly order: OrderRow; readonly execution: ExecutionRow }
+
+export function made(order: OrderRow, payout: PayoutRow, now: Date): Executed {
+  const execution = executionOf(order, now)
+  const result = { status: 'Made', payoutId: payout.id, transactionReference: payout.reference } as const
+  return {
+    order: { ...goOn(order, now), payoutsMade: order.payoutsMade + 1 },
+    execution: { ...execution, ...result, attempts: order.attempts + 1 },
+  }
+}
+
+export const skipped = (order: OrderRow, now: Date): Executed => ({
+  order: goOn(order, now),
+  execution: { ...executionOf(order, now), status: 'Skipped' },
+})
+
+/** Only missing funds may come a little later. A limit of the day holds until midnight, as the attempts do. */
+export function refused(order: OrderRow, refusal: Refusal, now: Date): Executed {
+  const { code, errors } = refusal
+  const attempts = order.attempts + 1
+  const execution = { ...executionOf(order, now), ...problemOf(refusal), attempts }
+  const failed = { ...execution, status: 'Failed' } as const
+  if (code === 'not_found' && errors.some(({ pointer }) => pointer === '/beneficiaryId'))
+    return { order: ended(order, 'BeneficiaryDeleted', now), execution: failed }
+  if (code !== 'insufficient_funds') return { order: goOn(order, now), execution: failed }
+  const retryUntil = order.retryUntil ?? midnightAfter(now)
+  const retryAt = wholeMinute(after(now, retryMs))
+  const dueAt = retryAt < retryUntil ? retryAt : retryUntil
+  const retrying = { ...order, attempts, retryUntil, dueAt, updatedAt: now }
+  return { order: retrying, execution: { ...execution, status: 'Retrying' } }
+}
+
+/** `tried`: the execution as the last attempt left it. */
+export const givenUp = (order: OrderRow, tried: ExecutionRow, now: Date): Executed => ({
+  order: goOn(order, now),
+  execution: { ...tried, status: 'Failed', updatedAt: now },
+})
+
+export const ended = (order: OrderRow, endReason: EndReason, now: Date): OrderRow => ({
+  ...order,
+  ...settledDate,
+  status: 'Ended',
+  endReason,
+  dueAt: null,
+  endedAt: now,
+  updatedAt: now,
+})
+
+export const paused = (order: OrderRow, now: Date): OrderRow => ({
+  ...order,
+  ...settledDate,
+  status: 'Paused',
+  dueAt: null,
+  updatedAt: now,
+})
+
+/** Undefined: no date is left. */
+export function active(order: OrderRow, next: Occurrence | undefined, now: Date): OrderRow {
+  if (next === undefined) return ended(order, 'Completed', now)
+  const { index: nextIndex, number: nextNumber, executesAt: dueAt } = next
+  return { ...order, ...settledDate, status: 'Active', nextIndex, nextNumber, dueAt, updatedAt: now }
+}
+
+/** A date without further attempts. */
+const settledDate = { retryUntil: null, attempts: 0 } as const
+
+const goOn = (order: OrderRow, now: Date): OrderRow =>
+  active(order, occurrenceFrom(scheduleOf(order), behind(nextOf(order))), now)
+
+function executionOf(order: OrderRow, now: Date): Omit<ExecutionRow, 'status'> {
+  const { date: occursOn, executesAt } = nextOf(order)
+  return {
+    partnerId: order.partnerId,
+    id: newId(),
+    orderId: order.id,
+    occursOn,
+    executesAt,
+    attempts: order.attempts,
+    payoutId: null,
+    transactionReference: null,
+    problemCode: null,
+    problemDetail: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/** Orders that are due at the same time form one group. */
+const wholeMinute = (time: Date): Date => new Date(time.getTime() - (time.getTime() % minuteMs))

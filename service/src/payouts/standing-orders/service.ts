@@ -1,0 +1,489 @@
+/** The verbs of standing orders. Workers make the payouts (work.ts). */
+import { type BodyOf, type EventData, type QueryOf, standingOrders as wire } from '@partner-payments/wire'
+import {
+  type Caller,
+  type Cursors,
+  notFound,
+  type Page,
+  readAmount,
+  readCurrency,
+  Refusal,
+} from '../../kernel/api/index.ts'
+import { after, type Clock, type Log, minuteMs, newId, nilId, present, writeAmount } from '../../kernel/index.ts'
+import {
+  type BatchPosition,
+  createBatcher,
+  type Database,
+  erasePersonal,
+  inTransaction,
+  type Tx,
+} from '../../postgres/index.ts'
+import {
+  type Acceptance,
+  findOwnIbans,
+  judgedOf,
+  type LookedUp,
+  type Outcome,
+  type PayoutCall,
+  type Payouts,
+  type PayoutsDeps,
+  requirePaidBy,
+  validate,
+} from '../index.ts'
+import {
+  active,
+  callOf,
+  ended,
+  type Executed,
+  givenUp,
+  made,
+  paused,
+  positionOf,
+  refused,
+  scheduleOf,
+  skipped,
+  taskOf,
+} from './rules.ts'
+import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
+import * as store from './store.ts'
+import { type OrderRow, personalOrders } from './store.ts'
+import type { EventOutbox } from '../../events/index.ts'
+import type { ChooseConnector } from '../../rails/index.ts'
+import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
+import type { Customers } from '../../parties/customers/index.ts'
+
+export type StandingOrders = {
+  /**
+   * Creates an order, whose payouts workers make. Refuses: validation_failed (amount, currency, schedule), not_found
+   * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, standing_order_limit_reached.
+   */
+  readonly create: (
+    caller: Caller,
+    body: BodyOf<'createStandingOrder'>,
+    ip: string,
+    tx?: Tx,
+  ) => Promise<store.OrderRow & { readonly customerId: string | null }>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<store.OrderRow>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: QueryOf<'listStandingOrders'>) => Promise<Page<store.OrderRow>>
+  /** Newest first. Refuses: not_found, validation_failed (cursor). */
+  readonly executions: (
+    partnerId: string,
+    id: string,
+    query: QueryOf<'listStandingOrderExecutions'>,
+  ) => Promise<Page<store.ExecutionRow>>
+  /** Refuses: not_found, standing_order_ended. */
+  readonly pause: (partnerId: string, id: string) => Promise<store.OrderRow>
+  /** Refuses: not_found, standing_order_ended, standing_order_limit_reached. */
+  readonly resume: (partnerId: string, id: string) => Promise<store.OrderRow>
+  /** Refuses: not_found, standing_order_ended. */
+  readonly cancel: (partnerId: string, id: string) => Promise<store.OrderRow>
+  /**
+   * Ends the orders of the payees of an erased customer, and erases their texts. Called before the balance is locked,
+   * in the order of the workers' locks. Joins the transaction.
+   */
+  readonly eraseOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
+  /** The next dates of an order. None if it has ended. */
+  readonly datesAhead: (order: store.OrderRow) => readonly Occurrence[]
+  /** Makes payouts of orders that are due. Returns how many orders it has moved on. */
+  readonly step: () => Promise<number>
+}
+
+export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
+  const { db, clock, cursors } = deps
+  const get = async (partnerId: string, id: string) => {
+    const row = await store.orderById(db, partnerId, id)
+    if (row === undefined) throw notFound('standing order')
+    return row
+  }
+  return {
+    ...createChanges(deps),
+    create: createCreate(deps),
+    eraseOf: async (tx, partnerId, beneficiaryIds, now) => {
+      const orders = await store.lockOrdersOf(tx, partnerId, beneficiaryIds)
+      await erasePersonal(
+        tx,
+        personalOrders,
+        partnerId,
+        orders.map(({ id }) => id),
+      )
+      const running = orders.filter(({ endReason }) => endReason === null)
+      if (running.length === 0) return
+      for (const { id, retryUntil } of running)
+        if (retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
+      const rows = running.map((order) => ({ ...ended(order, 'BeneficiaryDeleted', now), reference: null }))
+      store.updateOrders(tx, rows)
+      appendEnded(deps.eventOutbox, tx, rows, now)
+    },
+    get,
+    list: async (partnerId, query) => {
+      const list = `standing-orders:${partnerId}`
+      const request = cursors.read(list, query)
+      return cursors.page(list, request, await store.listOrders(db, partnerId, query.status ?? null, request))
+    },
+    executions: async (partnerId, id, query) => {
+      await get(partnerId, id)
+      const list = `standing-executions:${partnerId}:${id}`
+      const request = cursors.read(list, query)
+      return cursors.page(list, request, await store.listExecutions(db, partnerId, id, request))
+    },
+    datesAhead: (order) => {
+      const schedule = scheduleOf(order)
+      if (order.status === 'Ended') return []
+      if (order.status === 'Active') return occurrencesFrom(schedule, positionOf(order), wire.datesAheadMax)
+      const next = occurrenceSince(schedule, positionOf(order), clock.now())
+      return next === undefined ? [] : occurrencesFrom(schedule, next, wire.datesAheadMax)
+    },
+    step: createOrdersStep(deps),
+  }
+}
+
+function createCreate({
+  db,
+  clock,
+  beneficiaries,
+  chooseConnector,
+  ownIbans,
+  ordersMax,
+  customers,
+  screening,
+}: StandingOrdersDeps): StandingOrders['create'] {
+  return async (caller, body, ip, outerTx) => {
+    const { partnerId, serviceAccountId: accountId, name: accountName } = caller
+    const now = clock.now()
+    const currency = readCurrency(body.currency)
+    requirePaidBy('createStandingOrder', currency)
+    const amount = readAmount(body.amount, currency)
+    const { schedule, occurrence } = readSchedule(body.schedule, currency, now)
+    const order: store.OrderRow = {
+      partnerId,
+      id: newId(),
+      beneficiaryId: body.beneficiaryId.toLowerCase(),
+      amount,
+      reference: body.reference ?? null,
+      ...schedule,
+      status: 'Active',
+      endReason: null,
+      nextIndex: occurrence.index,
+      nextNumber: occurrence.number,
+      dueAt: occurrence.executesAt,
+      retryUntil: null,
+      attempts: 0,
+      payoutsMade: 0,
+      accountId,
+      accountName,
+      ipAddress: ip,
+      createdAt: now,
+      updatedAt: now,
+      endedAt: null,
+    }
+    return inTransaction(db, outerTx, async (tx) => {
+      const call = callOf(order)
+      const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
+      const own = await findOwnIbans(ownIbans, tx, [call], payees)
+      const countryRules = await screening.countries.recent(tx)
+      const unread = {
+        customers: new Map(),
+        balances: { accounts: new Map() },
+        payers: new Map(),
+        unproved: new Set<never>(),
+      }
+      const found = { beneficiaries: payees, ...unread, countryRules, ownIbans: own }
+      const firstDay = order.dueAt?.toISOString().slice(0, 'YYYY-MM-DD'.length) ?? ''
+      const { customerId } = validate(judgedOf(call, chooseConnector, found, () => firstDay))
+      // The customer's erasure waits, and then finds the answer that is stored under an Idempotency-Key.
+      if (customerId !== null) await customers.hold(tx, partnerId, customerId, '/beneficiaryId')
+      await requirePlace(tx, partnerId, ordersMax, '/schedule')
+      await store.insertOrder(tx, order)
+      return { ...order, customerId }
+    })
+  }
+}
+
+type Changes = Pick<StandingOrders, 'pause' | 'resume' | 'cancel'>
+
+/** Each change locks the order, as the worker does: a payout is made before the change, or not at all. */
+function createChanges({ db, clock, eventOutbox, ordersMax }: StandingOrdersDeps): Changes {
+  const change = (
+    partnerId: string,
+    id: string,
+    changed: (order: store.OrderRow, now: Date) => store.OrderRow,
+  ): Promise<store.OrderRow> =>
+    db.transaction(async (tx) => {
+      const order = await store.lockOrder(tx, partnerId, id)
+      if (order === undefined) throw notFound('standing order')
+      const now = clock.now()
+      const row = changed(order, now)
+      if (row === order) return order
+      if (row.status === 'Active') await requirePlace(tx, partnerId, ordersMax, '')
+      if (order.retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
+      store.updateOrders(tx, [row])
+      appendEnded(eventOutbox, tx, [row], now)
+      return row
+    })
+  return {
+    pause: (partnerId, id) =>
+      change(partnerId, id, (order, now) => (requireOpen(order).status === 'Paused' ? order : paused(order, now))),
+    resume: (partnerId, id) =>
+      change(partnerId, id, (order, now) =>
+        requireOpen(order).status === 'Active'
+          ? order
+          : active(order, occurrenceSince(scheduleOf(order), positionOf(order), now), now),
+      ),
+    cancel: (partnerId, id) =>
+      change(partnerId, id, (order, now) =>
+        order.endReason === 'Cancelled' ? order : ended(requireOpen(order), 'Cancelled', now),
+      ),
+  }
+}
+
+/**
+ * Checks whether one more order may be active. Requests of a partner run one at a time from here to their commit. A
+ * worker only ends orders, so that it needs no lock. Refuses: standing_order_limit_reached.
+ */
+async function requirePlace(tx: Tx, partnerId: string, max: number, pointer: string): Promise<void> {
+  await store.lockTurn(tx, partnerId)
+  if ((await store.countActive(tx, partnerId, max)) < max) return
+  const message = `the partner has ${max} active standing orders`
+  throw new Refusal('standing_order_limit_reached', undefined, {
+    errors: [{ pointer, code: 'out_of_range', message }],
+  })
+}
+
+/** Refuses: standing_order_ended. */
+function requireOpen(order: store.OrderRow): store.OrderRow {
+  if (order.endReason === null) return order
+  throw new Refusal('standing_order_ended', `The standing order has ended: ${order.endReason}. Create a new one.`)
+}
+
+// Makes the payouts of standing orders that are due. One transaction accepts the payouts of many orders and moves the orders to
+// their next dates, so that a kill leaves either both or neither. It locks each order, and skips those that another worker
+// holds: an order that was cancelled before has no further payout.
+
+/**
+ * Orders of one transaction, as many as payouts of a batch: also if each is of another partner, as on the first of a
+ * month.
+ */
+const ordersPerStepMax = 128
+/** A group with many orders is found without reading all of them. */
+const rowsPerLookMax = 200
+/** An order that fails for an unknown reason is put back for this time, so that it does not delay the others. */
+const putBackMs = minuteMs
+const start: store.DueGroup = { partnerId: nilId, dueAt: new Date(0) }
+
+/** The calls of the orders of a batch, and the data to accept them. */
+type Asked = { readonly calls: ReadonlyMap<store.OrderRow, PayoutCall>; readonly found: LookedUp | undefined }
+
+/** Makes payouts of orders that are due, of many partners in turn. Returns how many orders it has moved on. */
+function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number> {
+  const { db, clock, log } = deps
+  const nextGroups = createGroups(deps)
+  const execute = createExecute(deps)
+  return async () => {
+    const orders = await readDue(deps, await nextGroups())
+    const results = await Promise.allSettled(orders.map(execute))
+    let moved = 0
+    for (const [index, order] of orders.entries()) {
+      const result = present(results[index], 'each order has a result')
+      if (result.status === 'fulfilled') moved += result.value ? 1 : 0
+      else {
+        const { partnerId, id: orderId } = order
+        log.error({ err: result.reason as unknown, partnerId, orderId }, 'standing order postponed; will retry')
+        await store.putBackOrder(db, order, after(clock.now(), putBackMs))
+      }
+    }
+    return moved
+  }
+}
+
+/** Each step continues after the groups of the step before, so that a partner with many orders delays no other. */
+function createGroups({ db, clock }: StandingOrdersDeps): () => Promise<readonly store.DueGroup[]> {
+  let last = start
+  const look = async (from: store.DueGroup) => {
+    const rows = await store.dueGroups(db, clock.now(), from, rowsPerLookMax)
+    const groups = new Map(rows.map((row) => [`${row.dueAt.getTime()} ${row.partnerId}`, row]))
+    return [...groups.values()].slice(0, ordersPerStepMax)
+  }
+  return async () => {
+    const ahead = await look(last)
+    const groups = ahead.length === 0 && last !== start ? await look(start) : ahead
+    last = groups.at(-1) ?? start
+    return groups
+  }
+}
+
+/** One statement for all groups; on a sharded database one for each partner. */
+async function readDue(
+  { db }: Pick<StandingOrdersDeps, 'db'>,
+  groups: readonly store.DueGroup[],
+): Promise<readonly store.OrderRow[]> {
+  if (groups.length === 0) return []
+  const ordersMax = Math.floor(ordersPerStepMax / groups.length)
+  const parts = db.sharded ? [...Map.groupBy(groups, ({ partnerId }) => partnerId).values()] : [groups]
+  return (await Promise.all(parts.map((part) => store.dueOrders(db, part, ordersMax)))).flat()
+}
+
+/** True: the order has moved on. False: another worker has it, or it has changed since it was read. */
+function createExecute(deps: StandingOrdersDeps): (order: store.OrderRow) => Promise<boolean> {
+  const { db, clock } = deps
+  const { read, work } = deps.payouts.acceptance()
+  return createBatcher<store.OrderRow, boolean, Asked>({
+    db,
+    callsMax: ordersPerStepMax,
+    batchesMax: 1,
+    partnerOf: ({ partnerId }) => partnerId,
+    read: async (tx, orders) => {
+      const now = clock.now()
+      const tried = orders.filter((order) => taskOf(order, now) === 'try')
+      const calls = new Map(tried.map((order) => [order, callOf(order)]))
+      return { calls, found: calls.size === 0 ? undefined : await read(tx, [...calls.values()]) }
+    },
+    work: async (tx, orders, asked, position) => {
+      const held = await stillDue(tx, orders)
+      if (held.size === 0) return orders.map(() => false)
+      const tried = orders.filter((order) => held.has(order) && asked.calls.has(order))
+      const calls = tried.map((order) => present(asked.calls.get(order), 'the order has a call'))
+      const outcomes = await accept(work, tx, calls, asked.found, position)
+      const byOrder = new Map(tried.map((order, index) => [order, present(outcomes[index], 'a call has an outcome')]))
+      const now = clock.now()
+      const untried = [...held].filter((order) => !byOrder.has(order))
+      const executed = [
+        ...[...byOrder].flatMap(([order, outcome]) => judged(order, outcome, now)),
+        ...(await notTried(tx, untried, now)),
+      ]
+      if (executed.length > 0) record(deps, tx, executed, now)
+      const moved = new Set(executed.map(({ order }) => order.id))
+      return orders.map((order) => held.has(order) && moved.has(order.id))
+    },
+  })
+}
+
+const accept = async (
+  work: Acceptance['work'],
+  tx: Tx,
+  calls: readonly PayoutCall[],
+  found: LookedUp | undefined,
+  position: BatchPosition | undefined,
+): Promise<readonly Outcome[]> => (found === undefined || calls.length === 0 ? [] : work(tx, calls, found, position))
+
+/** Locked orders that are unchanged since they were read. */
+async function stillDue(tx: Tx, orders: readonly store.OrderRow[]): Promise<ReadonlySet<store.OrderRow>> {
+  const locked = new Map((await store.lockOrders(tx, orders)).map((order) => [order.id, order]))
+  return new Set(
+    orders.filter(({ id, dueAt, nextIndex }) => {
+      const now = locked.get(id)
+      return now !== undefined && now.nextIndex === nextIndex && now.dueAt?.getTime() === dueAt?.getTime()
+    }),
+  )
+}
+
+/** Undefined: the call must be submitted again, so that the order stays due. */
+function judged(order: store.OrderRow, outcome: Outcome, now: Date): readonly Executed[] {
+  if (outcome === 'resubmit') return []
+  return [outcome instanceof Refusal ? refused(order, outcome, now) : made(order, outcome.payout, now)]
+}
+
+async function notTried(tx: Tx, orders: readonly store.OrderRow[], now: Date): Promise<readonly Executed[]> {
+  const late = orders.filter((order) => order.retryUntil === null)
+  const over = orders.filter((order) => order.retryUntil !== null)
+  const retrying = over.length === 0 ? [] : await store.retryingOf(tx, over)
+  const byOrder = new Map(retrying.map((execution) => [execution.orderId, execution]))
+  return [
+    ...late.map((order) => skipped(order, now)),
+    ...over.map((order) => givenUp(order, present(byOrder.get(order.id), 'it is being tried again'), now)),
+  ]
+}
+
+function record({ eventOutbox }: StandingOrdersDeps, tx: Tx, executed: readonly Executed[], now: Date): void {
+  store.writeExecutions(
+    tx,
+    executed.map(({ execution }) => execution),
+  )
+  store.updateOrders(
+    tx,
+    executed.map(({ order }) => order),
+  )
+  appendExecuted(eventOutbox, tx, executed, now)
+}
+
+// The dependencies of standing orders.
+
+type StandingOrdersDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly cursors: Cursors
+  readonly eventOutbox: EventOutbox
+  readonly beneficiaries: Pick<Beneficiaries, 'payeesByIds'>
+  readonly customers: Pick<Customers, 'hold'>
+  readonly payouts: Pick<Payouts, 'acceptance'>
+  readonly chooseConnector: ChooseConnector
+  readonly ownIbans: PayoutsDeps['ownIbans']
+  readonly screening: Pick<PayoutsDeps['screening'], 'countries'>
+  /** STANDING_ORDERS_MAX. */
+  readonly ordersMax: number
+}
+
+// The data of the events of standing orders.
+
+type Failed = Omit<EventData<'standing.order.failed'>, 'eventType' | 'timestamp'>
+type Ended = Omit<EventData<'standing.order.ended'>, 'eventType' | 'timestamp'>
+
+const common = ({ id, amount, currency, beneficiaryId, reference }: OrderRow) => ({
+  amount: writeAmount(amount, currency),
+  currency,
+  customFields: null,
+  idempotencyKey: null,
+  reference: id,
+  websiteReference: reference,
+  beneficiaryId,
+})
+
+const failed = ({ order, execution }: Executed): Failed => ({
+  ...common(order),
+  date: execution.occursOn,
+  nextAttemptAt: execution.status === 'Retrying' && order.dueAt !== null ? order.dueAt.toISOString() : null,
+  problemCode: execution.problemCode,
+  problemDetail: execution.problemDetail,
+  status: execution.status,
+})
+
+const eventEnded = (order: OrderRow): Ended => ({ ...common(order), endReason: order.endReason ?? 'Completed' })
+
+/** Appends the event of each failed date: its first refused attempt and its end. A payout that is made has its own events. */
+function appendExecuted(eventOutbox: EventOutbox, tx: Tx, executed: readonly Executed[], now: Date): void {
+  const told = executed.filter(
+    ({ execution: { status, attempts } }) => status !== 'Made' && !(status === 'Retrying' && attempts > 1),
+  )
+  eventOutbox.appendMany(
+    tx,
+    told.map((each) => ({
+      partnerId: each.order.partnerId,
+      type: 'standing.order.failed' as const,
+      occurredAt: now,
+      data: failed(each),
+    })),
+  )
+  appendEnded(
+    eventOutbox,
+    tx,
+    executed.map(({ order }) => order),
+    now,
+  )
+}
+
+/** Appends the event of each order that has ended. */
+function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow[], now: Date): void {
+  eventOutbox.appendMany(
+    tx,
+    orders
+      .filter(({ status }) => status === 'Ended')
+      .map((order) => ({
+        partnerId: order.partnerId,
+        type: 'standing.order.ended' as const,
+        occurredAt: now,
+        data: eventEnded(order),
+      })),
+  )
+}

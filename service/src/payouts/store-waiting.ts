@@ -1,0 +1,405 @@
+/** Reads payouts that wait for a person: held ones, those that stand still, and those whose outcome at the bank is unknown. */
+import {
+  acrossPartners,
+  columnOf,
+  dueWork,
+  insertBy,
+  namesOf,
+  noSql,
+  ofOnePartner,
+  ofPartners,
+  type RowOf,
+  sql,
+  type Tx,
+  unprepared,
+} from '../postgres/index.ts'
+import type { PayoutStatus } from './rules.ts'
+import { type Currency, type Minor, present } from '../kernel/index.ts'
+import { payoutColumns, type PayoutId, type PayoutRow } from './store.ts'
+
+export type WaitingRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly status: PayoutStatus
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly dueAt: Date | null
+  readonly leaseId: string | null
+  readonly sendAttempts: number
+  readonly screeningSince: Date | null
+}
+
+const columns = sql`partner_id, id, status, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
+
+/** Payouts that wait for a decision about a name or a rule, the longest wait first. The conditions are those of the index. */
+export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
+  return tx.rows<WaitingRow>(
+    acrossPartners(
+      'lists payouts that wait for a decision about a name, by an index',
+      sql`/* payouts.heldPayouts */ select ${columns} from payouts.payouts
+        where screening_since is not null and due_at is not null and status = 'Pending'
+        order by screening_since limit ${rowsMax}`,
+    ),
+  )
+}
+
+export type StatusOfPartner = { readonly partnerId: string; readonly status: PayoutStatus }
+
+/** The oldest payouts of some partners in a status each. On a sharded database it is called with one partner. */
+export function oldestOfStatuses(
+  tx: Tx,
+  wanted: readonly StatusOfPartner[],
+  rowsEach: number,
+): Promise<readonly WaitingRow[]> {
+  const column = columnOf(wanted)
+  const partnerIds = column('partnerId')
+  return tx.rows<WaitingRow>(
+    unprepared(sql`/* payouts.oldestOfStatuses */
+      select ${columns} from payouts.payouts
+      where ${ofPartners(partnerIds)} and id = any(array(
+        select found.id from unnest(${partnerIds}::uuid[], ${column('status')}::text[]) as given (owner_id, wanted_status)
+        cross join lateral (select payout.id from payouts.payouts as payout
+          where payout.partner_id = given.owner_id and ${ofOnePartner(partnerIds, sql`payout.partner_id`)}
+            and payout.status = given.wanted_status
+          order by payout.id limit ${rowsEach}) as found))`),
+  )
+}
+
+/** Reads those of these payouts that may wait, in no order. */
+export function unfinishedByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly WaitingRow[]> {
+  return tx.rows<WaitingRow>(sql`/* payouts.unfinishedByIds */
+    select ${columns} from payouts.payouts
+    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and status in ('Pending', 'Processing', 'Sent')`)
+}
+
+// The SQL of approvals.
+
+export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
+
+const approvalColumns = {
+  partnerId: 'uuid',
+  payoutId: 'uuid',
+  cause: 'text',
+  requestedBy: 'uuid',
+  requestedName: 'text',
+  expiresAt: 'timestamptz',
+  needsPasskey: 'boolean',
+  /** Null: the payout is in no bulk. */
+  bulkId: 'uuid?',
+} as const
+type NewApproval = RowOf<typeof approvalColumns, { cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee' }>
+const newApprovals = insertBy<NewApproval>(approvalColumns, [])
+
+export function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): void {
+  tx.later(sql`/* payouts.insertApprovals */
+    insert into payouts.approvals (${namesOf(approvalColumns)}) ${newApprovals(tx, approvals)}`)
+}
+
+export type Approval = Pick<NewApproval, 'requestedBy' | 'requestedName' | 'cause' | 'expiresAt' | 'needsPasskey'> & {
+  readonly decision: Decision | null
+  readonly decidedBy: string | null
+}
+
+export function approvalById(tx: Tx, partnerId: string, payoutId: string): Promise<Approval | undefined> {
+  return tx.row<Approval>(sql`/* payouts.approvalById */
+    select requested_by, requested_name, cause, expires_at, needs_passkey, decision, decided_by from payouts.approvals
+    where partner_id = ${partnerId} and payout_id = ${payoutId}`)
+}
+
+/** The open approvals of the payouts of a bulk, in time. */
+export function openOfBulk(
+  tx: Tx,
+  partnerId: string,
+  bulkId: string,
+  now: Date,
+): Promise<readonly (Pick<NewApproval, 'payoutId'> & Omit<Approval, 'cause' | 'decision' | 'decidedBy'>)[]> {
+  return tx.rows(sql`/* payouts.openOfBulk */
+    select payout_id, requested_by, requested_name, expires_at, needs_passkey from payouts.approvals
+    where partner_id = ${partnerId} and bulk_id = ${bulkId} and decision is null and expires_at > ${now}`)
+}
+
+export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly PayoutRow[]> {
+  return tx.rows<PayoutRow>(sql`/* payouts.payoutsByIds */
+    select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
+}
+
+/** Bulks with payouts that wait, by id: the newest bulk first. */
+export function bulksThatWait(
+  tx: Tx,
+  partnerId: string,
+  rowsMax: number,
+): Promise<readonly { readonly bulkId: string }[]> {
+  return tx.rows(sql`/* payouts.bulksThatWait */
+    select distinct bulk_id from payouts.approvals
+    where partner_id = ${partnerId} and decision is null and bulk_id is not null order by bulk_id desc limit ${rowsMax}`)
+}
+
+/** Keeps a salt for each of many payouts, as `keepPayeeSalt` does. Returns the salts by payout. */
+export async function keepPayeeSalts(
+  tx: Tx,
+  partnerId: string,
+  salts: readonly { readonly payoutId: string; readonly salt: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const column = columnOf(salts)
+  const rows = await tx.rows<{ readonly payoutId: string; readonly payeeSalt: string }>(
+    unprepared(sql`/* payouts.keepPayeeSalts */
+    update payouts.approvals approval set payee_salt = coalesce(approval.payee_salt, given.salt)
+    from unnest(${column('payoutId')}::uuid[], ${column('salt')}::text[]) as given (payout_id, salt)
+    where approval.partner_id = ${partnerId} and approval.payout_id = given.payout_id
+    returning approval.payout_id, approval.payee_salt`),
+  )
+  return new Map(rows.map(({ payoutId, payeeSalt }) => [payoutId, payeeSalt]))
+}
+
+/** The salt of the payee's digest in the snapshots of a payout, which is this one if it has none yet. */
+export async function keepPayeeSalt(tx: Tx, partnerId: string, payoutId: string, salt: string): Promise<string> {
+  const row = await tx.row<{ readonly payeeSalt: string }>(sql`/* payouts.keepPayeeSalt */
+    update payouts.approvals set payee_salt = coalesce(payee_salt, ${salt})
+    where partner_id = ${partnerId} and payout_id = ${payoutId} returning payee_salt`)
+  return present(row, 'a payout that waits has an approval').payeeSalt
+}
+
+export type DecidedApproval = {
+  readonly partnerId: string
+  readonly payoutId: string
+  readonly decision: Decision
+  readonly decidedBy: string | null
+  readonly decidedName: string | null
+  readonly reason: string | null
+}
+
+/**
+ * Decides each approval once, under the locks of their payouts. A different number of open ones fails the transaction.
+ */
+export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now: Date): void {
+  const column = columnOf(decided)
+  tx.later(
+    unprepared(sql`/* payouts.decideApprovals */
+    update payouts.approvals as approval set decision = given.decision, decided_by = given.decided_by,
+      decided_name = given.decided_name, reason = given.reason, decided_at = ${now}
+    from unnest(${column('partnerId')}::uuid[], ${column('payoutId')}::uuid[], ${column('decision')}::text[],
+      ${column('decidedBy')}::uuid[], ${column('decidedName')}::text[], ${column('reason')}::text[])
+      as given (partner_id, payout_id, decision, decided_by, decided_name, reason)
+    where approval.partner_id = given.partner_id and approval.payout_id = given.payout_id and approval.decision is null
+      and ${ofOnePartner(column('partnerId'), sql`approval.partner_id`)}`),
+    decided.length,
+  )
+}
+
+type CountedApproval = {
+  readonly partnerId: string
+  readonly payoutId: string
+  readonly countedIn: string
+}
+
+/** Keeps in which counters of their approvers approvals are counted, under the locks of their payouts. */
+export function keepCounted(tx: Tx, counted: readonly CountedApproval[]): void {
+  const column = columnOf(counted)
+  tx.later(
+    unprepared(sql`/* payouts.keepCounted */
+    update payouts.approvals as approval set counted_in = given.counted_in
+    from unnest(${column('partnerId')}::uuid[], ${column('payoutId')}::uuid[], ${column('countedIn')}::text[])
+      as given (partner_id, payout_id, counted_in)
+    where approval.partner_id = given.partner_id and approval.payout_id = given.payout_id
+      and ${ofOnePartner(column('partnerId'), sql`approval.partner_id`)}`),
+    counted.length,
+  )
+}
+
+/** The approvals of these payouts that are counted for their approvers. */
+export async function countedApprovals(
+  tx: Tx,
+  payouts: readonly PayoutId[],
+): Promise<
+  readonly (CountedApproval & {
+    readonly decidedBy: string
+    readonly decidedName: string
+    readonly decidedAt: Date
+  })[]
+> {
+  if (payouts.length === 0) return []
+  return tx.rows(sql`/* payouts.countedApprovals */
+    select partner_id, payout_id, counted_in, decided_by, decided_name, decided_at from payouts.approvals
+    where ${ofPartners(payouts.map(({ partnerId }) => partnerId))} and payout_id = any(${payouts.map(({ id }) => id)}::uuid[])
+      and counted_in is not null`)
+}
+
+export type MadeDecision = Pick<Approval, 'decision' | 'decidedBy'> & {
+  readonly payoutId: string
+  readonly decidedName: string | null
+  readonly reason: string | null
+  readonly decidedAt: Date | null
+  readonly payeeSalt: string | null
+}
+
+export function decisionsOf(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly MadeDecision[]> {
+  return tx.rows<MadeDecision>(sql`/* payouts.decisionsOf */
+    select payout_id, decision, decided_by, decided_name, reason, decided_at, payee_salt from payouts.approvals
+    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[])`)
+}
+
+/** Open approvals whose time has ended, the oldest first, of all partners. Takes no lock. */
+export function lapsedApprovals(tx: Tx, now: Date, rowsMax: number): Promise<readonly PayoutId[]> {
+  return tx.rows<PayoutId>(
+    dueWork('finds approvals whose time has ended, without a lock', (whose) =>
+      unprepared(sql`/* payouts.lapsedApprovals */
+        select partner_id, payout_id as id from payouts.approvals
+        where decision is null and expires_at <= ${now} and ${whose()} order by expires_at limit ${rowsMax}`),
+    ),
+  )
+}
+
+// The SQL of what waits for an approval: payouts alone, and bulks as one.
+
+/** Chooses the makers: anybody, the account, or another one. A bulk of several makers is of each of them. */
+export type MadeBy = 'any' | { readonly by: string } | { readonly notBy: string }
+
+type Page = { readonly made: MadeBy; readonly afterId: string | null; readonly rowsMax: number }
+
+/**
+ * The newest keys behind one: of payouts that are approved alone, by the index approvals_open_alone, and of bulks, by approvals_open_of_bulk.
+ * So a page of them never reads the payouts that it does not show, but the keys of the bulks.
+ */
+export function waitingKeys(
+  tx: Tx,
+  partnerId: string,
+  { made, afterId, rowsMax }: Page,
+): Promise<readonly { readonly id: string; readonly isBulk: boolean }[]> {
+  const [alone, bulk] =
+    made === 'any'
+      ? [noSql, noSql]
+      : 'by' in made
+        ? [sql`and requested_by = ${made.by}`, sql`having bool_or(requested_by = ${made.by})`]
+        : [sql`and requested_by <> ${made.notBy}`, sql`having bool_and(requested_by <> ${made.notBy})`]
+  return tx.rows(sql`/* payouts.waitingKeys */
+    (select payout_id as id, false as is_bulk from payouts.approvals
+      where partner_id = ${partnerId} and decision is null and bulk_id is null
+        ${afterId === null ? noSql : sql`and payout_id < ${afterId}`} ${alone}
+      order by payout_id desc limit ${rowsMax})
+    union all
+    (select bulk_id, true from payouts.approvals
+      where partner_id = ${partnerId} and decision is null and bulk_id is not null
+        ${afterId === null ? noSql : sql`and bulk_id < ${afterId}`}
+      group by bulk_id ${bulk} order by bulk_id desc limit ${rowsMax})
+    order by id desc limit ${rowsMax}`)
+}
+
+type WaitingAlone = PayoutRow & { readonly requestedName: string; readonly expiresAt: Date }
+
+export async function waitingAlone(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<readonly WaitingAlone[]> {
+  if (ids.length === 0) return []
+  return tx.rows<WaitingAlone>(sql`/* payouts.waitingAlone */
+    select payout.*, approval.requested_name, approval.expires_at
+    from (select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])) as payout
+      join payouts.approvals approval on approval.partner_id = ${partnerId} and approval.payout_id = payout.id
+    where approval.decision is null`)
+}
+
+export type BulkSum = {
+  readonly bulkId: string
+  readonly currency: Currency
+  readonly payouts: bigint
+  readonly amount: Minor
+  readonly expiresAt: Date
+  readonly createdAt: Date
+  readonly requestedNames: readonly string[]
+}
+
+/** The payouts that wait of some bulks, added up by currency. */
+export async function waitingOfBulks(
+  tx: Tx,
+  partnerId: string,
+  bulkIds: readonly string[],
+): Promise<readonly BulkSum[]> {
+  if (bulkIds.length === 0) return []
+  return tx.rows<BulkSum>(sql`/* payouts.waitingOfBulks */
+    select approval.bulk_id, payout.currency, count(*) as payouts, sum(payout.amount)::bigint as amount,
+      min(approval.expires_at) as expires_at, min(payout.created_at) as created_at,
+      array_agg(distinct approval.requested_name order by approval.requested_name) as requested_names
+    from payouts.approvals approval
+      join payouts.payouts payout on payout.partner_id = ${partnerId} and payout.id = approval.payout_id
+    where approval.partner_id = ${partnerId} and approval.decision is null and approval.bulk_id = any(${[...bulkIds]}::uuid[])
+    group by approval.bulk_id, payout.currency order by approval.bulk_id, payout.currency`)
+}
+
+// The SQL of payouts that wait for a decision of screening or monitoring.
+
+export type Postponed = {
+  readonly partnerId: string
+  readonly id: string
+  readonly leaseId: string
+  readonly dueAt: Date
+  /** The time since which a person's decision is awaited; an earlier time stays. Null: its names are compared soon. */
+  readonly heldAt: Date | null
+}
+
+/** Ends the leases of payouts that wait. Returns those that begin to wait for a person. */
+export async function postpone(
+  tx: Tx,
+  rows: readonly Postponed[],
+): Promise<readonly { readonly partnerId: string; readonly transactionId: string }[]> {
+  const column = columnOf(rows)
+  const changed = await tx.rows<{ partnerId: string; transactionId: string; begins: boolean | null }>(
+    unprepared(sql`/* payouts.postpone */
+    update payouts.payouts as payout set due_at = given.due_at, lease_id = null,
+      screening_since = coalesce(payout.screening_since, given.held_at)
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('leaseId')}::uuid[],
+        ${column('dueAt')}::timestamptz[], ${column('heldAt')}::timestamptz[])
+      as given (partner_id, id, lease_id, due_at, held_at)
+    where ${ofPartners(
+      rows.map(({ partnerId }) => partnerId),
+      sql`payout.partner_id`,
+    )}
+      and payout.partner_id = given.partner_id and payout.id = given.id and payout.lease_id = given.lease_id
+    returning payout.partner_id, payout.transaction_id, payout.screening_since = given.held_at as begins`),
+  )
+  return changed.filter(({ begins }) => begins === true)
+}
+
+/** Partners with due payouts of the connector that wait for a decision, the longest wait first. */
+export function partnersWithHeld(
+  tx: Tx,
+  connector: string,
+  now: Date,
+  partnersMax: number,
+): Promise<readonly { readonly partnerId: string }[]> {
+  return tx.rows(
+    dueWork(
+      'finds partners with payouts that wait for a decision, without a lock, by an index of those',
+      (whose) => sql`/* payouts.partnersWithHeld */
+        select partner_id from payouts.payouts
+        where screening_since is not null and due_at <= ${now} and status = 'Pending' and connector = ${connector} and ${whose()}
+        group by partner_id order by min(screening_since), partner_id limit ${partnersMax}`,
+    ),
+  )
+}
+
+/** The payouts of one party that wait for a decision, the longest wait first, by the index of those that wait. */
+export function payoutsOfHit(
+  tx: Tx,
+  {
+    partnerId,
+    subjectKind,
+    subjectId,
+    account,
+  }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>> & {
+    readonly account: string | null
+  },
+  rowsMax: number,
+): Promise<readonly (Pick<PayoutRow, 'id' | 'reference' | 'amount' | 'currency'> & { readonly since: Date })[]> {
+  const ofParty = {
+    customer: sql`customer_id = ${subjectId}`,
+    beneficiary: sql`(beneficiary_id = ${subjectId} or upper(replace(creditor_account, ' ', '')) = ${account}::text)`,
+    payout: sql`id = ${subjectId}`,
+    partner: sql`true`,
+  }[subjectKind]
+  if (ofParty === undefined) return Promise.resolve([])
+  return tx.rows(sql`/* payouts.payoutsOfHit */
+    select id, reference, amount, currency, screening_since as since from payouts.payouts
+    where partner_id = ${partnerId} and screening_since is not null and due_at is not null and status = 'Pending' and ${ofParty}
+    order by screening_since, id limit ${rowsMax}`)
+}

@@ -1,0 +1,108 @@
+/** The list on enough rows to show a missing index: PostgreSQL's plan counts the rows that it reads and discards. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createLog, newId } from '../kernel/index.ts'
+import { createDatabase, type Database, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
+import { listPayouts, type PayoutFilter } from './store.ts'
+
+const rows = 20_000
+const partnerId = newId()
+const customerId = newId()
+let db: Database
+let drop: () => Promise<void>
+before(async () => {
+  const database = await createTestDatabase()
+  ;({ drop } = database)
+  db = createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') })
+  const start = new Date('2026-01-01T00:00:00Z')
+  await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
+  await db.run(sql`
+    insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference,
+      reserve_id, customer_id, amount, currency, creditor_name, creditor_account, creditor_country, rail, end_to_end_id,
+      ip_address, remittance, status, created_at, updated_at)
+    select ${partnerId}::uuid, payout.id, 'createFiatPayout', 'k' || number, '', payout.id, 'r' || number, payout.id,
+      case when number % 5000 = 7 then ${customerId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end, 100,
+      case when number % 5000 = 9 then 'GBP' else 'EUR' end, 'Grace Hopper', '', 'DE', 'Sepa', 'e' || number, '', case when number % 4 = 1 then 'r2' else 'r' || number end, 'Completed',
+      ${start}::timestamptz + number * interval '1 second', ${start}::timestamptz
+    from generate_series(1, ${rows}::integer) as series (number)
+    cross join lateral (select ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid) as payout (id)`)
+  await db.pool.query('analyze payouts.payouts')
+})
+after(async () => {
+  await db?.close()
+  await drop?.()
+})
+
+const none: PayoutFilter = {
+  status: null,
+  beneficiaryId: null,
+  customerId: null,
+  currency: null,
+  reference: null,
+  idempotencyKey: null,
+  createdFrom: null,
+  createdTo: null,
+}
+const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
+
+/** How many rows the plan of the list reads and discards. */
+async function discardedRows(filter: Partial<PayoutFilter>, afterId: string | null): Promise<number> {
+  const statements: Sql[] = []
+  const tx = { ...db, rows: (statement: Sql) => (statements.push(statement), Promise.resolve([])) } as unknown as Tx
+  await listPayouts(tx, partnerId, { ...none, ...filter }, afterId, 26)
+  const { text, values } = toStatement(statements[0] ?? sql``)
+  const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze) ${text}`, [...values])
+  const lines = plan.rows.map((row) => row['QUERY PLAN'])
+  return lines.reduce((sum, line) => sum + Number(/Rows Removed by \w+(?: \w+)?: (\d+)/.exec(line)?.[1] ?? 0), 0)
+}
+
+const references = async (filter: Partial<PayoutFilter>) =>
+  (await listPayouts(db, partnerId, { ...none, ...filter }, null, 26)).map(({ reference }) => reference)
+
+const filters: readonly Partial<PayoutFilter>[] = [
+  { status: 'Pending' },
+  { reference: { text: 'r7', endToEndId: 'e7' } },
+  { reference: { text: 'r2', endToEndId: 'e2' } },
+  { reference: { text: 'r2', endToEndId: 'e2' }, createdTo: time(rows / 2) },
+  { reference: { text: 'absent', endToEndId: null } },
+  { customerId },
+  { customerId: newId() },
+  { currency: 'GBP' },
+  { currency: 'USD' },
+  { idempotencyKey: 'k7' },
+  { createdTo: time(5) },
+  { createdTo: time(rows / 2) },
+  { createdFrom: time(10), createdTo: time(20) },
+  { createdFrom: time(rows + 10) },
+]
+for (const filter of filters)
+  test(`a page by ${JSON.stringify(filter)} discards few of the rows that it reads`, async () => {
+    for (const afterId of [null, '0198e000-0000-7000-8000-000000003000'])
+      assert.ok((await discardedRows(filter, afterId)) < 200)
+  })
+
+test('each filter finds its payouts, newest first', async () => {
+  assert.deepEqual(await references({ reference: { text: 'r7', endToEndId: 'e7' } }), ['r7'])
+  const used = { text: 'r2', endToEndId: 'e2' }
+  assert.deepEqual(await references({ reference: used, createdTo: time(10) }), ['r9', 'r5', 'r2', 'r1'])
+  assert.deepEqual(await references({ reference: { text: 'absent', endToEndId: null } }), [])
+  assert.deepEqual(await references({ customerId }), ['r15007', 'r10007', 'r5007', 'r7'])
+  assert.deepEqual(await references({ currency: 'GBP', createdTo: time(10_009) }), ['r5009', 'r9'])
+  assert.deepEqual(await references({ createdFrom: time(10), createdTo: time(13) }), ['r12', 'r11', 'r10'])
+})
+
+test('pages of a filter by time follow one another', async () => {
+  const filter = { ...none, createdFrom: time(10), createdTo: time(110) }
+  const seen: string[] = []
+  for (let afterId: string | null = null; ;) {
+    const page = await listPayouts(db, partnerId, filter, afterId, 26)
+    seen.push(...page.map(({ reference }) => reference))
+    afterId = page.at(-1)?.id ?? null
+    if (page.length < 26) break
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 100 }, (_, index) => `r${109 - index}`),
+  )
+})

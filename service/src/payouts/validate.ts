@@ -1,0 +1,392 @@
+/** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
+import { refuseField, refuseFields, Refusal } from '../kernel/api/index.ts'
+import type { Rail, VerificationState } from '@partner-payments/wire'
+import { type Currency, isFiat, partnerKey, present } from '../kernel/index.ts'
+import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../ledger/index.ts'
+import {
+  type ChooseConnector,
+  type ForecastPayment,
+  holdsOn,
+  internalConnectorId,
+  isIban,
+  isQrIban,
+  lackingOf,
+  lackingText,
+  type PayerData,
+  payerLacks,
+  payerRegionOf,
+  qrMistake,
+  qrMistakes,
+  readDomestic,
+} from '../rails/index.ts'
+import { countriesOfAccount, type CountryRules } from '../screening/index.ts'
+import type { Payee, PayeeCheck } from '../parties/beneficiaries/index.ts'
+import { lackingFor, notVerified, type Payer } from '../parties/customers/index.ts'
+import { type Controlled, debitedCurrency } from './controls/index.ts'
+import type { PayoutsDeps } from './deps.ts'
+import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
+import { requirePaidBy, unknownCountry } from './rules.ts'
+
+/** A call that the rules allow, with the creditor that it pays. */
+export type ValidPayout = {
+  readonly call: PayoutCall
+  readonly rail: Rail
+  readonly connector: string
+  readonly creditor: Creditor
+  readonly customerId: string | null
+  /** The state of the customer's verification. Null: the payout has no customer. */
+  readonly verificationState: VerificationState | null
+  /** When the beneficiary was created. Null: the payout has none. */
+  readonly beneficiarySince: Date | null
+  /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
+  readonly beneficiaryUnchangedSince: Date | null
+  /** The last result for the name and the account of the beneficiary. Null: there is none. */
+  readonly payeeCheck: PayeeCheck | null
+  readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
+}
+
+/** A payout that the rules allow, with what the operator's rules ask of it. */
+export type ControlledPayout = ValidPayout & Controlled
+
+/**
+ * A call with the data that the rules judge. `beneficiary`: undefined if there is none with the id, or the call names
+ * none.
+ */
+type Account = Omit<Creditor, 'name'>
+export type Judged = {
+  readonly call: PayoutCall
+  readonly route: Route
+  readonly beneficiary: Payee | undefined
+  /** Undefined: the beneficiary has none. */
+  readonly account: Account | undefined
+  /** Accounts, with the state of the balance that is debited. */
+  readonly accounts: AccountSnapshots
+  readonly countryRules: CountryRules
+  /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
+  readonly customer: Payer | undefined
+  readonly executionDay: ExecutionDay
+  /** The customer as a bank is told of it. Undefined: no bank refuses a payout for what it lacks. */
+  readonly payer: PayerData | undefined
+  /** The amount needs a proof of who controls the wallet, and there is none. */
+  readonly isUnproved: boolean
+}
+/** The expected execution day of a payment by a connector, `YYYY-MM-DD`. */
+export type ExecutionDay = (connector: string, payment: ForecastPayment) => string
+/** `notApplicable`: the rule does not concern the call, or an earlier rule has refused the part that it concerns. */
+export type Judgement = Refusal | 'passed' | 'notApplicable'
+/** `coming`: what a payment will need from a later day on. */
+type Rule = {
+  readonly name: string
+  readonly judge: (judged: Judged) => Judgement
+  readonly coming?: (judged: Judged) => string | undefined
+}
+
+/** The rules, in the order in which a request is refused. */
+export const payoutRules: readonly Rule[] = [
+  {
+    name: 'currency',
+    judge: ({ call: { operation, currency } }) => {
+      const refused = outcomeOf(() => requirePaidBy(operation, currency))
+      return refused instanceof Refusal ? refused : 'passed'
+    },
+  },
+  {
+    name: 'connection',
+    judge: ({ call: { currency }, route }) =>
+      route.connector === undefined ? new Refusal('currency_not_supported', noConnector(currency, route)) : 'passed',
+  },
+  {
+    name: 'beneficiary',
+    judge: ({ call, beneficiary }) => {
+      if (!('beneficiaryId' in call.payee)) return 'notApplicable'
+      return beneficiary === undefined ? invalid('not_found', '/beneficiaryId', 'no such beneficiary') : 'passed'
+    },
+  },
+  {
+    name: 'beneficiaryCurrency',
+    judge: ({ call: { currency, operation }, beneficiary }) => {
+      if (beneficiary === undefined) return 'notApplicable'
+      if (beneficiary.currency === currency) return 'passed'
+      return invalid(
+        'beneficiary_currency_mismatch',
+        operation === 'createFxPayout' ? '/beneficiaryId' : '/currency',
+        `must be ${beneficiary.currency}, the currency of the beneficiary`,
+      )
+    },
+  },
+  {
+    name: 'beneficiaryAccount',
+    judge: ({ beneficiary, account }) => {
+      if (beneficiary === undefined) return 'notApplicable'
+      if (account === undefined) return notPayable('has no bank account; use a beneficiary with one')
+      // It was registered when more numbers counted as IBANs.
+      return isFiat(beneficiary.currency) && !isIban(account.account) && readDomestic(account.account) === undefined
+        ? notPayable('has an account number that is not a valid IBAN; use a beneficiary with a valid one')
+        : 'passed'
+    },
+  },
+  {
+    name: 'beneficiaryBank',
+    judge: ({ call: { currency, payee }, route, account }) => {
+      if (currency !== 'EUR' || account === undefined || route.rail === 'Sepa') return 'notApplicable'
+      if (route.connector === internalConnectorId) return 'notApplicable'
+      if (account.bic === null && 'creditor' in payee)
+        return new Refusal(
+          'payer_account_unknown',
+          'The account is outside SEPA, and the BIC of its bank is not known.',
+        )
+      return account.bic === null
+        ? notPayable('has an account outside SEPA, which is paid by SWIFT; use a beneficiary with the BIC of its bank')
+        : 'passed'
+    },
+  },
+  { name: 'qrReference', judge: judgeQrReference },
+  { name: 'requirements', judge: judgeRequirements, coming: comingRequirements },
+  { name: 'country', judge: judgeCountry },
+  { name: 'customer', judge: judgeCustomer },
+  { name: 'account', judge: judgeAccounts },
+  { name: 'payer', judge: judgePayer },
+  { name: 'walletOwnership', judge: judgeWallet },
+]
+
+function noConnector(currency: Currency, { rail }: Route): string {
+  if (!isFiat(currency)) return `No chain is connected that transfers ${currency}.`
+  return `No bank is connected that pays ${currency}${currency === 'EUR' && rail === 'Swift' ? ' outside SEPA' : ''}.`
+}
+
+/** The required fields that the beneficiary lacks, now and later. Undefined: nothing is required of it. */
+function lackingIn({ call, route, beneficiary, account, executionDay }: Judged) {
+  const { currency, amount } = call
+  if (beneficiary === undefined || account === undefined || !isFiat(currency)) return undefined
+  if (route.connector === undefined || route.connector === internalConnectorId) return undefined
+  // The day is asked for only if a field is missing: most payments need none.
+  const payee = { ...account, currency, address: account.address ?? null }
+  // The rule `beneficiaryBank` judges the BIC.
+  const lackingFrom = (day: string) => lackingOf(payee, day).filter(({ field }) => field !== 'bic')
+  if (lackingFrom('').length === 0) return { now: [], coming: [] }
+  const payment = { amount, currency, creditorAccount: account.account, creditorBic: account.bic }
+  const day = executionDay(route.connector, payment)
+  const lacking = lackingFrom(day)
+  return {
+    now: lacking.filter((one) => holdsOn(one, day)),
+    coming: lacking.filter((one) => !holdsOn(one, day)),
+  }
+}
+
+/** Refuses: beneficiary_not_payable. The bank would refuse the payment, after the money was reserved. */
+function judgeRequirements(judged: Judged): Judgement {
+  const lacking = lackingIn(judged)?.now
+  if (lacking === undefined) return 'notApplicable'
+  return lacking.length === 0 ? 'passed' : notPayable(`lacks ${lackingText(lacking)}; update the beneficiary first`)
+}
+
+function comingRequirements(judged: Judged): string | undefined {
+  const coming = lackingIn(judged)?.coming ?? []
+  return coming.length === 0 ? undefined : `The beneficiary will need ${lackingText(coming)}.`
+}
+
+/** Refuses: country_not_supported. What was accepted before the rule is held when the worker looks. */
+function judgeCountry({ call, account, countryRules }: Judged): Judgement {
+  if (account === undefined) return 'notApplicable'
+  const owner = { ...account, address: account.address?.country ?? null }
+  const refused = countriesOfAccount(owner).find(({ country }) => countryRules.isRefused('payouts', country))
+  if (refused === undefined) return 'passed'
+  return invalid(
+    'country_not_supported',
+    payeePointerOf(call),
+    `has an ${refused.role === 'address' ? 'address' : 'account'} in ${refused.country}; the operator accepts no payouts to this country`,
+  )
+}
+
+/** Refuses: validation_failed. */
+function judgeQrReference({ call, account }: Judged): Judgement {
+  if (account === undefined || !isFiat(call.currency)) return 'notApplicable'
+  const mistake = qrMistake(account.account, call.reference)
+  if (mistake === undefined) return isQrIban(account.account) ? 'passed' : 'notApplicable'
+  return refuseField({ pointer: '/reference', code: 'invalid_value', message: qrMistakes[mistake] })
+}
+
+/** Refuses: ownership_proof_required. */
+function judgeWallet({ call, account, isUnproved }: Judged): Judgement {
+  if (account === undefined || isFiat(call.currency)) return 'notApplicable'
+  return isUnproved
+    ? invalid('ownership_proof_required', payeePointerOf(call), 'pays a wallet without a proof of who controls it')
+    : 'passed'
+}
+
+/** Names the KYC fields that a payment lacks about its payer. */
+export function payerFieldsMissing(
+  payer: PayerData,
+  account: Account,
+  { currency, amount }: PayoutCall,
+): readonly string[] {
+  const region = payerRegionOf(account.account, account.bic)
+  const { isPerson, address } = payer
+  const named = {
+    name: isPerson ? ['kyc.fullName'] : ['kyc.legalName'],
+    account: [],
+    address: [
+      ...(address.town === null ? ['kyc.city'] : []),
+      ...(address.country === null ? ['kyc.addressCountryCode'] : []),
+    ],
+    document: ['kyc.personalIdentificationNumber'],
+  } as const
+  return payerLacks(payer, { region, currency, amount }).flatMap((field): readonly string[] => named[field])
+}
+
+/** Refuses: validation_failed, by the setting `payerData` of the bank. */
+function judgePayer({ call, account, payer }: Judged): Judgement {
+  if (account === undefined || payer === undefined) return 'notApplicable'
+  const message = (field: string) => `needs ${field} of the customer, which its bank asks for with this payment`
+  const missing = payerFieldsMissing(payer, account, call)
+  const refused = outcomeOf(() =>
+    refuseFields(
+      missing.map((field) => ({ pointer: payeePointerOf(call), code: 'invalid_value', message: message(field) })),
+    ),
+  )
+  return refused instanceof Refusal ? refused : 'passed'
+}
+
+/**
+ * A payout for a customer needs its verification, by quote also that for an exchange. A refund goes back to who paid, whatever the customer
+ * may do. Refuses: customer_not_verified.
+ */
+function judgeCustomer({ call, customer }: Judged): Judgement {
+  if (customer === undefined || call.operation === 'createCheckoutRefund') return 'notApplicable'
+  const { gate, verificationState } = customer
+  const lacking =
+    lackingFor(gate, 'Pay', call.currency) ?? (call.quote === undefined ? undefined : lackingFor(gate, 'Convert'))
+  return lacking === undefined ? 'passed' : notVerified(verificationState, lacking, payeePointerOf(call))
+}
+
+/** The field that names the payee. A refund names none: its payee is the payer of the session. */
+function payeePointerOf({ operation, payee }: PayoutCall): string {
+  if (operation === 'createCheckoutRefund') return ''
+  return 'beneficiaryId' in payee ? '/beneficiaryId' : '/customerId'
+}
+
+/** Refuses: account_blocked. */
+function judgeAccounts({ call, accounts, customer }: Judged): Judgement {
+  const debited = debitedCurrency(call)
+  const state = balanceStateIn(accounts, call.caller.partnerId, debited)
+  if (blocksOutbound(state)) return outboundBlocked(`The ${debited} balance`, state)
+  if (customer === undefined || !blocksOutbound(customer.accountState)) return 'passed'
+  return outboundBlocked('The account of the customer', customer.accountState)
+}
+
+const outboundBlocked = (what: string, state: AccountState) =>
+  new Refusal('account_blocked', `${what} is ${state === 'Closed' ? 'closed' : 'blocked for what goes out'}.`)
+
+type Found = {
+  readonly beneficiaries: ReadonlyMap<string, Payee>
+  readonly customers: ReadonlyMap<string, Payer>
+  readonly balances: { readonly accounts: AccountSnapshots }
+  readonly countryRules: CountryRules
+  readonly ownIbans: ReadonlySet<string>
+  readonly payers: ReadonlyMap<string, PayerData>
+  readonly unproved: ReadonlySet<PayoutCall>
+}
+
+export function judgedOf(
+  call: PayoutCall,
+  choose: ChooseConnector,
+  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans, payers, unproved }: Found,
+  executionDay: ExecutionDay,
+): Judged {
+  const { caller, payee } = call
+  // Keyed by partner and id: the batch holds beneficiaries of other partners.
+  const beneficiary =
+    'beneficiaryId' in payee ? beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
+  const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
+  const customer = customers.get(partnerKey(caller.partnerId, customerId ?? ''))
+  const account = 'creditor' in payee ? payee.creditor : beneficiary && accountOf(beneficiary)
+  const route = routeOf(call, account, choose, ownIbans)
+  return {
+    call,
+    route,
+    payer:
+      route.connector === internalConnectorId ? undefined : payers.get(partnerKey(caller.partnerId, customerId ?? '')),
+    beneficiary,
+    account,
+    accounts,
+    countryRules,
+    customer,
+    executionDay,
+    isUnproved: unproved.has(call),
+  }
+}
+
+/** Asks the connector. A payment that it refuses is judged by the day of now. */
+export const executionDayAt =
+  ({ forecastOf }: Pick<PayoutsDeps, 'forecastOf'>, now: Date): ExecutionDay =>
+  (connector, payment) => {
+    const forecast = forecastOf(connector, payment, now)
+    return forecast?.possible === true ? forecast.valueDate : now.toISOString().slice(0, 'YYYY-MM-DD'.length)
+  }
+
+/** Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, customer_not_verified, account_blocked. */
+export function validate(judged: Judged): ValidPayout {
+  for (const { judge } of payoutRules) {
+    const judgement = judge(judged)
+    if (judgement instanceof Refusal) throw judgement
+  }
+  const { call, beneficiary, route } = judged
+  const verificationState = judged.customer?.verificationState ?? null
+  const going = {
+    call,
+    verificationState,
+    rail: route.rail,
+    connector: present(route.connector, 'the rules require a connector'),
+  }
+  if (!('beneficiaryId' in call.payee)) {
+    const { creditor, customerId } = call.payee
+    // The beneficiaries of an erased customer are gone.
+    if (judged.customer?.isErased !== false) throw invalid('not_found', payeePointerOf(call), 'no such customer')
+    const withoutBeneficiary = {
+      beneficiary: null,
+      beneficiarySince: null,
+      beneficiaryUnchangedSince: null,
+      payeeCheck: null,
+    }
+    return { ...going, creditor, customerId, ...withoutBeneficiary }
+  }
+  const { id, alias, customerId, name, createdAt, unchangedSince, payeeCheck } = present(
+    beneficiary,
+    'the rules require the beneficiary',
+  )
+  const account = present(judged.account, 'the rules require an account')
+  const named = { creditor: { ...account, name }, beneficiary: { id, alias } }
+  const since = { beneficiarySince: createdAt, beneficiaryUnchangedSince: unchangedSince, payeeCheck }
+  return { ...going, customerId, ...named, ...since }
+}
+
+/** Undefined: a beneficiary of an earlier version, without an account. */
+function accountOf({
+  currency,
+  iban,
+  domesticAccount,
+  accountType,
+  bic,
+  walletAddress,
+  country,
+  address,
+}: Payee): Account | undefined {
+  if (!isFiat(currency))
+    return walletAddress === null
+      ? undefined
+      : { account: walletAddress, bic: null, country: country ?? unknownCountry }
+  const account = iban ?? domesticAccount
+  return account === null || country === null ? undefined : { account, bic, country, accountType, address }
+}
+
+const invalid = (
+  code:
+    | 'not_found'
+    | 'beneficiary_currency_mismatch'
+    | 'beneficiary_not_payable'
+    | 'country_not_supported'
+    | 'ownership_proof_required',
+  pointer: string,
+  message: string,
+) => refuseField({ pointer, code: 'invalid_value', message }, code)
+const notPayable = (message: string) => invalid('beneficiary_not_payable', '/beneficiaryId', message)

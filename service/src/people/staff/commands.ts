@@ -1,0 +1,131 @@
+/** The verbs by which commands act for a person of staff: a sign-in that the person confirms at the desk, and tokens for schedules. */
+import { newLinkToken, notFound, Refusal } from '../../kernel/api/index.ts'
+import type { Audit } from '../../audit/index.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
+import { after, type Clock, dayMs, newId, randomBytes } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import {
+  commandsMs,
+  confirmMs,
+  originCharsMax,
+  scheduleDaysMax,
+  staffRealmId,
+  tokenHash,
+  userCodeHash,
+  userCodeOf,
+} from './rules.ts'
+import * as store from './store.ts'
+
+export type CommandRequest = store.RequestRow
+/** The person for whom a command acts. `commands`: null means each command of the role. */
+export type Bearer = {
+  readonly tokenId: string
+  readonly account: store.AccountRow
+  readonly commands: readonly string[] | null
+  readonly expiresAt: Date
+}
+
+/** The person at the desk who confirms. */
+type Signed = { readonly session: { readonly ip: string }; readonly account: { readonly id: string } }
+
+export type StaffCommands = {
+  /**
+   * Begins a sign-in after the form of RFC 8628. The command keeps the token; a person types the code at the desk within ten minutes. Nothing
+   * is possible with the token before.
+   */
+  readonly request: (origin: string) => Promise<{
+    readonly id: string
+    readonly token: string
+    readonly userCode: string
+    readonly confirmBefore: Date
+  }>
+  /** Refuses: not_found (the code is wrong, was used, or is over). */
+  readonly requested: (userCode: string) => Promise<CommandRequest>
+  /** Lets the command act for the person for an hour. Refuses: not_found, permission_denied. */
+  readonly confirm: (signed: Signed, userCode: string) => Promise<CommandRequest>
+  /** `waiting`: no person has confirmed it yet. Undefined: no such token, or it has ended, or its person was removed. */
+  readonly bearer: (token: string) => Promise<Bearer | 'waiting' | undefined>
+  /** Makes a token for named commands of a schedule. Refuses: validation_failed. */
+  readonly issue: (
+    tx: Tx,
+    by: string,
+    given: { readonly commands: readonly string[]; readonly days: number; readonly origin: string },
+  ) => Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date }>
+  /** Tokens that work now, newest first: of everyone, or of one person. */
+  readonly list: (tx: Tx, staffId?: string) => Promise<readonly store.ListedToken[]>
+  /** Refuses: not_found. */
+  readonly end: (tx: Tx, id: string) => Promise<void>
+  /** Locks the account of a command for its transaction. Refuses: permission_denied (it was removed). */
+  readonly hold: (tx: Tx, staffId: string) => Promise<void>
+}
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly audit: Pick<Audit, 'append'>
+  readonly addOperator: (tx: Tx, id: string) => Promise<void>
+}
+
+export function createStaffCommands({ db, clock, audit, addOperator }: Deps): StaffCommands {
+  const hold = async (tx: Tx, staffId: string) => {
+    const account = await store.holdAccount(tx, staffId)
+    if (account === undefined) throw new Refusal('permission_denied', 'The account of staff was removed.')
+    return account
+  }
+  return {
+    request: async (origin) => {
+      const token = newLinkToken(staffRealmId)
+      const userCode = userCodeOf(randomBytes(32))
+      const now = clock.now()
+      const row = { id: newId(), origin: origin.slice(0, originCharsMax), requestedAt: now }
+      const confirmBefore = after(now, confirmMs)
+      const hashes = { tokenHash: tokenHash(token), userCodeHash: userCodeHash(userCode) }
+      await db.transaction((tx) => store.insertRequest(tx, { ...row, ...hashes, confirmBefore }))
+      return { id: row.id, token, userCode, confirmBefore }
+    },
+    requested: async (userCode) => {
+      const found = await store.requestByCode(db, userCodeHash(userCode), clock.now())
+      if (found === undefined) throw notFound('sign-in of a command')
+      return found
+    },
+    confirm: ({ session, account: { id } }, userCode) =>
+      db.transaction(async (tx) => {
+        const account = await hold(tx, id)
+        const now = clock.now()
+        const given = { staffId: id, now, expiresAt: after(now, commandsMs) }
+        const confirmed = await store.confirmRequest(tx, userCodeHash(userCode), given)
+        if (confirmed === undefined) throw notFound('sign-in of a command')
+        await addOperator(tx, operatorPartnerId)
+        const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
+        const subject = { staffId: id, tokenId: confirmed.id }
+        const details = { origin: confirmed.origin }
+        audit.append(tx, [{ partnerId: operatorPartnerId, actor, action: 'staff sign in commands', subject, details }])
+        return confirmed
+      }),
+    bearer: async (token) => {
+      const row = await store.tokenByHash(db, tokenHash(token))
+      const now = clock.now()
+      if (row === undefined) return undefined
+      if (row.staffId === null || row.expiresAt === null) return row.confirmBefore > now ? 'waiting' : undefined
+      if (row.expiresAt <= now) return undefined
+      const account = await store.accountById(db, row.staffId)
+      return account && { tokenId: row.id, account, commands: row.commands, expiresAt: row.expiresAt }
+    },
+    issue: async (tx, by, { commands, days, origin }) => {
+      if (days < 1 || days > scheduleDaysMax)
+        throw new Refusal('validation_failed', `A token is for 1 to ${scheduleDaysMax} days.`)
+      await hold(tx, by)
+      const token = newLinkToken(staffRealmId)
+      const now = clock.now()
+      const row = { id: newId(), origin: origin.slice(0, originCharsMax), requestedAt: now }
+      const expiresAt = after(now, days * dayMs)
+      await store.insertToken(tx, { ...row, tokenHash: tokenHash(token), staffId: by, commands, expiresAt })
+      return { id: row.id, token, expiresAt }
+    },
+    list: (tx, staffId) => store.tokens(tx, staffId ?? null, clock.now()),
+    end: async (tx, id) => {
+      if (!(await store.endToken(tx, id, clock.now()))) throw notFound('token of commands')
+    },
+    hold: async (tx, staffId) => void (await hold(tx, staffId)),
+  }
+}

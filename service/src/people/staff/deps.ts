@@ -1,0 +1,41 @@
+/** The parts that the verbs of staff use, and the people for whom they act. */
+import type { Audit } from '../../audit/index.ts'
+import type { CaseOwners, Decisions } from '../../cases/index.ts'
+import type { Clock } from '../../kernel/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Screening } from '../../screening/index.ts'
+import type { Provider, Session, SignIn, SingleSignOn } from '../sign-in/index.ts'
+import type { AskWaiting } from './assignments.ts'
+import type { StaffRole } from './rules.ts'
+import type { AccountRow } from './store.ts'
+
+export type StaffAccount = AccountRow
+export type SignedStaff = { readonly session: Session; readonly account: StaffAccount }
+
+export type StaffProvider = Provider & {
+  /** The values of the claim that each role needs. Empty without a claim. */
+  readonly roles: Readonly<Partial<Record<StaffRole, readonly string[]>>>
+  /** True if staff other than admins sign in by the provider only. */
+  readonly required: boolean
+}
+
+export type StaffDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly audit: Pick<Audit, 'append'>
+  readonly addOperator: (tx: Tx, id: string) => Promise<void>
+  /** Signs in at the site of the desk. */
+  readonly signIn: SignIn
+  readonly singleSignOn: SingleSignOn
+  /** Absent: staff have no single sign-on. */
+  readonly provider?: StaffProvider | undefined
+  readonly mail: Pick<MailQueue, 'enqueue'>
+  /** Name of the desk in mails. */
+  readonly deskName: string
+  readonly decisions: Decisions
+  readonly caseOwners: CaseOwners
+  readonly screening: Pick<Screening, 'decide'>
+  /** Asks which things besides cases still wait for a person. */
+  readonly waiting: AskWaiting
+}

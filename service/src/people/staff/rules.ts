@@ -1,0 +1,79 @@
+/** Pure: the roles of staff, what each may do, and the forms of names and tokens. */
+import { createHash } from 'node:crypto'
+import { Refusal } from '../../kernel/api/index.ts'
+import { assert, hourMs, minuteMs } from '../../kernel/index.ts'
+
+/**
+ * The id that stands for staff where tables of the sign-in have a partner (RFC 9562, version 8). It is not the id of a partner, so that no team has a
+ * member in it, and no session of a team opens the desk.
+ */
+export const staffRealmId = '00000000-0000-8000-8000-000000000001'
+
+export const staffRoles = ['support', 'compliance', 'finance', 'admin'] as const
+export type StaffRole = (typeof staffRoles)[number]
+
+/** Roles that decide cases. Every role reads. */
+const deciders: readonly StaffRole[] = ['finance', 'admin']
+export const decidesCases = (role: StaffRole): boolean => deciders.includes(role)
+
+/** Refuses: permission_denied. */
+export function refuseDecider(role: StaffRole): void {
+  if (!decidesCases(role))
+    throw new Refusal('permission_denied', `The role ${role} reads cases. Deciding them needs finance or admin.`)
+}
+
+/** Roles that decide hits of screening. */
+const hitDeciders: readonly StaffRole[] = ['compliance', 'admin']
+export const decidesHits = (role: StaffRole): boolean => hitDeciders.includes(role)
+
+/** Refuses: permission_denied. */
+export function refuseHitDecider(role: StaffRole): void {
+  if (!decidesHits(role))
+    throw new Refusal('permission_denied', `The role ${role} reads hits. Deciding them needs compliance or admin.`)
+}
+
+/** Refuses: validation_failed. `admins`: the number of admins with this one. */
+export function refuseLastAdmin(role: StaffRole, admins: number): void {
+  if (role === 'admin' && admins === 1)
+    throw new Refusal('validation_failed', 'The account is the last admin: invite another admin first.')
+}
+
+export const invitationMs = 24 * hourMs
+
+export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+export const emailKey = (email: string): string => email.trim().toLowerCase()
+
+/** A command that signs in is confirmed at the desk within this time, and acts for its person for the next one. */
+export const confirmMs = 10 * minuteMs
+export const commandsMs = hourMs
+/** Days for which a token of a schedule works at most. */
+export const scheduleDaysMax = 366
+/** A change waits for its second person at most this long. */
+export const changeMs = 72 * hourMs
+export const originCharsMax = 200
+
+/** Letters without vowels, so that no code is a word (RFC 8628, section 6.1). */
+const userCodeLetters = 'BCDFGHJKLMNPQRSTVWXZ'
+const userCodeChars = 8
+
+/** Bytes that give a letter without a bias are below this. */
+const unbiased = 256 - (256 % userCodeLetters.length)
+
+/** Writes a code of 34 bits, `BCDF-GHJK`, out of more random bytes than it needs. */
+export function userCodeOf(random: Uint8Array): string {
+  const letters = [...random]
+    .filter((byte) => byte < unbiased)
+    .map((byte) => userCodeLetters[byte % userCodeLetters.length])
+  assert(letters.length >= userCodeChars, 'a code is made of enough random bytes')
+  return letters
+    .slice(0, userCodeChars)
+    .join('')
+    .replace(/^(.{4})/, '$1-')
+}
+
+/** Hashes a code, however it was typed. */
+export const userCodeHash = (code: string): Buffer =>
+  createHash('sha256')
+    .update(code.toUpperCase().replaceAll(/[^A-Z]/g, ''))
+    .digest()

@@ -1,0 +1,189 @@
+/** How people come in: by an invitation, and by a passkey or a password. */
+import { permissions, roleAllows } from '@partner-payments/wire'
+import { notFound, readLink } from '../../kernel/api/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { type Client, type Enrolment, type GivenFactor, type Session, SignOnFailed } from '../sign-in/index.ts'
+import { changeMail, type SignInChange } from './change-mail.ts'
+import { newDeviceMail } from './device-mail.ts'
+import { permit, roleAsPower, whyNot } from './giving.ts'
+import { makerOf } from './makers.ts'
+import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
+import { emailKey, personKey, statusAt, tokenHash } from './rules.ts'
+import * as store from './store.ts'
+import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
+import { singleSignOnOf } from './store-single-sign-on.ts'
+
+/** An invitation as the page shows it to the person who has its link. */
+export type OpenInvitation = Pick<store.InvitationRow, 'fullName' | 'email' | 'role' | 'invitedByName' | 'expiresAt'> &
+  Enrolment & { readonly partnerId: string; readonly partnerName: string }
+
+export type Entrances = Pick<SupportEntrance, 'openSupport' | 'endSupport' | 'isSupport'> & {
+  /** The pending invitation of a token. Refuses: not_found. */
+  readonly openInvitation: (token: string) => Promise<OpenInvitation>
+  /**
+   * Accepts an invitation with the first factor of the member, and signs in. Refuses: not_found, validation_failed (factor). Throws SignOnFailed
+   * (`required`).
+   */
+  readonly join: (token: string, given: GivenFactor, client: Client) => Promise<SignedIn>
+  /** Signs in by an answer of a passkey. Undefined: the answer is refused. Throws SignOnFailed (`required`). */
+  readonly signInByPasskey: (partnerId: string, credential: string, client: Client) => Promise<SignedIn | undefined>
+  /** Undefined: address, password or code is wrong, or there were too many failures. Throws SignOnFailed (`required`). */
+  readonly signInByPassword: (
+    partnerId: string,
+    given: { readonly email: string; readonly password: string; readonly code: string },
+    client: Client,
+  ) => Promise<SignedIn | undefined>
+  /** Undefined: the session has ended. */
+  readonly signedIn: (token: string) => Promise<Signed | undefined>
+}
+
+type Factor = Session['factor']
+
+/** Finds the pending invitation of a token. Refuses: not_found. */
+export async function pendingInvitation(deps: MembersDeps, token: string) {
+  const { db, clock, isClosed } = deps
+  const partnerId = readLink(token)
+  const found = partnerId && (await store.idOfToken(db, partnerId, tokenHash(token)))
+  const row = partnerId && found && (await store.byId(db, partnerId, found.id))
+  if (!partnerId || !row || statusAt(row, clock.now()) !== 'Pending') throw notFound('pending invitation')
+  if (await isClosed(db, partnerId)) throw notFound('pending invitation')
+  await permitJoin(deps, db, partnerId, row)
+  return { partnerId, row }
+}
+
+/** Judges whether who gave an invitation could give its role now. Refuses: not_found, so that who has the link learns no reason. */
+async function permitJoin({ support }: MembersDeps, tx: Tx, partnerId: string, row: store.InvitationRow) {
+  const maker = await makerOf(support, tx, partnerId, row.givenById)
+  const by = { kind: 'maker', permissions: maker?.permissions ?? permissions } as const
+  const powers = [roleAsPower(row.role)]
+  if (whyNot(by, 'acceptInvitation', powers) !== undefined) throw notFound('pending invitation')
+  return permit(by, 'acceptInvitation', powers)
+}
+
+/** Keeps out the people of a partner that is being moved, and a person whom staff have confirmed as listed. The page does not say why. */
+const isBarred = async ({ isClosed, screening }: MembersDeps, tx: Tx, partnerId: string, id: string) =>
+  (await isClosed(tx, partnerId)) || screening.isConfirmed(tx, personKey(partnerId, id))
+
+/** Makes a member of an invitation, once, with its record. Refuses: not_found. */
+export async function acceptInvitation(
+  deps: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  { token, factor, ip }: { readonly token: string; readonly factor: Factor; readonly ip: string },
+): Promise<store.InvitationRow> {
+  const { clock, mail, audit, screening } = deps
+  const locked = await store.lockByToken(tx, partnerId, tokenHash(token))
+  const row = locked && (await store.byId(tx, partnerId, locked.id))
+  const now = clock.now()
+  if (!row || statusAt(row, now) !== 'Pending') throw notFound('pending invitation')
+  const permitted = await permitJoin(deps, tx, partnerId, row)
+  if (!(await store.insertMember(tx, permitted, partnerId, { row, now }))) throw notFound('pending invitation')
+  await screening.request(tx, personKey(partnerId, row.id))
+  await store.update(tx, permitted, partnerId, { ...row, status: 'Accepted', updatedAt: now })
+  await mail.endPending(tx, partnerId, row.id, 'the invitation was accepted')
+  const { id, fullName: name, role } = row
+  const actor = { kind: 'partner', id, name, ip } as const
+  const subject = { invitationId: id }
+  audit.append(tx, [{ partnerId, actor, action: 'acceptInvitation', subject, details: { role, factor } }])
+  return row
+}
+
+/**
+ * Opens a session of a member who signs in, with its record, and returns its token. A new device is mailed to the member in the same
+ * transaction: no session without its mail. Who joins opens a session without this, and needs no mail about the own first device.
+ */
+export async function openSession(
+  { clock, audit, mail, signIn, signInUrl }: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  member: store.MemberRow,
+  client: Client & { readonly factor: Factor },
+): Promise<string> {
+  const { id, fullName: name } = member
+  const at = clock.now()
+  await store.recordSignIn(tx, partnerId, id, at)
+  const actor = { kind: 'partner', id, name, ip: client.ip } as const
+  const details = { factor: client.factor }
+  audit.append(tx, [{ partnerId, actor, action: 'signIn', subject: { userId: id }, details }])
+  const { token, isNewDevice } = await signIn.open(tx, partnerId, id, client)
+  if (isNewDevice) await mail.enqueue(tx, partnerId, [newDeviceMail(member, client, { at, signInUrl })])
+  return token
+}
+
+/** Refuses who has to come by the provider. Admins may not be able to: the provider may be down, or badly configured. */
+export async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<store.MemberRow, 'role'>) {
+  if (role === 'Admin') return
+  const provider = await singleSignOnOf(tx, partnerId)
+  if (provider?.required === true && provider.domainProvedAt !== null) throw new SignOnFailed('required')
+}
+
+export function createEntrances(deps: MembersDeps): Entrances {
+  const { db, signIn, partnerName } = deps
+  const find = async (token: string) => {
+    const { partnerId, row } = await pendingInvitation(deps, token)
+    const name = await partnerName(db, partnerId)
+    return { partnerId, row, invited: { ...row, memberId: row.id, seed: row.tokenHash, partnerName: name } }
+  }
+  return {
+    openInvitation: async (token) => {
+      const { partnerId, row, invited } = await find(token)
+      const { fullName, email, role, invitedByName, expiresAt } = row
+      const shown = { fullName, email, role, invitedByName, expiresAt, partnerId, partnerName: invited.partnerName }
+      return { ...shown, ...(await signIn.enrolment(invited)) }
+    },
+    join: async (token, given, client) => {
+      const { partnerId, row, invited } = await find(token)
+      await refuseWithoutProvider(db, partnerId, row)
+      const factor = await signIn.prove(invited, given)
+      return db.transaction(async (tx) => {
+        const { ip } = client
+        const { id } = await acceptInvitation(deps, tx, partnerId, { token, factor: factor.kind, ip })
+        const recoveryCodes = await signIn.enrol(tx, partnerId, id, factor)
+        const { token: opened } = await signIn.open(tx, partnerId, id, { ...client, factor: factor.kind })
+        return { token: opened, recoveryCodes }
+      })
+    },
+    ...createSessions(deps),
+  }
+}
+
+function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | 'join'> {
+  const { db, clock, mail, signIn, partnerName } = deps
+  const { ofSupport, ...supportEntrance } = createSupportEntrance(deps)
+  const tell = (partnerId: string, member: store.MemberRow, change: SignInChange, { ip }: Client) =>
+    db.transaction((tx) => mail.enqueue(tx, partnerId, [changeMail(member, change, { at: clock.now(), ip })]))
+  const open = (partnerId: string, id: string, client: Client & { readonly factor: 'passkey' | 'password' }) =>
+    db.transaction(async (tx) => {
+      const member = await store.memberById(tx, partnerId, id)
+      if (member === undefined || (await isBarred(deps, tx, partnerId, id))) return undefined
+      await refuseWithoutProvider(tx, partnerId, member)
+      return { token: await openSession(deps, tx, partnerId, member, client), recoveryCodes: [] }
+    })
+  return {
+    ...supportEntrance,
+    signInByPasskey: async (partnerId, credential, client) => {
+      const id = await signIn.byPasskey(partnerId, credential)
+      return id === undefined ? undefined : open(partnerId, id, { ...client, factor: 'passkey' })
+    },
+    signInByPassword: async (partnerId, { email, password, code }, client) => {
+      const member = await store.memberByAddress(db, partnerId, emailKey(email.trim()))
+      const verdict = await signIn.byPassword(partnerId, member?.id, { password, code })
+      if (member === undefined || verdict === 'refused') return undefined
+      if (verdict === 'blocked') await tell(partnerId, member, 'password blocked', client)
+      if (verdict === 'blocked') return undefined
+      if (verdict === 'recovery code') await tell(partnerId, member, 'recovery code used', client)
+      return open(partnerId, member.id, { ...client, factor: 'password' })
+    },
+    signedIn: async (token) => {
+      const session = await signIn.session(token)
+      if (session === undefined) return ofSupport(token)
+      const { partnerId, memberId } = session
+      const user = await store.memberById(db, partnerId, memberId)
+      if (user === undefined || (await isBarred(deps, db, partnerId, memberId))) return undefined
+      const allowed = permissions.filter((permission) => roleAllows(user.role, permission))
+      const signedInAt = session.createdAt
+      const caller = { partnerId, serviceAccountId: memberId, name: user.fullName, permissions: allowed, signedInAt }
+      return { session, user, caller, partnerName: await partnerName(db, partnerId) }
+    },
+  }
+}

@@ -1,0 +1,94 @@
+/** The verbs by which a member changes how it signs in. Each change is audited, and mailed to the member. */
+import type { Audit } from '../../audit/index.ts'
+import type { Clock } from '../../kernel/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import { refuseField } from '../../kernel/api/index.ts'
+import type { Client, Enrolment, GivenFactor, SignIn } from '../sign-in/index.ts'
+import type { Signed } from './member-deps.ts'
+import { changeMail, type SignInChange } from './change-mail.ts'
+
+export type Factors = {
+  readonly of: (signed: Signed) => ReturnType<SignIn['factorList']>
+  /** The values of a page that adds a passkey or sets a password, with its nonce. */
+  readonly enrolment: (signed: Signed) => Promise<Enrolment & { readonly nonce: string }>
+  /** The same values again, for a form that was refused. Undefined: the time of the page has ended. */
+  readonly enrolmentAgain: (
+    signed: Signed,
+    nonce: string,
+  ) => Promise<(Enrolment & { readonly nonce: string }) | undefined>
+  /**
+   * Adds a passkey, or sets the password; then the recovery codes of the password. Refuses: validation_failed (/password, /code, /credential,
+   * or /nonce: the page was answered before, or its time has ended).
+   */
+  readonly add: (signed: Signed, nonce: string, given: GivenFactor, client: Client) => Promise<readonly string[]>
+  /** Refuses: validation_failed (/id: there is no such passkey, or it is the last factor). */
+  readonly removePasskey: (signed: Signed, id: string, client: Client) => Promise<void>
+}
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly signIn: SignIn
+  readonly mail: Pick<MailQueue, 'enqueue'>
+  readonly audit: Pick<Audit, 'append'>
+}
+
+export function createFactors({ db, clock, signIn, mail, audit }: Deps): Factors {
+  const seededBy = (signed: Signed, nonce: string) => {
+    const { user, partnerName } = signed
+    const { email, fullName } = user
+    return { email, fullName, partnerName, memberId: user.id, seed: Buffer.from(nonce, 'base64url') }
+  }
+  const valuesOf = async (signed: Signed, nonce: string) => ({
+    ...(await signIn.enrolment(seededBy(signed, nonce))),
+    nonce,
+  })
+  const changed = async (
+    tx: Parameters<MailQueue['enqueue']>[0],
+    { session: { partnerId }, user }: Signed,
+    change: SignInChange,
+    { ip }: Client,
+  ) => {
+    const actor = { kind: 'partner', id: user.id, name: user.fullName, ip } as const
+    audit.append(tx, [{ partnerId, actor, action: 'changeSignIn', subject: { userId: user.id }, details: { change } }])
+    await mail.enqueue(tx, partnerId, [changeMail(user, change, { at: clock.now(), ip })])
+  }
+  return {
+    of: ({ session: { partnerId }, user }) => signIn.factorList(db, partnerId, user.id),
+    enrolment: (signed) => {
+      const { partnerId } = signed.session
+      return valuesOf(signed, signIn.ask(partnerId, signed.user.id, 'factor').nonce)
+    },
+    enrolmentAgain: async (signed, nonce) => {
+      const asked = signIn.readAsking(signed.session.partnerId, signed.user.id, 'factor', nonce)
+      return asked && valuesOf(signed, asked.nonce)
+    },
+    add: async (signed, nonce, given, client) => {
+      const { partnerId } = signed.session
+      const { id } = signed.user
+      const late = refuseField({ pointer: '/nonce', code: 'invalid_value', message: 'is over: open the page again' })
+      const asked = signIn.readAsking(partnerId, id, 'factor', nonce)
+      if (asked === undefined) throw late
+      const factor = await signIn.prove(seededBy(signed, asked.nonce), given)
+      return db.transaction(async (tx) => {
+        if (!(await signIn.answer(tx, partnerId, asked))) throw late
+        const codes = await signIn.enrol(tx, partnerId, id, factor)
+        await changed(tx, signed, factor.kind === 'passkey' ? 'passkey added' : 'password set', client)
+        return codes
+      })
+    },
+    removePasskey: (signed, id, client) =>
+      db.transaction(async (tx) => {
+        const { partnerId } = signed.session
+        const isRemoved = await signIn.removePasskey(tx, partnerId, signed.user.id, id)
+        if (!isRemoved)
+          throw refuseField({
+            pointer: '/id',
+            code: 'invalid_value',
+            message: 'is the last way to sign in, or is not there',
+          })
+        await changed(tx, signed, 'passkey removed', client)
+      }),
+  }
+}

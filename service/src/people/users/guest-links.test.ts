@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { permissions, serviceAccounts } from '@partner-payments/wire'
+import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { codeOf, password } from '../../../../test/support/team.ts'
+import { type Caller, Refusal } from '../../kernel/api/index.ts'
+import { hourMs, newId } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+
+let service: Service
+before(async () => {
+  service = await createTestService({ now: new Date('2026-11-24T08:00:00Z') })
+})
+after(() => service.close())
+
+const { examplePublicKey } = serviceAccounts
+const ip = '203.0.113.7'
+const code = async (work: Promise<unknown>) => {
+  const error = await work.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  )
+  assert.ok(error instanceof Refusal, String(error))
+  return error.code
+}
+
+/** A partner, and a service account of it that the operator issued. */
+async function addMaker() {
+  const { partnerId, caller } = await addPartner(service)
+  const { db, access } = service
+  const request = { partnerId, name: caller.name, publicKeyPem: examplePublicKey, permissions }
+  const { serviceAccountId } = await db.transaction((tx) => access.createServiceAccount(tx, request))
+  return { partnerId, caller: { ...caller, serviceAccountId } }
+}
+
+/** The token of the newest mail to an address, which the mail alone has. */
+async function tokenFor({ partnerId }: Caller, email: string): Promise<string> {
+  const { db, mailQueue } = service
+  const claimed = await db.transaction((tx) => mailQueue.claim(tx, partnerId, 1000, 100))
+  const mail = claimed.findLast(({ toAddress }) => toAddress === email)
+  assert.ok(mail)
+  return mailQueue.secretOf(mail) ?? ''
+}
+
+async function makeLink(caller: Caller, access: 'read' | 'manage' = 'read', expiresInHours: number | null = null) {
+  const email = `${newId()}@example.com`
+  const given = { email, fullName: 'Joan Clarke', access, expiresInHours }
+  const { id } = await service.guestLinks.create(caller, given, { ip })
+  return { id, email, token: await tokenFor(caller, email) }
+}
+
+const statusOf = async ({ partnerId }: Caller, id: string) =>
+  (await service.guestLinks.list(partnerId, {})).data.find((link) => link.id === id)?.status
+
+/** An Admin who has joined, as the caller of a session. */
+async function addAdmin(caller: Caller): Promise<Caller> {
+  const { users, members, clock } = service
+  const email = `${newId()}@example.com`
+  await users.createInvitations(caller, { invitations: [{ email, fullName: 'Ada Admin', role: 'Admin' }] })
+  const token = await tokenFor(caller, email)
+  const { totpSecret } = await members.openInvitation(token)
+  const given = { kind: 'password', password, code: codeOf(totpSecret, clock.now().getTime()) } as const
+  const signed = await members.signedIn((await members.join(token, given, { ip, userAgent: 'Test' })).token)
+  assert.ok(signed)
+  return signed.caller
+}
+
+test('a link opens once, also of ten clicks at once, and looking at it opens nothing', async () => {
+  const { caller, partnerId } = await addMaker()
+  const { guestLinks } = service
+  const { id, token } = await makeLink(caller)
+  for (let at = 0; at < 3; at++) assert.equal((await guestLinks.shown(token)).link.id, id)
+  assert.equal(await statusOf(caller, id), 'Pending')
+  const ends = await Promise.allSettled(Array.from({ length: 10 }, () => guestLinks.open(token, ip)))
+  const opened = ends.filter((end) => end.status === 'fulfilled')
+  assert.equal(opened.length, 1)
+  const guest = await guestLinks.guest(opened[0]?.value ?? '')
+  assert.deepEqual(guest?.caller, {
+    partnerId,
+    serviceAccountId: id,
+    name: `Joan Clarke (guest of ${caller.name})`,
+    permissions: ['webhooks:read'],
+  })
+  assert.equal(await code(guestLinks.shown(token)), 'not_found')
+  assert.equal(await code(guestLinks.open(token, ip)), 'not_found')
+  assert.equal(await guestLinks.guest(token), undefined, 'the token of the mail is no session')
+  assert.equal(await service.members.signedIn(opened[0]?.value ?? ''), undefined, 'a guest is no member')
+  assert.equal(await statusOf(caller, id), 'Open')
+})
+
+test('the row has neither the token of the mail nor that of the session', async () => {
+  const { caller } = await addMaker()
+  const { token } = await makeLink(caller)
+  const session = await service.guestLinks.open(token, ip)
+  const rows = await service.db.rows<{ readonly row: string }>(sql`/* test.rows */
+    select guest_links::text as row from users.guest_links where partner_id = ${caller.partnerId}`)
+  assert.equal(rows.length, 1)
+  for (const secret of [token, session])
+    for (const form of [secret, Buffer.from(secret, 'base64url').toString('hex')])
+      assert.ok(!rows[0]?.row.includes(form))
+})
+
+test('link and session end at the expiry, 24 hours by default and at most seven days', async () => {
+  const { caller } = await addMaker()
+  const { guestLinks, clock } = service
+  const [unopened, opened, long] = [
+    await makeLink(caller),
+    await makeLink(caller, 'manage'),
+    await makeLink(caller, 'read', 168),
+  ]
+  const [session, week] = [await guestLinks.open(opened.token, ip), await guestLinks.open(long.token, ip)]
+  clock.advance(24 * hourMs - 1)
+  assert.deepEqual((await guestLinks.guest(session))?.caller.permissions, ['webhooks:read', 'webhooks:write'])
+  clock.advance(1)
+  assert.equal(await guestLinks.guest(session), undefined)
+  assert.equal(await code(guestLinks.open(unopened.token, ip)), 'not_found')
+  assert.equal(await statusOf(caller, opened.id), 'Expired')
+  assert.equal(await code(guestLinks.revoke(caller, opened.id, ip)), 'not_found')
+  clock.advance(143 * hourMs)
+  assert.ok(await guestLinks.guest(week))
+  clock.advance(hourMs)
+  assert.equal(await guestLinks.guest(week), undefined)
+})
+
+test('revoking ends an unopened link and an open session at once, and only for the own partner', async () => {
+  const { caller } = await addMaker()
+  const other = await addMaker()
+  const { guestLinks } = service
+  const [unopened, opened] = [await makeLink(caller), await makeLink(caller)]
+  const session = await guestLinks.open(opened.token, ip)
+  assert.equal(await code(guestLinks.revoke(other.caller, opened.id, ip)), 'not_found')
+  assert.deepEqual((await guestLinks.list(other.partnerId, {})).data, [])
+  assert.ok(await guestLinks.guest(session))
+  await guestLinks.revoke(caller, opened.id, ip)
+  await guestLinks.revoke(caller, unopened.id, ip)
+  assert.equal(await guestLinks.guest(session), undefined)
+  assert.equal(await code(guestLinks.open(unopened.token, ip)), 'not_found')
+  assert.equal(await statusOf(caller, opened.id), 'Revoked')
+})
+
+test('a guest is out when the maker loses the role or is removed, and does not come back with it', async () => {
+  const { caller } = await addMaker()
+  const { guestLinks, members } = service
+  await addAdmin(caller)
+  for (const lose of ['role', 'membership'] as const) {
+    const maker = await addAdmin(caller)
+    const [open, pending] = [await makeLink(maker), await makeLink(maker)]
+    const session = await guestLinks.open(open.token, ip)
+    assert.ok(await guestLinks.guest(session))
+    const { serviceAccountId: id } = maker
+    if (lose === 'role') await members.updateUser(caller, id, { role: 'Developer' })
+    else await members.removeUser(caller, id)
+    assert.equal(await guestLinks.guest(session), undefined)
+    assert.equal(await code(guestLinks.open(pending.token, ip)), 'not_found')
+    if (lose === 'role') await members.updateUser(caller, id, { role: 'Admin' })
+    assert.equal(await guestLinks.guest(session), undefined)
+  }
+})
+
+test('a guest is out when the service account that made the link is revoked', async () => {
+  const { caller, partnerId } = await addMaker()
+  const { guestLinks, access, db } = service
+  const { id, token } = await makeLink(caller)
+  const session = await guestLinks.open(token, ip)
+  assert.ok(await guestLinks.guest(session))
+  await db.transaction((tx) => access.revoke(tx, partnerId, caller.serviceAccountId))
+  assert.equal(await guestLinks.guest(session), undefined)
+  assert.equal(await statusOf(caller, id), 'Ended')
+})
+
+test('a caller gives no more than it has, and a bad address or name is refused at its field', async () => {
+  const { caller } = await addMaker()
+  const { guestLinks } = service
+  const given = { email: 'joan@example.com', fullName: 'Joan Clarke', access: 'manage' } as const
+  for (const missing of ['webhooks:read', 'webhooks:write'] as const) {
+    const less = { ...caller, permissions: permissions.filter((each) => each !== missing) }
+    assert.equal(await code(guestLinks.create(less, given, { ip })), 'permission_denied')
+  }
+  const bad = { ...given, email: 'a"b@example.com', fullName: 'see evil.example.com' }
+  const error = await guestLinks.create(caller, bad, { ip }).catch((failure: unknown) => failure)
+  assert.ok(error instanceof Refusal)
+  assert.deepEqual(
+    error.errors.map(({ pointer }) => pointer),
+    ['/email', '/fullName'],
+  )
+  assert.deepEqual((await guestLinks.list(caller.partnerId, {})).data, [])
+})
+
+test('records of making, opening and revoking name the maker and the guest', async () => {
+  const { caller, partnerId } = await addMaker()
+  const { guestLinks, audit } = service
+  const { id, email, token } = await makeLink(caller)
+  await guestLinks.open(token, ip)
+  await guestLinks.revoke(caller, id, ip)
+  const { data } = await audit.list(partnerId, {})
+  const about = data.filter(({ subject }) => subject['guestLinkId'] === id).toReversed()
+  assert.deepEqual(
+    about.map(({ action, actor }) => [action, actor.name]),
+    [
+      ['guestLink.created', caller.name],
+      ['guestLink.opened', `Joan Clarke (guest of ${caller.name})`],
+      ['guestLink.revoked', caller.name],
+    ],
+  )
+  for (const { details } of about) {
+    assert.equal(details?.['guest'], 'Joan Clarke')
+    assert.equal(details?.['email'], email)
+    assert.equal(details?.['madeBy'], caller.name)
+  }
+})

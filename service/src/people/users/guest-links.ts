@@ -1,0 +1,252 @@
+/** Guest links: a person without an account opens the webhook pages by a link in a mail. One row is the link and its session. */
+import { type BodyOf, guestLinks as wire, type Permission, type QueryOf } from '@partner-payments/wire'
+import type { Access } from '../../access/index.ts'
+import {
+  type Caller,
+  type Cursors,
+  newLinkToken,
+  notFound,
+  type Page,
+  readLink,
+  refuseFields,
+} from '../../kernel/api/index.ts'
+import type { Audit } from '../../audit/index.ts'
+import { after, type Clock, hourMs, minuteMs, newId, present } from '../../kernel/index.ts'
+import {
+  escapeHtml,
+  htmlPage,
+  type MailContent,
+  type MailQueue,
+  type MailToRender,
+  type NewMail,
+  oneLine,
+  utc,
+} from '../../mail/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { permit, type Power, whyNot } from './giving.ts'
+import { byCallerNow, type Maker, makerOf } from './makers.ts'
+import { dayOf, emailErrors, emailKey, nameErrors, refuseMails, tokenHash } from './rules.ts'
+import * as store from './store-guest-links.ts'
+import { countMails, forgetMails } from './store.ts'
+import { withToken } from './invitation-mail.ts'
+import type { GuestLinkRow } from './store-guest-links.ts'
+
+export type GuestLink = store.GuestLinkRow & {
+  readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
+}
+
+/** The guest of a session. Its caller has permissions for webhooks only. */
+export type Guest = {
+  readonly caller: Caller
+  readonly link: store.GuestLinkRow
+  readonly partnerName: string
+}
+
+export type GuestLinks = {
+  /** Refuses: validation_failed (address, name), permission_denied (more than the caller has), rate_limited (mails of the day). */
+  readonly create: (caller: Caller, body: BodyOf<'createGuestLink'>, by: By) => Promise<GuestLink>
+  /** Lists the newest first. */
+  readonly list: (partnerId: string, query: QueryOf<'listGuestLinks'>) => Promise<Page<GuestLink>>
+  /** Refuses: not_found (none that is live), permission_denied (more than the caller has). */
+  readonly revoke: (caller: Caller, id: string, ip: string) => Promise<void>
+  /** The link of a token, as its page shows it. Opens nothing. Refuses: not_found. */
+  readonly shown: (token: string) => Promise<Omit<Guest, 'caller'>>
+  /** Opens the session of a link, once. Returns its token. Refuses: not_found. */
+  readonly open: (token: string, ip: string) => Promise<string>
+  /** Undefined: no such session, or it has ended. */
+  readonly guest: (token: string) => Promise<Guest | undefined>
+  /** Ends the session of a guest who signs out. */
+  readonly leave: (guest: Guest, ip: string) => Promise<void>
+}
+
+type By = { readonly ip: string; readonly tx?: Tx }
+
+export type GuestLinksDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
+  readonly audit: Pick<Audit, 'append'>
+  readonly access: Pick<Access, 'accountIfAny' | 'partnerName' | 'isClosed'>
+  /** The page of a link, without the token. */
+  readonly guestUrl: string
+}
+
+/** Permissions of a guest. */
+const given: Readonly<Record<wire.GuestAccess, readonly Permission[]>> = {
+  read: ['webhooks:read'],
+  manage: ['webhooks:read', 'webhooks:write'],
+}
+/** Permissions that the maker of a link needs, when it is made and as long as it lasts. */
+const needed = (access: wire.GuestAccess): readonly Permission[] => ['users:write', ...given[access]]
+
+const powersOf = (access: wire.GuestAccess): readonly Power[] => [
+  { name: 'The access of the guest', permissions: needed(access) },
+]
+
+/** Reports whether a maker may let the guest in now. */
+const allows = (maker: Maker | undefined, access: wire.GuestAccess): boolean =>
+  maker !== undefined &&
+  !maker.isOver &&
+  whyNot({ kind: 'maker', permissions: maker.permissions }, 'letGuestIn', powersOf(access)) === undefined
+
+function statusAt(row: store.GuestLinkRow, maker: Maker | undefined, now: Date): GuestLink['status'] {
+  if (row.revokedAt !== null) return 'Revoked'
+  if (row.expiresAt <= now) return 'Expired'
+  if (!allows(maker, row.access)) return 'Ended'
+  return row.openedAt === null ? 'Pending' : 'Open'
+}
+
+/** Adds the record of a step, which names the guest and the maker. */
+function note(
+  { audit }: GuestLinksDeps,
+  tx: Tx,
+  row: store.GuestLinkRow,
+  { action, actor, partnerId }: { readonly action: string; readonly actor: Actor; readonly partnerId: string },
+): void {
+  const { email, fullName, access, madeByName } = row
+  const details = { guest: fullName, email, access, madeBy: madeByName, expiresAt: row.expiresAt.toISOString() }
+  const by = { kind: 'partner', ...actor } as const
+  audit.append(tx, [{ partnerId, actor: by, action, subject: { guestLinkId: row.id }, details }])
+}
+type Actor = { readonly id: string; readonly name: string; readonly ip: string }
+const actorOf = ({ serviceAccountId: id, name }: Caller, ip: string): Actor => ({ id, name, ip })
+
+/** Names guest and maker in every record of a request of the guest. */
+const nameOf = ({ fullName, madeByName }: store.GuestLinkRow): string => `${fullName} (guest of ${madeByName})`
+
+export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
+  const { db, clock, cursors, mail } = deps
+  const listName = (partnerId: string) => `guest-links:${partnerId}`
+  const end = (caller: Caller, id: string, ip: string) =>
+    db.transaction(async (tx) => {
+      const { partnerId } = caller
+      const row = await store.revokeLink(tx, partnerId, id, clock.now())
+      if (row === undefined) throw notFound('guest link')
+      await mail.endPending(tx, partnerId, id, 'the guest link was revoked')
+      note(deps, tx, row, { partnerId, actor: actorOf(caller, ip), action: 'guestLink.revoked' })
+    })
+  return {
+    create: createLink(deps),
+    list: async (partnerId, query) => {
+      const request = cursors.read(listName(partnerId), query)
+      const page = cursors.page(listName(partnerId), request, await store.listLinks(db, partnerId, request))
+      const makers = [...new Set(page.data.map(({ madeById }) => madeById))]
+      const found = new Map(
+        await Promise.all(makers.map(async (id) => [id, await makerOf(deps.access, db, partnerId, id)] as const)),
+      )
+      const now = clock.now()
+      const data = page.data.map((row) => ({ ...row, status: statusAt(row, found.get(row.madeById), now) }))
+      return { ...page, data }
+    },
+    revoke: async (caller, id, ip) => {
+      const row = await store.linkById(db, caller.partnerId, id)
+      if (row === undefined) throw notFound('guest link')
+      permit(await byCallerNow(deps, db, caller), 'revokeGuestLink', powersOf(row.access))
+      return end(caller, id, ip)
+    },
+    leave: ({ caller, link }, ip) => end(caller, link.id, ip),
+    ...createVisits(deps),
+  }
+}
+
+const createLink =
+  (deps: GuestLinksDeps): GuestLinks['create'] =>
+  async (caller, { email, fullName, access, expiresInHours }, { ip, tx: outer }) => {
+    const { db, clock, mail, guestUrl } = deps
+    refuseFields([...emailErrors('/email', email), ...nameErrors('/fullName', fullName)])
+    const { partnerId, serviceAccountId: madeById, name: madeByName } = caller
+    return inTransaction(db, outer, async (tx) => {
+      const permitted = permit(await byCallerNow(deps, tx, caller), 'createGuestLink', powersOf(access))
+      const now = clock.now()
+      const token = newLinkToken(partnerId)
+      const expiresAt = after(now, (expiresInHours ?? wire.guestLinkHoursDefault) * hourMs)
+      const row = {
+        ...{ id: newId(), email, fullName, access, madeById, madeByName, createdAt: now, expiresAt },
+        ...{ openedAt: null, lastUsedAt: null, revokedAt: null },
+      }
+      await store.insertLink(tx, permitted, partnerId, { ...row, tokenHash: tokenHash(token) })
+      await forgetMails(tx, partnerId, dayOf(now))
+      refuseMails(await countMails(tx, partnerId, dayOf(now), [emailKey(email)]), now)
+      await mail.enqueue(tx, partnerId, [guestMail(row, token, guestUrl)])
+      note(deps, tx, row, { partnerId, actor: actorOf(caller, ip), action: 'guestLink.created' })
+      return { ...row, status: 'Pending' as const }
+    })
+  }
+
+function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' | 'guest'> {
+  const { db, clock, mail } = deps
+  const { partnerName, isClosed } = deps.access
+  /** Reports whether the maker still may let the guest in. */
+  const lasts = async (tx: Tx, partnerId: string, { madeById, access }: store.GuestLinkRow) =>
+    allows(await makerOf(deps.access, tx, partnerId, madeById), access) && !(await isClosed(tx, partnerId))
+  return {
+    shown: async (token) => {
+      const partnerId = readLink(token)
+      const link = partnerId && (await store.pendingLink(db, partnerId, tokenHash(token), clock.now()))
+      if (!partnerId || !link || !(await lasts(db, partnerId, link))) throw notFound('guest link')
+      return { link, partnerName: await partnerName(db, partnerId) }
+    },
+    open: async (token, ip) => {
+      const partnerId = readLink(token)
+      if (partnerId === undefined) throw notFound('guest link')
+      return db.transaction(async (tx) => {
+        const session = newLinkToken(partnerId)
+        const opened = { sessionHash: tokenHash(session), ip, now: clock.now() }
+        const link = await store.openLink(tx, partnerId, tokenHash(token), opened)
+        if (link === undefined || !(await lasts(tx, partnerId, link))) throw notFound('guest link')
+        await mail.endPending(tx, partnerId, link.id, 'the guest link was opened')
+        const actor = { id: link.id, name: nameOf(link), ip }
+        note(deps, tx, link, { partnerId, actor, action: 'guestLink.opened' })
+        return session
+      })
+    },
+    guest: async (token) => {
+      const partnerId = readLink(token)
+      if (partnerId === undefined) return undefined
+      const now = clock.now()
+      const link = await store.linkOfSession(db, partnerId, tokenHash(token), now)
+      if (!link?.lastUsedAt || !(await lasts(db, partnerId, link))) return undefined
+      if (now.getTime() - link.lastUsedAt.getTime() > minuteMs) await store.recordLinkUse(db, partnerId, link.id, now)
+      const caller = { partnerId, serviceAccountId: link.id, name: nameOf(link), permissions: given[link.access] }
+      return { caller, link, partnerName: await partnerName(db, partnerId) }
+    },
+  }
+}
+
+// The mail with a guest link. It has the only copy of the token, sealed.
+
+const guestMail = (
+  { id, email, fullName, madeByName, expiresAt }: GuestLinkRow,
+  token: string,
+  linkUrl: string,
+): NewMail => ({
+  kind: 'guest_link',
+  subjectId: id,
+  to: { name: fullName, address: email },
+  data: { madeByName, linkUrl },
+  secret: token,
+  expiresAt,
+})
+
+export function renderGuestLink(mail: MailToRender): MailContent {
+  const { madeByName, linkUrl } = mail.data as Readonly<Record<'madeByName' | 'linkUrl', string>>
+  const link = withToken(linkUrl, present(mail.secret, 'a pending mail has its token'))
+  const expiresAt = present(mail.expiresAt, 'the mail expires with its link')
+  const [partner, maker] = [oneLine(mail.partnerName), oneLine(madeByName)]
+  const before = [
+    `Hello ${oneLine(mail.toName)},`,
+    `${maker} lets you into the webhook pages of ${partner}. Open this link:`,
+  ]
+  const after = [
+    `The link works once, in one browser, until ${utc(expiresAt)}. What you do there is recorded with your name.`,
+    'If you did not expect this mail, you can ignore it.',
+  ]
+  const shown = `<a href="${escapeHtml(link)}">${escapeHtml(link)}</a>`
+  return {
+    subject: `${maker} lets you into the webhooks of ${partner}`,
+    text: `${[...before, link, ...after].join('\n\n')}\n`,
+    html: htmlPage([...before.map(escapeHtml), shown, ...after.map(escapeHtml)]),
+    link,
+  }
+}

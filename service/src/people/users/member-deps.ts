@@ -1,0 +1,53 @@
+/** The parts that the verbs of a team use, and the people for whom they act. */
+import type { Access, SupportSession } from '../../access/index.ts'
+import type { Caller, Cursors } from '../../kernel/api/index.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { Clock, Sealer } from '../../kernel/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Screening } from '../../screening/index.ts'
+import type { Session, SignIn, SingleSignOn } from '../sign-in/index.ts'
+import type { MemberRow } from './store.ts'
+
+/** A person who has just signed in. */
+export type SignedIn = { readonly token: string; readonly recoveryCodes: readonly string[] }
+
+/** The person of a session, with the permissions that the role has now. */
+export type Signed = {
+  readonly session: Session
+  readonly user: MemberRow
+  readonly caller: Caller
+  readonly partnerName: string
+  /** Staff of the operator who read as the partner. Absent: a member of the team. */
+  readonly support?: SupportSession
+}
+
+/** The text records of a name. Rejects with a `code` of DNS if there is none. */
+export type ResolveTxt = (partnerId: string, name: string) => Promise<readonly string[]>
+
+export type MembersDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly sealer: Sealer
+  readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
+  readonly audit: Pick<Audit, 'append'>
+  readonly signIn: SignIn
+  readonly screening: Pick<Screening, 'isConfirmed' | 'request'>
+  readonly singleSignOn: SingleSignOn
+  /** The address to which a provider leads people of a partner back. */
+  readonly redirectUri: (partnerId: string) => string
+  readonly resolveTxt: ResolveTxt
+  readonly sandbox: boolean
+  /** A key with `users:write` may set single sign-on; else only an Admin in the console. */
+  readonly keysSetSingleSignOn: boolean
+  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+  /** Reports whether the partner is being moved to another database. Then nothing of its team may change here. */
+  readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
+  readonly access: Pick<Access, 'accountIfAny'>
+  readonly support: Pick<Access, 'openSupport' | 'supportSession' | 'revoke' | 'accountIfAny'>
+  /** Reports whether payouts of the partner wait for a second person: then a change of single sign-on waits for a second Admin. */
+  readonly decidesByTwo: (tx: Tx, partnerId: string) => Promise<boolean>
+  /** The page where people sign in. */
+  readonly signInUrl: string
+}

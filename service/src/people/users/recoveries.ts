@@ -1,0 +1,373 @@
+/** Recoveries: how a member who has lost the last way to sign in gets a link to set a new one. */
+import { newLinkToken, notFound, readLink, Refusal, refuseField } from '../../kernel/api/index.ts'
+import { after, dayMs, hourMs, newId } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Client, Enrolment, GivenFactor } from '../sign-in/index.ts'
+import { byCaller, permit, roleAsPower } from './giving.ts'
+import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
+import { adminMails, linkMail, type RecoveryEvent } from './recovery-mail.ts'
+import { emailKey, tokenHash } from './rules.ts'
+import { lockWithAdmins, memberByAddress, memberById, type MemberRow, recordSignIn } from './store.ts'
+import * as store from './store.ts'
+import { singleSignOnOf } from './store-single-sign-on.ts'
+import { changeMail } from './change-mail.ts'
+import { refuseWithoutProvider } from './entrances.ts'
+
+export type Recovery = Pick<store.RecoveryRow, 'id' | 'status' | 'reason' | 'dueAt' | 'expiresAt' | 'createdAt'> & {
+  readonly begunBy: string
+  readonly endedBecause: string | null
+  readonly fullName: string
+  readonly email: string
+}
+
+export type Recoveries = RecoveryLinks & {
+  /**
+   * An Admin ends every way to sign in of a colleague, and all sessions; the link to set a new one is mailed. Refuses: not_found, permission_denied
+   * (not an Admin, or recovered since), validation_failed (/id: the own account, or one that signs in by the provider only).
+   */
+  readonly reset: (signed: Signed, memberId: string, client: Client) => Promise<void>
+  /**
+   * Staff begin a recovery of an Admin, after a second person has approved it. The link is mailed after 24 hours. Refuses: validation_failed (no Admin
+   * has the address, or a recovery is under way).
+   */
+  readonly begin: (
+    tx: Tx,
+    partnerId: string,
+    given: { readonly email: string; readonly staff: string; readonly reason: string },
+  ) => Promise<Recovery>
+  /** Staff cancel a recovery before its link is used. Refuses: not_found. */
+  readonly stop: (tx: Tx, partnerId: string, id: string, by: { readonly staff: string }) => Promise<void>
+  /** The newest ones. */
+  readonly list: (tx: Tx, partnerId: string) => Promise<readonly Recovery[]>
+  /** Mails the links whose cooling-off is over, and returns how many recoveries it moved. */
+  readonly step: () => Promise<number>
+}
+
+const coolingOffMs = 24 * hourMs
+const linkMs = dayMs
+const listedMax = 50
+const perStepMax = 50
+const adminsMax = 100
+
+export function createRecoveries(deps: MembersDeps): Recoveries {
+  const { db } = deps
+  return {
+    ...createRecoveryLinks(deps, {
+      tell: (...told) => tell(deps, ...told),
+      cancel: (...given) => cancel(deps, ...given),
+    }),
+    reset: (signed, memberId, { ip }) => db.transaction((tx) => reset(deps, tx, signed, memberId, ip)),
+    begin: (tx, partnerId, given) => begin(deps, tx, partnerId, given),
+    stop: async (tx, partnerId, id, { staff }) => {
+      const row = await store.lockRecovery(tx, partnerId, id)
+      if (row === undefined || !isLive(row)) throw notFound('recovery that is under way')
+      await cancel(deps, tx, partnerId, row, `${staff}, who works for the operator, cancelled it`)
+    },
+    list: async (tx, partnerId) => (await store.recoveriesOf(tx, partnerId, listedMax)).map(viewOf),
+    step: async () => {
+      const due = await store.dueRecoveries(db, deps.clock.now(), perStepMax)
+      const moved = await Promise.all(due.map((each) => db.transaction((tx) => open(deps, tx, each))))
+      return moved.filter(Boolean).length
+    },
+  }
+}
+
+const isLive = ({ status }: store.RecoveryRow) => status === 'Waiting' || status === 'Open'
+
+const viewOf = (row: store.RecoveryRow & Pick<MemberRow, 'fullName' | 'email'>): Recovery => {
+  const { id, fullName, email, status, begunByName: begunBy, reason, dueAt, expiresAt, endedBecause, createdAt } = row
+  return { id, fullName, email, status, begunBy, reason, dueAt, expiresAt, endedBecause, createdAt }
+}
+
+/** Mails all Admins, with the person of the recovery if it is one of them. */
+async function tell(
+  { mail, signInUrl }: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  row: store.RecoveryRow,
+  told: { readonly event: RecoveryEvent; readonly person: MemberRow; readonly cancelToken?: string },
+): Promise<void> {
+  const { event, person, cancelToken: token } = told
+  const all = await store.adminsOf(tx, partnerId, adminsMax)
+  // The person has the mail with the link.
+  const admins = event === 'opened' ? all.filter(({ id }) => id !== person.id) : all
+  const cancel = token === undefined ? {} : { cancel: { token, linkUrl: new URL('recover/cancel', signInUrl).href } }
+  await mail.enqueue(tx, partnerId, adminMails(row, person, { event, admins, ...cancel }))
+}
+
+/** Makes a new link and mails it. */
+async function sendLink(deps: MembersDeps, tx: Tx, partnerId: string, row: store.RecoveryRow, person: MemberRow) {
+  const now = deps.clock.now()
+  const token = newLinkToken(partnerId)
+  const opened = { ...row, status: 'Open', tokenHash: tokenHash(token), updatedAt: now } as const
+  const open = { ...opened, expiresAt: after(now, linkMs) }
+  const linkUrl = new URL('recover', deps.signInUrl).href
+  await deps.mail.enqueue(tx, partnerId, [linkMail(open, person, { token, linkUrl })])
+  return open
+}
+
+function newRecovery(
+  memberId: string,
+  by: Pick<store.RecoveryRow, 'byStaff' | 'begunByName' | 'reason'>,
+  now: Date,
+): store.RecoveryRow {
+  const none = { dueAt: null, tokenHash: null, expiresAt: null, cancelHash: null, endedBecause: null }
+  return { id: newId(), memberId, status: 'Waiting', ...by, ...none, createdAt: now, updatedAt: now }
+}
+
+async function reset(deps: MembersDeps, tx: Tx, signed: Signed, memberId: string, ip: string): Promise<void> {
+  const { clock, signIn, audit } = deps
+  const { partnerId } = signed.session
+  const by = signed.user
+  const { member } = await lockWithAdmins(tx, partnerId, memberId)
+  const actor = await memberById(tx, partnerId, by.id)
+  // Two Admins who reset each other at the same time: the second one no longer has a way to sign in.
+  const actorFactors = await signIn.factorsOf(tx, partnerId, [by.id])
+  if (actor?.role !== 'Admin' || actorFactors.length === 0) throw new Refusal('permission_denied')
+  if (member === undefined) throw notFound('user')
+  permit(byCaller(deps, signed.caller), 'resetSignIn', [roleAsPower(member.role)])
+  if (member.id === by.id)
+    throw refuseField({
+      pointer: '/id',
+      code: 'invalid_value',
+      message: 'is your own account: another Admin resets it',
+    })
+  const provider = await singleSignOnOf(tx, partnerId)
+  if (member.role !== 'Admin' && provider?.required === true && provider.domainProvedAt !== null)
+    throw refuseField({
+      ...{ pointer: '/id', code: 'invalid_value' },
+      message: 'is an account that signs in by single sign-on only: your provider recovers it',
+    })
+  const now = clock.now()
+  const earlier = await store.lockLiveRecovery(tx, partnerId, memberId)
+  if (earlier !== undefined) await end(deps, tx, partnerId, earlier, `${by.fullName} reset the sign-in`)
+  await signIn.forget(tx, partnerId, memberId)
+  const reason = 'An Admin of the team reset the sign-in'
+  const row = newRecovery(memberId, { byStaff: false, begunByName: by.fullName, reason }, now)
+  const open = await sendLink(deps, tx, partnerId, row, member)
+  await store.insertRecovery(tx, partnerId, open)
+  const about = { partnerId, action: 'resetSignIn', subject: { userId: memberId, recoveryId: row.id } }
+  audit.append(tx, [{ ...about, actor: { kind: 'partner', id: by.id, name: by.fullName, ip } }])
+  await tell(deps, tx, partnerId, open, { event: 'reset', person: member })
+}
+
+async function begin(
+  deps: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  { email, staff, reason }: { readonly email: string; readonly staff: string; readonly reason: string },
+): Promise<Recovery> {
+  const now = deps.clock.now()
+  const found = await memberByAddress(tx, partnerId, emailKey(email.trim()))
+  const { member } = found === undefined ? { member: undefined } : await lockWithAdmins(tx, partnerId, found.id)
+  if (member?.role !== 'Admin')
+    throw new Refusal(
+      'validation_failed',
+      'No Admin of this partner has the address. Other members are reset by an Admin.',
+    )
+  permit({ kind: 'operator' }, 'recoverAdmin', [roleAsPower(member.role)])
+  const earlier = await store.lockLiveRecovery(tx, partnerId, member.id)
+  if (earlier !== undefined && (earlier.expiresAt === null || earlier.expiresAt > now))
+    throw new Refusal('validation_failed', 'A recovery of this person is under way. Cancel it first.')
+  if (earlier !== undefined) await end(deps, tx, partnerId, earlier, 'its link was not used in time')
+  const cancelToken = newLinkToken(partnerId)
+  const by = { byStaff: true, begunByName: staff, reason }
+  const times = { dueAt: after(now, coolingOffMs), cancelHash: tokenHash(cancelToken) }
+  const row = { ...newRecovery(member.id, by, now), ...times }
+  await store.insertRecovery(tx, partnerId, row)
+  await tell(deps, tx, partnerId, row, { event: 'waiting', person: member, cancelToken })
+  return viewOf({ ...row, fullName: member.fullName, email: member.email })
+}
+
+/** Ends a recovery without a mail to the Admins. Its link is not mailed, and works no longer. */
+async function end(
+  { clock, mail }: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  row: store.RecoveryRow,
+  endedBecause: string,
+): Promise<store.RecoveryRow> {
+  const ended = { ...row, status: 'Cancelled', endedBecause, updatedAt: clock.now() } as const
+  await store.updateRecovery(tx, partnerId, ended)
+  await mail.endPending(tx, partnerId, row.id, 'the recovery was cancelled')
+  return ended
+}
+
+async function cancel(
+  deps: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  row: store.RecoveryRow,
+  because: string,
+): Promise<void> {
+  const ended = await end(deps, tx, partnerId, row, because)
+  const person = await memberById(tx, partnerId, row.memberId)
+  if (person !== undefined) await tell(deps, tx, partnerId, ended, { event: 'cancelled', person })
+}
+
+/** Mails the link of a recovery that has waited. False: it was cancelled or moved meanwhile. */
+async function open(
+  deps: MembersDeps,
+  tx: Tx,
+  due: { readonly partnerId: string; readonly id: string; readonly memberId: string },
+): Promise<boolean> {
+  const { partnerId, id, memberId } = due
+  if (await deps.isClosed(tx, partnerId)) return false
+  const { member } = await lockWithAdmins(tx, partnerId, memberId)
+  const row = await store.lockRecovery(tx, partnerId, id)
+  if (row?.status !== 'Waiting') return false
+  const actor = { kind: 'time' } as const
+  const about = { partnerId, actor, subject: { userId: memberId, recoveryId: id } }
+  if (member?.role !== 'Admin') {
+    const reason = member === undefined ? 'the person was removed' : 'the person is no longer an Admin'
+    await cancel(deps, tx, partnerId, row, reason)
+    deps.audit.append(tx, [{ ...about, action: 'cancelRecovery', reason }])
+    return true
+  }
+  const opened = await sendLink(deps, tx, partnerId, row, member)
+  await store.updateRecovery(tx, partnerId, opened)
+  await tell(deps, tx, partnerId, opened, { event: 'opened', person: member })
+  deps.audit.append(tx, [{ ...about, action: 'openRecovery' }])
+  return true
+}
+
+// The links of a recovery: its person sets a new way to sign in, or an Admin cancels it.
+
+/** A recovery as the page shows it to the person who has its link. */
+type OpenRecovery = Pick<MemberRow, 'fullName' | 'email' | 'role'> &
+  Enrolment & {
+    readonly partnerId: string
+    readonly partnerName: string
+    readonly begunByName: string
+    readonly expiresAt: Date
+  }
+
+/** A recovery as the page shows it to an Admin who may cancel it. */
+export type CancellableRecovery = {
+  readonly partnerName: string
+  readonly fullName: string
+  readonly email: string
+  readonly begunByName: string
+  readonly reason: string
+  readonly dueAt: Date | null
+}
+
+type RecoveryLinks = {
+  /** Refuses: not_found (no such link, or it is over). */
+  readonly opened: (token: string) => Promise<OpenRecovery>
+  /**
+   * Replaces every way to sign in of the person by a new one, once, ends all sessions, and signs in. Refuses: not_found, validation_failed (factor).
+   * Throws SignOnFailed (`required`).
+   */
+  readonly complete: (token: string, given: GivenFactor, client: Client) => Promise<SignedIn>
+  /** Refuses: not_found. */
+  readonly cancellable: (token: string) => Promise<CancellableRecovery>
+  /** Cancels a recovery whose link was not used yet. Refuses: not_found. */
+  readonly cancel: (token: string, client: Client) => Promise<void>
+}
+
+type Steps = {
+  readonly tell: (
+    tx: Tx,
+    partnerId: string,
+    row: store.RecoveryRow,
+    told: { readonly event: RecoveryEvent; readonly person: MemberRow },
+  ) => Promise<void>
+  readonly cancel: (tx: Tx, partnerId: string, row: store.RecoveryRow, because: string) => Promise<void>
+}
+
+type Deps = MembersDeps & { readonly steps: Steps }
+
+const createRecoveryLinks = (members: MembersDeps, steps: Steps): RecoveryLinks => {
+  const deps = { ...members, steps }
+  return {
+    opened: (token) => opened(deps, token),
+    complete: (token, given, client) => complete(deps, token, given, client),
+    ...createCancellation(deps),
+  }
+}
+
+const isOpen = (row: store.RecoveryRow | undefined, now: Date): row is store.RecoveryRow & { expiresAt: Date } =>
+  row?.status === 'Open' && row.expiresAt !== null && row.expiresAt > now
+
+async function find({ clock, isClosed, partnerName }: Deps, tx: Tx, token: string) {
+  const partnerId = readLink(token)
+  if (partnerId === undefined || (await isClosed(tx, partnerId))) throw notFound('link')
+  const row = await store.recoveryByToken(tx, partnerId, tokenHash(token))
+  if (!isOpen(row, clock.now())) throw notFound('link')
+  const member = await memberById(tx, partnerId, row.memberId)
+  // Staff recover Admins only: who has another role meanwhile is recovered by an Admin.
+  if (member === undefined || (row.byStaff && member.role !== 'Admin')) throw notFound('link')
+  const name = await partnerName(tx, partnerId)
+  const invited = { ...member, memberId: member.id, seed: tokenHash(token), partnerName: name }
+  return { partnerId, row, member, invited }
+}
+
+async function opened(deps: Deps, token: string): Promise<OpenRecovery> {
+  const { partnerId, row, member, invited } = await find(deps, deps.db, token)
+  const { fullName, email, role } = member
+  const { begunByName, expiresAt } = row
+  const shown = { fullName, email, role, begunByName, expiresAt, partnerId, partnerName: invited.partnerName }
+  return { ...shown, ...(await deps.signIn.enrolment(invited)) }
+}
+
+async function complete(deps: Deps, token: string, given: GivenFactor, client: Client): Promise<SignedIn> {
+  const { db, clock, audit, mail, signIn, steps } = deps
+  const { partnerId, row, invited } = await find(deps, db, token)
+  const factor = await signIn.prove(invited, given)
+  return db.transaction(async (tx) => {
+    await lockWithAdmins(tx, partnerId, row.memberId)
+    await store.lockRecovery(tx, partnerId, row.id)
+    const { row: locked, member } = await find(deps, tx, token)
+    await refuseWithoutProvider(tx, partnerId, member)
+    const now = clock.now()
+    await signIn.forget(tx, partnerId, member.id)
+    const recoveryCodes = await signIn.enrol(tx, partnerId, member.id, factor)
+    const used = { ...locked, status: 'Used', updatedAt: now } as const
+    await store.updateRecovery(tx, partnerId, used)
+    await recordSignIn(tx, partnerId, member.id, now)
+    const actor = { kind: 'partner', id: member.id, name: member.fullName, ip: client.ip } as const
+    const subject = { userId: member.id, recoveryId: row.id }
+    audit.append(tx, [{ partnerId, actor, action: 'recoverSignIn', subject, details: { factor: factor.kind } }])
+    const change = factor.kind === 'passkey' ? 'passkey added' : 'password set'
+    await mail.enqueue(tx, partnerId, [changeMail(member, change, { at: now, ip: client.ip })])
+    await steps.tell(tx, partnerId, used, { event: 'used', person: member })
+    const { token: session } = await signIn.open(tx, partnerId, member.id, { ...client, factor: factor.kind })
+    return { token: session, recoveryCodes }
+  })
+}
+
+function createCancellation(deps: Deps): Pick<RecoveryLinks, 'cancellable' | 'cancel'> {
+  const { db, clock, audit, steps, partnerName, isClosed } = deps
+  const isLive = (row: store.RecoveryRow | undefined): row is store.RecoveryRow =>
+    row?.status === 'Waiting' || isOpen(row, clock.now())
+  const findLive = async (token: string) => {
+    const partnerId = readLink(token)
+    const row = partnerId && (await store.recoveryByCancel(db, partnerId, tokenHash(token)))
+    if (!partnerId || !row || !isLive(row)) throw notFound('link')
+    const member = await memberById(db, partnerId, row.memberId)
+    if (member === undefined || (await isClosed(db, partnerId))) throw notFound('link')
+    return { partnerId, row, member }
+  }
+  return {
+    cancellable: async (token) => {
+      const { partnerId, row, member } = await findLive(token)
+      const { begunByName, reason, dueAt } = row
+      const { fullName, email } = member
+      return { partnerName: await partnerName(db, partnerId), fullName, email, begunByName, reason, dueAt }
+    },
+    cancel: async (token, { ip }) => {
+      const { partnerId, row: found } = await findLive(token)
+      await db.transaction(async (tx) => {
+        await lockWithAdmins(tx, partnerId, found.memberId)
+        const row = await store.lockRecovery(tx, partnerId, found.id)
+        if (!isLive(row)) throw notFound('link')
+        // The link proves the mailbox of an Admin, but not which one.
+        await steps.cancel(tx, partnerId, row, 'an Admin cancelled it by the link of the mail')
+        const actor = { kind: 'partner', name: 'Link of a mail to the Admins', ip } as const
+        const subject = { userId: row.memberId, recoveryId: row.id }
+        audit.append(tx, [{ partnerId, actor, action: 'cancelRecovery', subject }])
+      })
+    },
+  }
+}

@@ -1,0 +1,113 @@
+/** Saved views: named filters of the lists of the console, of one person or shared with the team. */
+import type { FieldError } from '@partner-payments/wire'
+import { notFound, refuseField } from '../../kernel/api/index.ts'
+import type { Audit } from '../../audit/index.ts'
+import { type Clock, newId } from '../../kernel/index.ts'
+import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
+import type { Signed } from './member-deps.ts'
+import * as store from './store.ts'
+import type { SavedViewRow } from './store.ts'
+
+export type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'isShared'> & {
+  /** True if the person may rename and delete it. */
+  readonly isOwn: boolean
+}
+
+export type SavedViews = {
+  /** The views of a list, by name: the own ones and those that the team shares. */
+  readonly of: (signed: Signed, page: string) => Promise<readonly SavedView[]>
+  /** Refuses: validation_failed (/name: empty, too long, taken, or the person has too many; /query). */
+  readonly save: (
+    signed: Signed,
+    view: Pick<SavedViewRow, 'page' | 'name' | 'query' | 'isShared'>,
+    ip: string,
+  ) => Promise<void>
+  /** Refuses: validation_failed (/name), not_found (none that the person may change). */
+  readonly rename: (signed: Signed, id: string, name: string, ip: string) => Promise<SavedView>
+  /** Refuses: not_found (none that the person may change). */
+  readonly remove: (signed: Signed, id: string, ip: string) => Promise<SavedView>
+}
+
+const viewsPerPersonMax = 50
+/** Views of a list that are shown, of the person and of the team each. */
+const shownMax = 50
+const nameCharsMax = 60
+const queryCharsMax = 1000
+
+type Deps = { readonly db: Database; readonly clock: Clock; readonly audit: Pick<Audit, 'append'> }
+
+/** Reports whether a person may change a view: its maker, and of a shared one who manages the team. */
+const mayChange = ({ caller }: Signed, { memberId, isShared }: SavedViewRow): boolean =>
+  memberId === caller.serviceAccountId || (isShared && caller.permissions.includes('users:write'))
+
+const refuseName = (code: FieldError['code'], message: string) => refuseField({ pointer: '/name', code, message })
+
+function readName(text: string): string {
+  const name = text.trim()
+  if (name === '') throw refuseName('empty', 'must not be blank')
+  if (name.length > nameCharsMax) throw refuseName('too_long', `must have at most ${nameCharsMax} characters`)
+  if (/\p{Cc}/u.test(name) || !name.isWellFormed()) throw refuseName('invalid_character', 'must be one line of text')
+  return name
+}
+
+function refuseTaken(error: unknown): never {
+  if (violates(error, sqlState.uniqueViolation, 'saved_views_names'))
+    throw refuseName('exists', 'is the name of another view of this list')
+  throw error
+}
+
+export function createSavedViews({ db, clock, audit }: Deps): SavedViews {
+  const toView = (signed: Signed, row: SavedViewRow): SavedView => ({ ...row, isOwn: mayChange(signed, row) })
+  const note = (tx: Tx, { caller }: Signed, row: SavedViewRow, action: string, ip: string) => {
+    const { partnerId, serviceAccountId: id, name } = caller
+    const actor = { kind: 'partner', id, name, ip } as const
+    const details = { page: row.page, name: row.name, shared: String(row.isShared) }
+    audit.append(tx, [{ partnerId, actor, action, subject: { savedViewId: row.id }, details }])
+  }
+  const locked = async (tx: Tx, signed: Signed, id: string): Promise<SavedViewRow> => {
+    const row = await store.lockView(tx, signed.caller.partnerId, id)
+    if (row === undefined || !mayChange(signed, row)) throw notFound('saved view')
+    return row
+  }
+  return {
+    of: async (signed, page) => {
+      const { partnerId, serviceAccountId: memberId } = signed.caller
+      const rows = await store.viewsOf(db, partnerId, { memberId, page }, shownMax)
+      return rows.map((row) => toView(signed, row))
+    },
+    save: async (signed, given, ip) => {
+      const name = readName(given.name)
+      const { length } = given.query
+      if (length === 0 || length > queryCharsMax)
+        throw refuseField({
+          pointer: '/query',
+          code: 'invalid_value',
+          message: `must have 1 to ${queryCharsMax} characters`,
+        })
+      const { partnerId, serviceAccountId: memberId } = signed.caller
+      await db.transaction(async (tx) => {
+        if ((await store.countViews(tx, partnerId, memberId)) >= viewsPerPersonMax)
+          throw refuseName('out_of_range', `You have ${viewsPerPersonMax} views. Delete one first.`)
+        const row = { ...given, name, id: newId(), memberId }
+        await store.insertView(tx, partnerId, row, clock.now()).catch(refuseTaken)
+        note(tx, signed, row, 'savedView.saved', ip)
+      })
+    },
+    rename: async (signed, id, text, ip) => {
+      const name = readName(text)
+      return db.transaction(async (tx) => {
+        const row = { ...(await locked(tx, signed, id)), name }
+        await store.renameView(tx, signed.caller.partnerId, id, name, clock.now()).catch(refuseTaken)
+        note(tx, signed, row, 'savedView.renamed', ip)
+        return toView(signed, row)
+      })
+    },
+    remove: (signed, id, ip) =>
+      db.transaction(async (tx) => {
+        const row = await locked(tx, signed, id)
+        await store.deleteView(tx, signed.caller.partnerId, id)
+        note(tx, signed, row, 'savedView.deleted', ip)
+        return toView(signed, row)
+      }),
+  }
+}

@@ -1,0 +1,223 @@
+/** The verbs of invitations. Each change and its mail are one transaction. */
+import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
+import { type Caller, type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
+import { after, type Clock, dayMs, present } from '../../kernel/index.ts'
+import type { Access } from '../../access/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
+import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
+import { type Act, permit, type Permitted, roleAsPower } from './giving.ts'
+import { byCallerNow } from './makers.ts'
+import { queueInvitationMails } from './invitation-mail.ts'
+import {
+  dayOf,
+  emailKey,
+  refuseBadEntries,
+  refuseBadRedirect,
+  refuseMails,
+  refuseResend,
+  refuseRevoke,
+  refuseTaken,
+  statusAt,
+  tokenHash,
+} from './rules.ts'
+import * as store from './store.ts'
+import { addressesWithMember } from './store.ts'
+import { newInvitation, newToken } from './tokens.ts'
+
+export type Invitation = {
+  readonly id: string
+  readonly email: string
+  readonly role: wire.Role
+  readonly status: wire.InvitationStatus
+  readonly invitedById: string
+  readonly invitedByName: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export type Users = {
+  /**
+   * Creates all invitations or none, in the order of the request.
+   * Refuses: validation_failed (address, name, redirect), permission_denied (a role above the caller's), invitation_exists (or a member),
+   * rate_limited (mails of the day).
+   */
+  readonly createInvitations: (
+    caller: Caller,
+    body: BodyOf<'createInvitations'>,
+    tx?: Tx,
+  ) => Promise<readonly Invitation[]>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly listInvitations: (partnerId: string, query: QueryOf<'listInvitations'>) => Promise<Page<Invitation>>
+  /** Refuses: not_found. */
+  readonly getInvitation: (partnerId: string, id: string) => Promise<Invitation>
+  /**
+   * Issues a new token and revokes the previous one, whose mail is not sent if it is still queued. An expired invitation
+   * becomes Pending again. The caller gives the role from now on: a link to its own page gets no token that it could not have given.
+   * Refuses: validation_failed (redirect), not_found, permission_denied (a role above the caller's), invitation_not_pending, resend_limit_reached, resend_too_soon, rate_limited (mails of the day).
+   */
+  readonly resendInvitation: (
+    caller: Caller,
+    id: string,
+    redirectUrl: string | null | undefined,
+    tx?: Tx,
+  ) => Promise<Invitation>
+  /** Refuses: not_found, permission_denied (a role above the caller's), invitation_not_pending. */
+  readonly revokeInvitation: (caller: Caller, id: string) => Promise<void>
+  /**
+   * The people who have one of these roles, the first invited first: who joined and was not removed, and who was invited and has not
+   * joined. Expired invitations count, because partners without our pages do not tell who has joined.
+   */
+  readonly membersWithRoles: (
+    tx: Tx,
+    partnerId: string,
+    roles: readonly wire.Role[],
+    membersMax: number,
+  ) => Promise<readonly store.Member[]>
+  /** The people among some addresses who joined or are invited, by the address as it was given. */
+  readonly membersByAddress: (
+    tx: Tx,
+    partnerId: string,
+    addresses: readonly string[],
+  ) => Promise<ReadonlyMap<string, store.Member>>
+}
+
+export type UsersDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
+  readonly cursors: Cursors
+  readonly sandbox: boolean
+  readonly access: Pick<Access, 'accountIfAny'>
+  /** The link for invitations without a redirect. Without it their mail shows the token as a code. */
+  readonly invitationBaseUrl?: string
+}
+
+export function createUsers(deps: UsersDeps): Users {
+  const { db, clock, cursors, mail } = deps
+  const listName = (partnerId: string) => `invitations:${partnerId}`
+  return {
+    membersWithRoles: store.membersWithRoles,
+    membersByAddress: async (tx, partnerId, addresses) => {
+      const rows = await store.membersByKeys(tx, partnerId, [...new Set(addresses.map(emailKey))])
+      const byKey = new Map(rows.map((row) => [row.emailKey, row]))
+      return new Map(
+        addresses.flatMap((address) => {
+          const member = byKey.get(emailKey(address))
+          return member === undefined ? [] : [[address, member] as const]
+        }),
+      )
+    },
+    createInvitations: createInvitations(deps),
+    resendInvitation: resendInvitation(deps),
+    listInvitations: async (partnerId, query) => {
+      const request = cursors.read(listName(partnerId), query)
+      const now = clock.now()
+      const rows = await store.list(db, partnerId, query.status, now, request)
+      const page = cursors.page(listName(partnerId), request, rows)
+      return { ...page, data: page.data.map((row) => toInvitation(row, now)) }
+    },
+    getInvitation: async (partnerId, id) => {
+      const row = await store.byId(db, partnerId, id)
+      if (row === undefined) throw notFound('invitation')
+      return toInvitation(row, clock.now())
+    },
+    revokeInvitation: (caller, id) =>
+      db.transaction(async (tx) => {
+        const { partnerId } = caller
+        const row = await store.lockById(tx, partnerId, id)
+        if (row === undefined) throw notFound('invitation')
+        const permitted = await permitRole(deps, tx, caller, 'revokeInvitation', row.role)
+        const now = clock.now()
+        refuseRevoke(row, now)
+        await store.update(tx, permitted, partnerId, { ...row, status: 'Revoked', updatedAt: now })
+        await mail.endPending(tx, partnerId, id, 'the invitation was revoked')
+      }),
+  }
+}
+
+function createInvitations(deps: UsersDeps): Users['createInvitations'] {
+  const { db, clock, sandbox } = deps
+  return async (caller, body, outerTx) => {
+    refuseBadEntries(body.invitations, sandbox)
+    const { partnerId } = caller
+    const powers = body.invitations.map(({ role }) => roleAsPower(role))
+    const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
+    return inTransaction(db, outerTx, async (tx) => {
+      const permitted = permit(await byCallerNow(deps, tx, caller), 'createInvitations', powers)
+      const now = clock.now()
+      const drafts = body.invitations.map((entry) => newInvitation(caller, entry, expiryDays, now))
+      // In the order of the addresses, so that two requests with the same addresses cannot deadlock.
+      const rows = drafts.map(({ row }) => row).toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1))
+      const emailKeys = rows.map((row) => row.emailKey)
+      await store.expire(tx, partnerId, emailKeys, now)
+      const taken = new Set(await addressesWithMember(tx, partnerId, emailKeys))
+      for (const row of rows) if (!(await store.insert(tx, permitted, partnerId, row))) taken.add(row.emailKey)
+      refuseTaken(body.invitations, taken)
+      await countMails(tx, partnerId, emailKeys, now)
+      await queueInvitationMails(deps, tx, partnerId, 'invitation', drafts)
+      return drafts.map(({ row }) => toInvitation(row, now))
+    })
+  }
+}
+
+function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
+  const { db, clock, mail, sandbox } = deps
+  return async (caller, id, redirectUrl, outerTx) => {
+    const { partnerId } = caller
+    refuseBadRedirect(redirectUrl, sandbox)
+    return inTransaction(db, outerTx, async (tx) => {
+      const found = await store.byId(tx, partnerId, id)
+      if (found === undefined) throw notFound('invitation')
+      // Another invitation of the address may have expired while its row still says Pending.
+      await store.expire(tx, partnerId, [found.emailKey], clock.now())
+      const before = present(await store.lockById(tx, partnerId, id), 'invitations are never deleted')
+      const permitted = await permitRole(deps, tx, caller, 'resendInvitation', before.role)
+      // Read under the lock, so that concurrent resends have their times in the order of the lock.
+      const now = clock.now()
+      refuseResend(before, now)
+      const token = newToken(partnerId)
+      const row: store.InvitationRow = {
+        ...before,
+        status: 'Pending',
+        redirectUrl: redirectUrl ?? before.redirectUrl,
+        givenById: caller.serviceAccountId,
+        tokenHash: tokenHash(token),
+        expiresAt: after(now, before.expiryDays * dayMs),
+        resends: before.resends + 1,
+        resentAt: now,
+        updatedAt: now,
+      }
+      await store.update(tx, permitted, partnerId, row).catch(refuseSuperseded)
+      await countMails(tx, partnerId, [row.emailKey], now)
+      await mail.endPending(tx, partnerId, id, 'superseded by a resend')
+      await queueInvitationMails(deps, tx, partnerId, 'invitation_resent', [{ row, token }])
+      return toInvitation(row, now)
+    })
+  }
+}
+
+/** Refuses: permission_denied (the role is above the caller's). */
+const permitRole = async (deps: UsersDeps, tx: Tx, caller: Caller, act: Act, role: wire.Role): Promise<Permitted> =>
+  permit(await byCallerNow(deps, tx, caller), act, [roleAsPower(role)])
+
+/** Counts the mails of the day, including those of revoked or expired invitations. Refuses: rate_limited. */
+async function countMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
+  await store.forgetMails(tx, partnerId, dayOf(now))
+  refuseMails(await store.countMails(tx, partnerId, dayOf(now), emailKeys), now)
+}
+
+function refuseSuperseded(error: unknown): never {
+  if (violates(error, sqlState.uniqueViolation, 'invitations_one_live_per_address'))
+    throw new Refusal(
+      'invitation_not_pending',
+      'The invitation has expired, and the address has a newer live invitation. Resend the newer one.',
+    )
+  throw error
+}
+
+function toInvitation(row: store.InvitationRow, now: Date): Invitation {
+  const { id, email, role, invitedById, invitedByName, createdAt } = row
+  const status = statusAt(row, now)
+  const updatedAt = status === row.status ? row.updatedAt : row.expiresAt
+  return { id, email, role, status, invitedById, invitedByName, createdAt, updatedAt }
+}

@@ -1,0 +1,178 @@
+/**
+ * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`signals.ts`), and
+ * by the time at which its next work is due. One statement every few seconds looks for the work of all jobs whose wake-up was lost.
+ */
+import { type Clock, type Log, minuteMs, randomFraction, secondMs } from '../../kernel/index.ts'
+import { type Database, noSql, type Sql, sql, tablesIn, toStatement } from '../index.ts'
+import { createFailureLog } from './failure-log.ts'
+import type { Job } from './job.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+export type JobsOptions = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly jobs: readonly Job[]
+  /** The interval of the look for work whose wake-up was lost. */
+  readonly pollMs?: number
+  /** The interval of jobs that nothing has woken for a while. Default: a minute. */
+  readonly quietEveryMs?: number
+  /** How long the oldest due work of a queue waits. */
+  readonly observe?: ((queue: string, connector: string, ageMs: number) => void) | undefined
+  /** How often a job has failed in a row in the same way; 0 after a success. */
+  readonly observeFailures?: ((job: string, inARow: number) => void) | undefined
+}
+
+export type RunningJobs = {
+  /** The tables whose commits wake a job. */
+  readonly tables: ReadonlySet<string>
+  /** Wakes the jobs that read these tables. */
+  readonly wakeReaders: (tables: Iterable<string>) => void
+  /** Wakes all jobs, which find what they missed. */
+  readonly wakeAll: () => void
+  /** Resolves when the runs that are under way have ended. No further run begins. */
+  readonly stop: () => Promise<void>
+}
+
+const pollMsDefault = 5 * secondMs
+/** The interval of polls after a minute in which nothing was due and no commit woke a job, as a multiple. */
+const pollsPerQuiet = 3
+
+/** The tables whose rows make work of a job due: its statement names them. */
+export function tablesOfJob({ due, wokenBy = [] }: Pick<Job, 'due' | 'wokenBy'>): ReadonlySet<string> {
+  const read = due === undefined ? [] : tablesIn(toStatement(due(new Date(0))).text)
+  return new Set([...wokenBy, ...read])
+}
+
+type Running = { readonly job: Job; readonly workers: Worker[] }
+
+export function startJobs(options: JobsOptions): RunningJobs {
+  const { db, clock, log, jobs, quietEveryMs } = options
+  const look = (job: Job) => (worker: Worker, began: Date) => {
+    if (!isDueJob(job)) return
+    dueTimeOf(db, job, began).then(
+      (dueAt) => {
+        if (dueAt !== null && dueAt > began) worker.dueIn(dueAt.getTime() - clock.now().getTime())
+      },
+      // The poll finds the work, and logs a failure that lasts.
+      (error: unknown) => log.debug({ err: error, job: job.name }, 'cannot read due time'),
+    )
+  }
+  const running = jobs.map((job): Running => ({ job, workers: [] }))
+  for (const each of running) each.job.connect?.(() => wake(each))
+  for (const { job, workers } of running) {
+    const failures = failureLogOf(options, job.name)
+    for (let count = 0; count < (job.workers ?? 1); count += 1)
+      workers.push(startWorker({ job, clock, failures, look: look(job), random: randomFraction, quietEveryMs }))
+  }
+  const readers = readersOf(running)
+  const wakeReaders = (tables: Iterable<string>) => {
+    const woken = new Set([...tables].flatMap((table) => readers.get(table) ?? []))
+    for (const reader of woken) wake(reader)
+    if (woken.size > 0) poll.wake()
+  }
+  const poll = startPoll(options, running)
+  const unsubscribe = db.onWritten(wakeReaders)
+  return {
+    tables: new Set(readers.keys()),
+    wakeReaders,
+    wakeAll: () => {
+      for (const each of running) wake(each)
+    },
+    stop: async () => {
+      unsubscribe()
+      await Promise.all([poll.stop(), ...running.map(stop)])
+    },
+  }
+}
+
+const failureLogOf = ({ log, observeFailures }: JobsOptions, job: string) =>
+  createFailureLog(job, log, observeFailures && ((inARow) => observeFailures(job, inARow)))
+
+const wake = ({ workers }: Running): void => {
+  for (const worker of workers) worker.wake()
+}
+
+async function stop({ job, workers }: Running): Promise<void> {
+  await Promise.all(workers.map((worker) => worker.stop()))
+  await job.drain?.()
+}
+
+function readersOf(running: readonly Running[]): ReadonlyMap<string, readonly Running[]> {
+  const readers = new Map<string, Running[]>()
+  for (const each of running)
+    for (const table of tablesOfJob(each.job)) readers.set(table, [...(readers.get(table) ?? []), each])
+  return readers
+}
+
+/** Looks for work whose wake-up was lost. The poll is a job that rests longer while nothing happens. */
+function startPoll(options: JobsOptions, running: readonly Running[]): Worker {
+  const { db, clock, pollMs = pollMsDefault, observe } = options
+  const known = running.flatMap(({ job, workers }) => (isDueJob(job) ? [{ job, workers }] : []))
+  const run = async (): Promise<number> => {
+    const dueTimes = await dueTimesOf(
+      db,
+      known.map(({ job }) => job),
+    )
+    const now = clock.now().getTime()
+    // Where no wake-up arrives, as behind a pooler, the work that the poll finds says that there is more.
+    if (dueTimes.some((dueAt) => dueAt !== null && dueAt.getTime() <= now)) poll.wake()
+    for (const [index, { job, workers }] of known.entries()) {
+      const dueAt = dueTimes[index] ?? null
+      if (dueAt !== null) for (const worker of workers) worker.dueIn(dueAt.getTime() - now)
+      const { age } = job
+      if (age !== undefined && age.since === undefined)
+        observe?.(age.queue, age.connector ?? '', dueAt === null ? 0 : Math.max(0, now - dueAt.getTime()))
+    }
+    return 0
+  }
+  const job = { name: 'jobs.poll', run, everyMs: pollMs, restMs: pollMs, quietAfterMs: minuteMs }
+  const quietEveryMs = pollMs * pollsPerQuiet
+  const failures = failureLogOf(options, job.name)
+  const poll: Worker = startWorker({
+    job,
+    clock,
+    failures,
+    look: () => undefined,
+    random: randomFraction,
+    quietEveryMs,
+  })
+  return poll
+}
+
+// Reads when the work of jobs is due: that of all jobs in one statement.
+
+type DueJob = Job & Required<Pick<Job, 'due'>>
+
+const isDueJob = (job: Job): job is DueJob => job.due !== undefined
+
+/** A time before all due times. */
+const ever = new Date(-1)
+
+type DueRow = { readonly dueAt: Date | null }
+
+/** The earliest time later than `after` at which work of the job is due. Null: no work is known. */
+async function dueTimeOf(db: Database, { due }: DueJob, after: Date): Promise<Date | null> {
+  const row = await db.row<DueRow>(due(after))
+  return row?.dueAt ?? null
+}
+
+/**
+ * The earliest due time of each job, in their order. On a sharded database each job has a statement of its own, because a shard that
+ * does not answer must not hide the work of the others (postgres/scan.ts).
+ */
+async function dueTimesOf(db: Database, jobs: readonly DueJob[]): Promise<readonly (Date | null)[]> {
+  if (jobs.length === 0) return []
+  if (db.sharded) return Promise.all(jobs.map((job) => dueTimeOf(db, job, ever)))
+  const each = jobs.map(
+    ({ due }, position): Sql =>
+      sql`/* jobs.dueTimesOf */ select ${position}::integer as position, (${due(ever)}) as due_at`,
+  )
+  const all = each.reduce((before, one) => (before === noSql ? one : sql`${before} union all ${one}`), noSql)
+  // Without its values: a connection plans so many indexes once, in a hundred times what they take to read.
+  const rows = await db.transaction(
+    (tx) => tx.rows<DueRow & { readonly position: number }>(sql`${all} order by position`),
+    { byIndex: true, planOnce: true },
+  )
+  return rows.map(({ dueAt }) => dueAt)
+}

@@ -1,0 +1,188 @@
+/**
+ * Pure: what must be on the designated accounts, what is there, and the parts of the difference:
+ *
+ * resource - requirement = own + timing + discrepancy
+ */
+import type { Minor } from '../../kernel/index.ts'
+import type { DayLook } from '../../cases/reconciliation/index.ts'
+
+/** Money of the operator in the accounts; below zero: money of the clients that is missing there. */
+const ownKinds = {
+  fees: 'Fees that the operator has earned and not taken out of the accounts.',
+  fx: 'The open position of the operator from exchanges.',
+  opening: 'Money that was on the account before its first statement here. The ledger never booked it.',
+  undecided_debits: 'Money left the accounts, and no case has decided yet who bears it.',
+  not_designated: 'The ledger has this money at a connector that has no designated account.',
+} as const
+
+/** Differences between the day of the bank and the end of the day in the ledger. They end without a decision. */
+const timingKinds = {
+  in_transit: 'The ledger had these entries at the end of the day, and no statement up to the day has them.',
+  booked_late: 'A statement of the day has these entries, and they were reported and booked after the end of the day.',
+  after_cut: 'Other movements that the ledger booked between the end of the day and the computation.',
+  inside: 'Transfers between two accounts of this service that are booked on one side only.',
+  settled_not_booked: 'The bank says that it has paid these, and had not booked them on the day.',
+  returned_not_booked: 'The return of these payments is booked, and the payments themselves were not on the day.',
+  not_applied: 'A statement of the day has these entries, and the ledger does not have them yet.',
+  waiting: 'A statement of the day has these sums, and the message that names their payments has not come.',
+  reversed: 'Two persons decided that this money moved outside this service, and the bank has not booked it yet.',
+  valued_later: 'The closing balance of a statement counts these entries from a later value date on.',
+} as const
+
+/** Contradictions: a person has to find out. */
+const discrepancyKinds = {
+  statement_gap: 'Two statements do not join: the bank moved this between them.',
+  sum_differs: 'The balances of a statement differ by this from the entries that it lists.',
+  not_taken: 'A statement lists these entries, and they could not be read.',
+  unexplained: 'No entry, payment or case explains this.',
+} as const
+
+export const kindsOf = { own: ownKinds, timing: timingKinds, discrepancy: discrepancyKinds } as const
+export type Group = keyof typeof kindsOf
+
+export type Part = {
+  readonly group: Group
+  readonly kind: string
+  /** Empty: of no account. */
+  readonly account: string
+  readonly connector: string
+  /** Adds to `resource - requirement`. */
+  readonly amount: Minor
+  readonly count: bigint
+}
+
+const statuses = ['balanced', 'excess', 'shortfall', 'unexplained', 'incomplete'] as const
+export type Status = (typeof statuses)[number]
+
+/** The statuses that need a person. An excess is the operator's own money, which is taken out in the course of business. */
+export const opensCase = (status: Status): boolean => status !== 'balanced' && status !== 'excess'
+
+/** Sums of the ledger in one currency at the end of the day, over all partners, by the name of the account. */
+export type LedgerSums = ReadonlyMap<string, { readonly posted: Minor; readonly reserved: Minor }>
+
+/** Sums of entries around the end of the day. */
+export type EntriesAroundDayEnd = {
+  /** Entries on no statement up to the day, and reported after its end. */
+  readonly offAfter: { readonly amount: Minor; readonly count: bigint }
+  /** Entries on a statement up to the day, and reported after its end. */
+  readonly onAfter: { readonly amount: Minor; readonly count: bigint }
+}
+
+export type AccountFacts = {
+  readonly look: DayLook
+  readonly around: EntriesAroundDayEnd
+  readonly hasStatement: boolean
+}
+
+export type Requirement = {
+  readonly total: Minor
+  readonly balances: Minor
+  /** The part of the balances that is reserved for payouts under way. */
+  readonly reserved: Minor
+  /** Money that arrived and is not assigned yet, and parts of payments. */
+  readonly suspense: Minor
+}
+
+export type Finding = {
+  readonly requirement: Requirement
+  /** Null: a statement is missing. */
+  readonly resource: Minor | null
+  readonly parts: readonly Part[]
+  readonly status: Status
+}
+
+type Given = {
+  readonly sums: LedgerSums
+  /** Below zero: money that left and about which no case was decided. */
+  readonly debits: { readonly amount: Minor; readonly count: bigint }
+  readonly accounts: readonly AccountFacts[]
+  /** Account rows of this currency that differ from their transfers. */
+  readonly changedRows: number
+  readonly internalConnector: string
+}
+
+const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
+
+export const sumOf = (parts: readonly Part[], group: Group): Minor =>
+  sum(parts.filter((part) => part.group === group).map(({ amount }) => amount))
+
+export function judge({ sums, debits, accounts, changedRows, internalConnector }: Given): Finding {
+  const requirement = requirementOf(sums, debits.amount)
+  if (accounts.some(({ hasStatement }) => !hasStatement))
+    return { requirement, resource: null, parts: [], status: 'incomplete' }
+  const resource = sum(accounts.map(({ look }) => look.statement?.closing ?? 0n))
+  const parts = [
+    ...ownParts(sums, debits),
+    ...accounts.flatMap((facts) => accountParts(facts, sums)),
+    ...elsewhere(sums, accounts, internalConnector),
+  ].filter(({ amount, count }) => amount !== 0n || count !== 0n)
+  const own = sumOf(parts, 'own')
+  const isExplained = changedRows === 0 && parts.every(({ group, amount }) => group !== 'discrepancy' || amount === 0n)
+  const status = !isExplained ? 'unexplained' : own === 0n ? 'balanced' : own > 0n ? 'excess' : 'shortfall'
+  return { requirement, resource, parts, status }
+}
+
+const posted = (sums: LedgerSums, name: string): Minor => sums.get(name)?.posted ?? 0n
+
+/** A debit of one case is no claim of the operator on the money of another: only what arrived counts. */
+function requirementOf(sums: LedgerSums, debits: Minor): Requirement {
+  const balances = posted(sums, 'balance')
+  const suspense = posted(sums, 'suspense') + posted(sums, 'parts') - debits
+  return { total: balances + suspense, balances, reserved: sums.get('balance')?.reserved ?? 0n, suspense }
+}
+
+const part = (group: Group, kind: string, amount: Minor, count = 0n): Part => ({
+  group,
+  kind,
+  amount,
+  count,
+  account: '',
+  connector: '',
+})
+
+const ownParts = (sums: LedgerSums, debits: Given['debits']): readonly Part[] => [
+  part('own', 'fees', posted(sums, 'fees')),
+  part('own', 'fx', posted(sums, 'fx')),
+  part('own', 'undecided_debits', debits.amount, debits.count),
+]
+
+const isTiming = (kind: string): boolean => Object.hasOwn(timingKinds, kind)
+
+/** `closing - ledger at the end of the day`, in parts. */
+function accountParts({ look, around }: AccountFacts, sums: LedgerSums): readonly Part[] {
+  const { account, connector, opening, items, unexplained, ledger } = look
+  const { offAfter, onAfter } = around
+  const of = (given: Part): Part => ({ ...given, account, connector })
+  const moved = ledger + posted(sums, `settlement.${connector}`)
+  const off = items.find(({ kind }) => kind === 'not_on_statement')
+  const others = items.filter(({ kind }) => kind !== 'not_on_statement')
+  return [
+    part('own', 'opening', opening),
+    part('timing', 'in_transit', offAfter.amount - (off?.amount ?? 0n), (off?.count ?? 0n) - offAfter.count),
+    part('timing', 'booked_late', onAfter.amount, onAfter.count),
+    part('timing', 'after_cut', moved - offAfter.amount - onAfter.amount),
+    ...others.map(({ kind, amount, count }) => part(isTiming(kind) ? 'timing' : 'discrepancy', kind, -amount, count)),
+    part('discrepancy', 'unexplained', -unexplained),
+  ].map(of)
+}
+
+/** Money at connectors without a designated account. The connector of transfers inside holds only those under way. */
+function elsewhere(sums: LedgerSums, accounts: readonly AccountFacts[], internal: string): readonly Part[] {
+  const designated = new Set(accounts.map(({ look }) => `settlement.${look.connector}`))
+  return [...sums.keys()]
+    .filter((name) => name.startsWith('settlement.') && !designated.has(name))
+    .map((name) => {
+      const connector = name.slice('settlement.'.length)
+      const isInside = connector === internal
+      return {
+        ...part(isInside ? 'timing' : 'own', isInside ? 'inside' : 'not_designated', posted(sums, name)),
+        connector,
+      }
+    })
+}
+
+const dayForm = /^\d{4}-\d\d-\d\d$/
+/** Reports whether a text is a day of the calendar, `YYYY-MM-DD`. */
+export const isDay = (text: string): boolean =>
+  dayForm.test(text) && !Number.isNaN(Date.parse(text)) && dayOfMoment(new Date(text)) === text
+export const dayOfMoment = (moment: Date): string => moment.toISOString().slice(0, 10)

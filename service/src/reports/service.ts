@@ -1,0 +1,213 @@
+/** The verbs of reports and their schedules. Workers write the files (work.ts). */
+import { type BodyOf, type QueryOf, reportMediaTypes } from '@partner-payments/wire'
+import {
+  type Content,
+  type Cursors,
+  notFound,
+  type Page,
+  readLink,
+  Refusal,
+  requireMembers,
+} from '../kernel/api/index.ts'
+import { after, type Clock, dayMs, newId } from '../kernel/index.ts'
+import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
+import type { Customers } from '../parties/customers/index.ts'
+import { readFile } from './file.ts'
+import { tokenHash } from './links.ts'
+import { fileNameOf, nextEnd, openReportsMax, readPeriod, readSpec, readTimeZone, schedulesMax } from './rules.ts'
+import type { MembersByAddress } from './report-mail.ts'
+import * as store from './store.ts'
+
+export type Report = store.ReportRow
+export type Schedule = store.ScheduleRow
+
+export type Reports = {
+  /**
+   * Queues a report. Refuses: report_format_not_supported, validation_failed (from, to, currency, customerId),
+   * currency_not_supported, not_found (/customerId), report_limit_reached.
+   */
+  readonly create: (partnerId: string, input: BodyOf<'createReport'>, tx?: Tx) => Promise<Report>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: QueryOf<'listReports'>) => Promise<Page<Report>>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<Report>
+  /** Deletes a report, and cancels one that is queued or running. Refuses: not_found. */
+  readonly remove: (partnerId: string, id: string) => Promise<void>
+  /** Refuses: not_found, report_not_ready. */
+  readonly content: (partnerId: string, id: string) => Promise<Content>
+  /** The content behind the link of a mail. Refuses: not_found. */
+  readonly contentOfLink: (token: string) => Promise<Content>
+  /**
+   * Refuses: report_format_not_supported, validation_failed (currency, customerId, timeZone), currency_not_supported,
+   * not_found (/customerId), report_schedule_limit_reached.
+   */
+  readonly createSchedule: (partnerId: string, input: BodyOf<'createReportSchedule'>, tx?: Tx) => Promise<Schedule>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly listSchedules: (partnerId: string, query: QueryOf<'listReportSchedules'>) => Promise<Page<Schedule>>
+  /** Refuses: not_found. */
+  readonly getSchedule: (partnerId: string, id: string) => Promise<Schedule>
+  /** Refuses: not_found. */
+  readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
+  /** Deletes the schedules of an erased customer. */
+  readonly removeSchedulesOf: typeof store.deleteSchedulesOf
+  /** Makes the reports that a worker had leased due at once. */
+  readonly releaseLeases: (partnerId: string) => Promise<void>
+}
+
+export type ReportsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly customers: Pick<Customers, 'find'>
+  readonly membersByAddress: MembersByAddress
+  /** How long a report is kept after its request, and again after it is ready. */
+  readonly keptDays: number
+}
+
+/** A partner that asks before its report is ready asks again after this time. */
+const retrySeconds = 2
+
+export function createReports(deps: ReportsDeps): Reports {
+  const { db, clock, cursors } = deps
+  const listName = (partnerId: string) => `reports:${partnerId}`
+  const get = async (partnerId: string, id: string) => {
+    const report = await store.reportById(db, partnerId, id)
+    if (report === undefined) throw notFound('report')
+    return report
+  }
+  return {
+    ...createSchedules(deps),
+    create: (partnerId, input, tx) => create(deps, partnerId, input, tx),
+    get,
+    list: async (partnerId, { status, ...query }) => {
+      const request = cursors.read(listName(partnerId), query)
+      return cursors.page(listName(partnerId), request, await store.listReports(db, partnerId, status, request))
+    },
+    remove: async (partnerId, id) => {
+      if ((await store.markDeleted(db, partnerId, id, clock.now())) === 0) throw notFound('report')
+    },
+    content: async (partnerId, id) => contentOf(db, await get(partnerId, id)),
+    contentOfLink: async (token) => {
+      const partnerId = readLink(token)
+      const id = partnerId && (await store.reportOfLink(db, partnerId, tokenHash(token), clock.now()))
+      if (partnerId === undefined || id === undefined) throw notFound('report')
+      return contentOf(db, await get(partnerId, id))
+    },
+    releaseLeases: (partnerId) => store.endLeases(db, partnerId, clock.now()),
+  }
+}
+
+function contentOf(db: Database, report: Report): Content {
+  const { status, bytes, sha256, failure } = report
+  if (status === 'Failed')
+    throw new Refusal('report_not_ready', `The report failed: ${failure ?? ''} Request it again.`)
+  if (status !== 'Ready' || bytes === null || sha256 === null)
+    throw new Refusal('report_not_ready', undefined, { headers: { 'retry-after': String(retrySeconds) } })
+  return {
+    mediaType: reportMediaTypes[report.format],
+    fileName: fileNameOf(report, { from: report.periodFrom, to: report.periodTo }),
+    bytes: Number(bytes),
+    sha256,
+    read: (from, until) => readFile(db, report, from, until),
+  }
+}
+
+async function create(
+  { db, clock, customers, keptDays }: ReportsDeps,
+  partnerId: string,
+  input: BodyOf<'createReport'>,
+  outerTx: Tx | undefined,
+): Promise<Report> {
+  const now = clock.now()
+  const spec = readSpec(input)
+  const period = readPeriod(input, now)
+  return inTransaction(db, outerTx, async (tx) => {
+    const { customerId: ref } = input
+    const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
+    // Two requests that count at the same time would both pass.
+    await store.lockTurn(tx, partnerId)
+    if ((await store.openReports(tx, partnerId)) >= BigInt(openReportsMax))
+      throw new Refusal(
+        'report_limit_reached',
+        `The partner has ${openReportsMax} reports that are queued or running.`,
+        {
+          headers: { 'retry-after': String(retrySeconds) },
+        },
+      )
+    const id = newId()
+    const expiresAt = after(now, keptDays * dayMs)
+    const row = { ...spec, partnerId, id, period, customerId: customer?.id ?? null, scheduleId: null }
+    await store.insertReport(tx, { ...row, createdAt: now, expiresAt })
+    const { period: _period, ...rest } = row
+    return {
+      ...rest,
+      periodFrom: period.from,
+      periodTo: period.to,
+      status: 'Queued',
+      progress: 0,
+      attempts: 0,
+      leaseId: null,
+      rows: null,
+      bytes: null,
+      sha256: null,
+      contentAttempt: null,
+      failure: null,
+      createdAt: now,
+      expiresAt,
+    }
+  })
+}
+
+function createSchedules({
+  db,
+  clock,
+  cursors,
+  customers,
+  membersByAddress,
+}: ReportsDeps): Pick<
+  Reports,
+  'createSchedule' | 'listSchedules' | 'getSchedule' | 'removeSchedule' | 'removeSchedulesOf'
+> {
+  const listName = (partnerId: string) => `report-schedules:${partnerId}`
+  return {
+    createSchedule: async (partnerId, input, outerTx) => {
+      const spec = readSpec(input)
+      const timeZone = readTimeZone(input.timeZone ?? 'UTC')
+      return inTransaction(db, outerTx, async (tx) => {
+        const { customerId: ref, frequency, emails } = input
+        const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
+        const members = requireMembers(emails, await membersByAddress(tx, partnerId, emails), '/emails')
+        await store.lockTurn(tx, partnerId)
+        if ((await store.countSchedules(tx, partnerId)) >= BigInt(schedulesMax))
+          throw new Refusal('report_schedule_limit_reached')
+        const now = clock.now()
+        const row: Schedule = {
+          ...spec,
+          partnerId,
+          id: newId(),
+          customerId: customer?.id ?? null,
+          frequency,
+          emails: JSON.stringify(members),
+          timeZone,
+          nextAt: nextEnd(frequency, timeZone, now),
+          createdAt: now,
+        }
+        await store.insertSchedule(tx, row)
+        return row
+      })
+    },
+    listSchedules: async (partnerId, query) => {
+      const request = cursors.read(listName(partnerId), query)
+      return cursors.page(listName(partnerId), request, await store.listSchedules(db, partnerId, request))
+    },
+    getSchedule: async (partnerId, id) => {
+      const found = await store.scheduleById(db, partnerId, id)
+      if (found === undefined) throw notFound('schedule')
+      return found
+    },
+    removeSchedulesOf: store.deleteSchedulesOf,
+    removeSchedule: async (partnerId, id) => {
+      if ((await store.deleteSchedule(db, partnerId, id)) === 0) throw notFound('schedule')
+    },
+  }
+}

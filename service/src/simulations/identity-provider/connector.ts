@@ -1,0 +1,141 @@
+/** The connector of the simulated identity provider: the port over its HTTP. */
+import { identity, readForeign, type TSchema, type Static, Type } from '@partner-payments/wire'
+import {
+  holdsStandardSignature,
+  type IdentityEvidence,
+  type IdentityHint,
+  type IdentityProvider,
+  IdentityRefused,
+  type IdentityReport,
+} from '../../parties/identity-port/index.ts'
+
+export const simulatedIdentityId = 'simulated'
+
+export type SimulatedIdentityDeps = {
+  /** Authorizes calls, and signs webhooks. */
+  readonly key: Uint8Array
+  /** The address of the provider. Undefined: it is not known yet. */
+  readonly baseUrl: () => string | undefined
+  /** The address to which the provider posts webhooks. */
+  readonly webhookUrl: () => string
+  readonly timeoutMs?: number
+}
+
+const timeoutMsDefault = 5_000
+/** A report has a few documents. */
+const answerBytesMax = 262_144
+
+export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): IdentityProvider {
+  const { key, webhookUrl, timeoutMs = timeoutMsDefault } = deps
+  return {
+    id: simulatedIdentityId,
+    timeoutMs,
+    start: async (request, signal) => {
+      const body = JSON.stringify({ ...request, webhookUrl: webhookUrl() })
+      const { status, text } = await call(deps, '/v1/sessions', { method: 'POST', body, signal })
+      if (status === 400 || status === 422) throw new IdentityRefused(`the provider answered ${status}`)
+      if (status !== 200) throw new Error(`the identity provider answered ${status}`)
+      const { session, url, expiresAt } = answerOf(text, Started)
+      return { providerSession: session, url: urlOf(url), expiresAt: timeOf(expiresAt) }
+    },
+    report: async (providerSession, signal) => {
+      const path = `/v1/sessions/${encodeURIComponent(providerSession)}`
+      const { status, text } = await call(deps, path, { method: 'GET', signal })
+      if (status === 404) return undefined
+      if (status !== 200) throw new Error(`the identity provider answered ${status}`)
+      return readReport(answerOf(text, Report))
+    },
+    erase: async ({ reference }, signal) => {
+      const path = `/v1/references/${encodeURIComponent(reference)}`
+      const { status } = await call(deps, path, { method: 'DELETE', signal })
+      if (status === 409) throw new IdentityRefused('the provider has to keep the verification')
+      if (status !== 200) throw new Error(`the identity provider answered ${status}`)
+    },
+    readWebhook: (webhook) => (holdsStandardSignature(key, webhook) ? readHint(webhook.body) : undefined),
+  }
+}
+
+async function call(
+  { baseUrl, key }: SimulatedIdentityDeps,
+  path: string,
+  options: { readonly method: string; readonly body?: string; readonly signal: AbortSignal },
+): Promise<{ readonly status: number; readonly text: string }> {
+  const base = baseUrl()
+  if (base === undefined) throw new Error('the address of the simulated identity provider is not known yet')
+  const authorization = `Bearer ${Buffer.from(key).toString('base64url')}`
+  const response = await fetch(`${base}${path}`, {
+    ...options,
+    redirect: 'error',
+    headers: { authorization, 'content-type': 'application/json' },
+  })
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += part.length
+    if (bytes > answerBytesMax) throw new Error('the answer of the identity provider is too long')
+    parts.push(part)
+  }
+  return { status: response.status, text: Buffer.concat(parts).toString('utf8') }
+}
+
+const invalid = (form: string) => new Error(`the answer of the identity provider is invalid: it has no ${form}`)
+
+function answerOf<S extends TSchema>(text: string, schema: S): Static<S> {
+  const answer = readForeign(text, schema, answerBytesMax)
+  if (answer === undefined) throw invalid('form that we know')
+  return answer
+}
+
+const text = Type.String({ minLength: 1, maxLength: 2048 })
+const Started = Type.Object({ session: text, url: text, expiresAt: text })
+const version = Type.Integer({ minimum: 1 })
+const nullable = (pattern: string) => Type.Optional(Type.Union([Type.String({ pattern }), Type.Null()]))
+const evidence = Type.Object({
+  providerReference: text,
+  documents: Type.Array(
+    Type.Object({
+      type: Type.Enum(identity.identityDocuments),
+      issuingCountry: nullable('^[A-Z]{2}$'),
+      expiresOn: nullable('^\\d{4}-\\d{2}-\\d{2}$'),
+    }),
+    { maxItems: 100 },
+  ),
+  fields: Type.Array(Type.Object({ field: text, outcome: Type.Enum(['Matched', 'Mismatched']) }), { maxItems: 100 }),
+})
+const Report = Type.Union([
+  Type.Object({ version, status: Type.Enum(['Open', 'Processing', 'Lapsed']) }),
+  Type.Object({ version, status: Type.Enum(['Approved']), evidence }),
+  Type.Object({ version, status: Type.Enum(['Declined']), reason: Type.Enum(identity.identityReasons), evidence }),
+])
+const Hint = Type.Object({ reference: text, version })
+
+/** A browser opens it, so that `javascript:` and similar schemes are refused. */
+function urlOf(given: string): string {
+  if (!/^https?:$/.test(URL.parse(given)?.protocol ?? '')) throw invalid('http or https url')
+  return given
+}
+
+function timeOf(given: string): Date {
+  const time = new Date(given)
+  if (Number.isNaN(time.getTime())) throw invalid('time')
+  return time
+}
+
+function readReport(report: Static<typeof Report>): IdentityReport {
+  const read = { ...report, version: BigInt(report.version) }
+  return 'evidence' in read ? { ...read, evidence: readEvidence(read.evidence) } : read
+}
+
+const readEvidence = ({ documents, ...found }: Static<typeof evidence>): IdentityEvidence => ({
+  ...found,
+  documents: documents.map(({ type, issuingCountry = null, expiresOn = null }) => {
+    if (expiresOn !== null && Number.isNaN(Date.parse(`${expiresOn}T00:00:00Z`))) throw invalid('valid expiresOn')
+    return { type, issuingCountry, expiresOn }
+  }),
+})
+
+/** Undefined: the body is signed and has another form. */
+function readHint(body: Uint8Array): IdentityHint | undefined {
+  const hint = readForeign(Buffer.from(body).toString('utf8'), Hint, answerBytesMax)
+  return hint && { reference: hint.reference, version: BigInt(hint.version) }
+}

@@ -1,0 +1,178 @@
+/** Operation id -> service call and shape. */
+import { ownJson, type ResponseOf } from '@partner-payments/wire'
+import { type Handlers, readTime } from '../kernel/api/index.ts'
+import { writeAmount } from '../kernel/index.ts'
+import { reasonOf } from '../iso20022/index.ts'
+import type { Changes } from './changes.ts'
+import { explain, type Hold } from './holds.ts'
+import type { Reads, Related } from './reads.ts'
+import { actorNames } from './rules.ts'
+import type { Transactions } from './service.ts'
+import type { ShownTransaction, TransactionView } from './view.ts'
+
+/** Finds why a transaction waits. Undefined: it does not. */
+export type HoldOf = (transaction: TransactionView) => Promise<Hold | undefined>
+
+export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): Handlers<'transactions'> {
+  return {
+    exportTransactions: async ({ caller, query: { after, updatedSince } }) => {
+      const { pages, closed } = await transactions.changes(caller.partnerId, {
+        ...(after === undefined ? {} : { cursor: after }),
+        ...(updatedSince === undefined ? {} : { since: readTime(updatedSince) }),
+      })
+      const file = { mediaType: 'application/jsonl', fileName: 'transactions.jsonl' }
+      return { body: undefined, stream: { ...file, read: () => linesOf(transactions, pages()), closed } }
+    },
+    getTransaction: async ({ caller, params }) => ({
+      body: toTransaction(await transactions.getShown(caller.partnerId, params.reference)),
+    }),
+    listRelatedTransactions: async ({ caller, params }) => ({
+      body: toRelated(await transactions.related(caller.partnerId, params.reference)),
+    }),
+    getTransactionProof: async ({ caller, params }) => ({
+      body: toProof(await transactions.proof(caller.partnerId, params.reference)),
+    }),
+    getTransactionTimeline: async ({ caller, params }) => {
+      const found = await transactions.timeline(caller.partnerId, params.reference)
+      return { body: toTimeline(found, await holdOf(found.transaction)) }
+    },
+    listTransactions: async ({ caller, query }) => {
+      const page = await transactions.list(caller.partnerId, query)
+      return { body: { ...page, data: (await transactions.withUsers(page.data)).map(toTransaction) } }
+    },
+  }
+}
+
+/** One page at once: a part of the stream is what one statement has read. */
+async function* linesOf(
+  { withUsers }: Pick<Reads, 'withUsers'>,
+  pages: ReturnType<Changes['pages']>,
+): AsyncGenerator<Uint8Array> {
+  for await (const page of pages) {
+    const transactions = await withUsers(page.map(({ transaction }) => transaction))
+    const lines = transactions.map((transaction, index) =>
+      JSON.stringify({ cursor: page[index]?.cursor, transaction: toTransaction(transaction) }),
+    )
+    yield Buffer.from(`${lines.join('\n')}\n`)
+  }
+}
+
+function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTransactions'> {
+  const { reference, quoteId, userAmount, userCurrency } = transaction.row
+  const isExchange = quoteId !== null && userAmount !== null && userCurrency !== null
+  return {
+    reference,
+    data: related.map(({ relation, transaction: { row: other, timeline } }) => ({
+      relation,
+      reference: other.reference,
+      ...(other.userReference === null ? {} : { userReference: other.userReference }),
+      type: other.type,
+      direction: other.direction,
+      amount: writeAmount(other.amount, other.currency),
+      currency: other.currency,
+      status: other.status,
+      ...recallOf(relation === 'Original' ? transaction.timeline : relation === 'Return' ? timeline : []),
+      createdAt: other.createdAt.toISOString(),
+    })),
+    ...(isExchange ? { fx: { quoteId, userAmount: writeAmount(userAmount, userCurrency), userCurrency } } : {}),
+  }
+}
+
+/** The timeline of a return names the recall that brought the money. */
+function recallOf(timelineOfReturn: TransactionView['timeline']): { readonly recallId?: string } {
+  const recallId = timelineOfReturn.find((entry) => entry.recallId !== undefined)?.recallId
+  return recallId === undefined ? {} : { recallId }
+}
+
+const toProof = ({
+  records,
+  heads,
+  ...proof
+}: Awaited<ReturnType<Transactions['proof']>>): ResponseOf<'getTransactionProof'> => ({
+  ...proof,
+  records: records.map(({ path, ...record }) => ({ ...record, path: [...path] })),
+  heads: [...heads],
+})
+
+/** The place of a step in the timeline never changes, because steps are only added. */
+function toTimeline(
+  {
+    transaction: { row, timeline },
+    maker: { requestId, actor: requester } = { actor: { kind: 'worker' } },
+  }: Awaited<ReturnType<Reads['timeline']>>,
+  hold: Hold | undefined,
+): ResponseOf<'getTransactionTimeline'> {
+  return {
+    reference: row.reference,
+    status: row.status,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(requester.kind === 'partner' && requester.id !== undefined
+      ? { requestedBy: { id: requester.id, name: requester.name ?? '' } }
+      : {}),
+    ...(hold === undefined ? {} : { hold: explain(hold) }),
+    data: timeline.map(({ step, status, createdAt, actor, reason, bankText, recallId }, index) => ({
+      sequence: index + 1,
+      step,
+      status,
+      createdAt,
+      ...(actor === undefined ? {} : { actor: actorNames[actor] }),
+      ...(reason === undefined ? {} : { reason: { code: reason, text: reasonOf(reason).details } }),
+      ...(bankText === undefined ? {} : { bankText }),
+      ...(recallId === undefined ? {} : { recallId }),
+    })),
+  }
+}
+
+/** Earlier versions did not move the stored time with every entry of the timeline. Texts of one form sort like their times. */
+const newest = (times: readonly [string, ...string[]]): string =>
+  times.reduce((latest, time) => (time > latest ? time : latest))
+
+/** A null field is absent. Without an exchange `userAmount` equals `amount`, and there is no quote. */
+export function toTransaction({ row, timeline, user }: ShownTransaction): ResponseOf<'getTransaction'> {
+  const amount = writeAmount(row.amount, row.currency)
+  const { userAmount, userCurrency } = row
+  const hasFx = userAmount !== null && userCurrency !== null
+  return {
+    reference: row.reference,
+    amount,
+    currency: row.currency,
+    userAmount: hasFx ? writeAmount(userAmount, userCurrency) : amount,
+    userCurrency: hasFx ? userCurrency : row.currency,
+    category: row.category,
+    direction: row.direction,
+    method: row.method,
+    partyType: row.partyType,
+    status: row.status,
+    type: row.type,
+    hasFx,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: newest([row.updatedAt.toISOString(), ...timeline.map(({ createdAt }) => createdAt)]),
+    ...given({
+      errorKey: row.errorKey,
+      rail: row.rail,
+      fxQuoteExpiryTime: row.fxQuoteExpiresAt?.toISOString() ?? null,
+      endToEndId: row.endToEndId,
+      sessionId: row.sessionId,
+      websiteReference: row.websiteReference,
+      userReference: row.userReference,
+      idempotencyKey: row.idempotencyKey,
+      description: row.description,
+      beneficiaryId: row.beneficiaryId,
+      beneficiaryAlias: row.beneficiaryAlias,
+      transactionHash: row.transactionHash,
+      creditorDetails: read(row.creditor),
+      debtorDetails: read(row.debtor),
+      partnerUser: user,
+    }),
+    timeline: timeline.map(({ createdAt, status, step }) => ({ createdAt, status, step })),
+  }
+}
+
+const read = (json: string | null) => (json === null ? null : ownJson<Record<string, string>>(json))
+
+/** Removes the fields that are null. */
+function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
+    [K in keyof T]?: NonNullable<T[K]>
+  }
+}

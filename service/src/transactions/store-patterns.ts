@@ -1,0 +1,496 @@
+/**
+ * Patterns over the transactions of one party: reads of the monitoring of transactions. Each is served by an index of a partner's
+ * transactions (by customer, by beneficiary, by change, by time), within a window, for a page of transactions at once.
+ *
+ * What counts: money that is on its way out, has left or should have left; money that has arrived; and what an exchange sells and buys. A
+ * session that is paid in parts counts as its parts.
+ */
+import type { Currency, Minor } from '../kernel/index.ts'
+import { columnOf, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
+
+/** A transaction, or a part of one, as monitoring reads it. */
+export type Movement = {
+  /** The id of the transaction or of the part. Ids follow the time. */
+  readonly id: string
+  readonly transactionId: string
+  readonly reference: string
+  readonly amount: Minor
+  readonly currency: Currency
+  /** The money that an exchange buys for the amount. Null: no exchange. */
+  readonly userAmount: Minor | null
+  readonly userCurrency: Currency | null
+  /** `Internal`: an exchange between two balances. */
+  readonly direction: 'Inward' | 'Outward' | 'Internal'
+  /** Null: it is the partner's own. */
+  readonly customerId: string | null
+  readonly beneficiaryId: string | null
+  /** IBAN, wallet or domestic number of the other side, `customer ID` or `partner` of a transfer. Null: not known. */
+  readonly account: string | null
+  readonly bic: string | null
+  readonly createdAt: Date
+  readonly changedAt: Date
+  readonly counts: boolean
+  /** A payout that no worker has begun, and that may have failed so. */
+  readonly isUnbegun: boolean
+  /** A payout that has failed. */
+  readonly isFailed: boolean
+  /** A bank's return, a refund or a reversal. */
+  readonly isBack: boolean
+  /** No money has stayed on the other side: it is back, has come back, or has failed. */
+  readonly isUndone: boolean
+  /** A deposit of a session, which may be paid in parts. */
+  readonly isSession: boolean
+}
+
+/** Reads of the parts of sessions, by the module that owns them. `id` to `bic`: the columns of `Movement`. */
+export type PartReads = {
+  /** A condition: the transaction with the reference is paid in parts. */
+  readonly areIn: (partnerId: string, reference: Sql) => Sql
+  /** A query of the parts of a customer with ids between two, of sessions not older than one. */
+  readonly between: (
+    partnerId: string,
+    span: Readonly<Record<'customerId' | 'sessionsFrom' | 'from' | 'to', Sql>>,
+  ) => Sql
+}
+
+const counts = sql`((direction = 'Outward' and status in ('Pending', 'Completed', 'Unsuccessful'))
+  or (direction in ('Inward', 'Internal') and status = 'Completed'))`
+const failed = sql`(direction = 'Outward' and status = 'Unsuccessful')`
+const begun = sql`timeline @> '[{"step": "Accepted"}]'`
+const waits = sql`(direction = 'Outward' and status = 'Pending' and not ${begun})`
+const otherSide = sql`(case direction when 'Outward' then creditor else debtor end)::json`
+
+/** The account of the other side, in one form: another customer or the partner for a transfer, which has no bank. */
+const account = (
+  partnerId: string,
+): Sql => sql`coalesce(${otherSide} ->> 'iban', lower(${otherSide} ->> 'walletAddress'),
+  nullif(concat_ws(' ', coalesce(${otherSide} ->> 'sortCode', ${otherSide} ->> 'routingNumber'), ${otherSide} ->> 'accountNumber'), ''),
+  case when rail is null and direction = 'Outward' and originating_reference is null then (
+    select coalesce('customer ' || other.customer_id::text, 'partner') from transactions.transactions as other
+    where other.partner_id = ${partnerId} and other.originating_reference = transactions.reference and other.direction = 'Inward'
+      and other.rail is null limit 1)
+  when rail is null and direction = 'Inward' and originating_reference is not null then (
+    select coalesce('customer ' || other.customer_id::text, 'partner') from transactions.transactions as other
+    where other.partner_id = ${partnerId} and other.reference = transactions.originating_reference and other.direction = 'Outward') end)`
+
+/** Recognises money that goes back: it refers to a payment of its own party. The original of what another party sent inside is that party's. */
+const isBack = (partnerId: string): Sql => sql`(originating_reference is not null and (direction = 'Outward' or exists (
+  select from transactions.transactions as original
+  where original.partner_id = ${partnerId} and original.reference = transactions.originating_reference
+    and transactions.customer_id is not distinct from original.customer_id)))`
+const isUndone = (partnerId: string): Sql =>
+  sql`(${failed} or timeline @> '[{"step": "Returned"}]' or ${isBack(partnerId)})`
+
+const columns = (
+  partnerId: string,
+): Sql => sql`id, id as transaction_id, reference, amount, currency, user_amount, user_currency,
+  direction, customer_id, beneficiary_id, ${account(partnerId)} as account, ${otherSide} ->> 'bic' as bic, created_at,
+  updated_at as changed_at, ${counts} as counts, (${waits} or (${failed} and not ${begun})) as is_unbegun, ${failed} as is_failed, ${isBack(partnerId)} as is_back,
+  ${isUndone(partnerId)} as is_undone, (session_id is not null and direction = 'Inward') as is_session`
+
+/** A place in the order of changes. */
+export type Place = { readonly changedAt: Date; readonly transactionId: string }
+
+/** Transactions that changed after a place and before a moment, in the order of their changes. */
+export function changedAfter(
+  tx: Tx,
+  partnerId: string,
+  { changedAt, transactionId }: Place,
+  before: Date,
+  rowsMax: number,
+): Promise<readonly Movement[]> {
+  return tx.rows<Movement>(sql`/* transactions.changedAfter */
+    select ${columns(partnerId)} from transactions.transactions
+    where partner_id = ${partnerId} and (updated_at, id) > (${changedAt}, ${transactionId}) and updated_at < ${before}
+    order by updated_at, id limit ${rowsMax}`)
+}
+
+/** Transactions that were created from after a place to before a moment, in their order: for a backtest. */
+export function createdAfter(
+  tx: Tx,
+  partnerId: string,
+  after: { readonly createdAt: Date; readonly id: string },
+  before: Date,
+  rowsMax: number,
+): Promise<readonly Movement[]> {
+  return tx.rows<Movement>(sql`/* transactions.createdAfter */
+    select ${columns(partnerId)} from transactions.transactions
+    where partner_id = ${partnerId} and (created_at, id) > (${after.createdAt}, ${after.id}) and created_at < ${before}
+    order by created_at, id limit ${rowsMax}`)
+}
+
+/** Transactions by id, in the order of their ids. */
+export function byIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Movement[]> {
+  return tx.rows<Movement>(sql`/* transactions.byIds */
+    select ${columns(partnerId)} from transactions.transactions
+    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) order by id`)
+}
+
+/** A movement with what a report to an authority says of it. */
+export type Payment = Movement & {
+  readonly type: string
+  readonly status: string
+  readonly description: string | null
+  readonly otherName: string | null
+  readonly otherCountry: string | null
+}
+
+/** Transactions by reference, in the order of their ids. */
+export function paymentsOf(tx: Tx, partnerId: string, references: readonly string[]): Promise<readonly Payment[]> {
+  return tx.rows<Payment>(sql`/* transactions.paymentsOf */
+    select ${columns(partnerId)}, type, status, description, ${otherSide} ->> 'accountHolderName' as other_name,
+      ${otherSide} ->> 'country' as other_country
+    from transactions.transactions
+    where partner_id = ${partnerId} and reference = any(${[...references]}::text[]) order by id`)
+}
+
+/** Payouts of an alert: how many wait for its decision, how many a bank may have or has paid, how many have ended with the money back. */
+export type Standing = { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint }
+
+/** `hits`: a query of `transaction_id` and `holds`. A payout that nothing holds does not wait: it leaves. */
+export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<Standing> {
+  const hasLeft = sql`(status in ('Pending', 'Completed') and not ${waits} and not timeline @> '[{"step": "Returned"}]')`
+  const row = await tx.row<Standing>(sql`/* transactions.standingOf */
+    select count(*) filter (where ${waits} and holds) as waiting,
+      count(*) filter (where ${hasLeft} or (${waits} and not holds)) as left,
+      count(*) filter (where not ${waits} and not ${hasLeft}) as ended
+    from transactions.transactions join (${hits}) as hit on hit.transaction_id = id
+    where partner_id = ${partnerId} and direction = 'Outward'`)
+  return row ?? { waiting: 0n, left: 0n, ended: 0n }
+}
+
+/** How a rule counts: the money of one currency, or of all of them in this one. */
+export type Measure = {
+  readonly currency: Currency
+  /** Minor units of `currency` for minor units of each one: `over / under`. Absent: only the currency itself counts. */
+  readonly rates?: readonly { readonly currency: Currency; readonly over: bigint; readonly under: bigint }[]
+}
+
+/** The amount of a row in the measure. Over all currencies a row without a rate counts as zero. */
+const converted = (rates: NonNullable<Measure['rates']>): Sql =>
+  sql`coalesce((case currency ${rates.reduce(
+    (cases, { currency, over, under }) => sql`${cases}
+    when ${currency} then div(amount::numeric * ${over}::numeric + ${under}::numeric - 1, ${under}::numeric)`,
+    noSql,
+  )} end)::bigint, 0)`
+const amountIn = ({ currency, rates }: Measure): Sql =>
+  rates === undefined ? sql`(case currency when ${currency}::text then amount else user_amount end)` : converted(rates)
+/** Over all currencies an exchange between two balances moves nothing. */
+const isIn = ({ currency, rates }: Measure): Sql =>
+  rates === undefined ? sql`${currency} in (currency, user_currency)` : sql`direction <> 'Internal'`
+const directionIn = ({ currency, rates }: Measure): Sql =>
+  rates === undefined
+    ? sql`(case when direction <> 'Internal' then direction when currency = ${currency} then 'Outward' else 'Inward' end)`
+    : sql`direction`
+
+/** The movements that a window counts. Null: no bound. */
+export type Counted = {
+  readonly direction: 'Inward' | 'Outward'
+  readonly measure: Measure
+  readonly amountMin: Minor | null
+  readonly amountMax: Minor | null
+  /** Only payouts that have failed. */
+  readonly areFailed?: boolean
+  readonly parts: PartReads
+}
+/** One movement of a page, with the ids of the earliest and the latest one that a window with it can have. */
+export type Around = {
+  readonly id: string
+  /** The party, or the first of `payees`. */
+  readonly customerId: string | null
+  /** Beneficiaries with one account, as an array of PostgreSQL: the window is over the payouts to it, of all parties. */
+  readonly payees?: string
+  readonly from: string
+  readonly to: string
+  /** The id of the earliest session that can have a part from `from` on. */
+  readonly sessionsFrom: string
+}
+export type Window = {
+  readonly id: string
+  readonly count: bigint
+  readonly sum: Minor
+  readonly references: readonly string[]
+}
+
+/**
+ * Stretches of a party's transactions that hold every window of the page: each is read once, however many transactions of the page it
+ * has. Those of a page belong to customers, to the partner itself, or to accounts.
+ */
+function spansOf(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
+  const spans: Omit<Around, 'id'>[] = []
+  for (const { id: _id, ...around } of page.toSorted((a, b) => compareTexts(a.from, b.from))) {
+    const at = spans.findIndex((span) => span.customerId === around.customerId && around.from <= span.to)
+    const known = spans[at]
+    if (known === undefined) spans.push(around)
+    else spans[at] = { ...known, to: around.to > known.to ? around.to : known.to }
+  }
+  return spans
+}
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const spanOf = (page: readonly Around[]): Sql => {
+  const spans = spansOf(page)
+  const column = columnOf(spans)
+  return sql`unnest(${column('customerId')}::uuid[], ${spans.map(({ payees = null }) => payees)}::text[], ${column('from')}::uuid[],
+    ${column('to')}::uuid[], ${column('sessionsFrom')}::uuid[]) as span (customer_id, payees, from_id, to_id, sessions_from)`
+}
+const isOwn = (page: readonly Around[]): boolean => page[0]?.customerId === null
+const partyOf = (page: readonly Around[]): Sql =>
+  isOwn(page)
+    ? sql`customer_id is null`
+    : page[0]?.payees === undefined
+      ? sql`customer_id = span.customer_id`
+      : sql`beneficiary_id = any(span.payees::uuid[])`
+
+const bounded = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sql`
+  ${amountMin === null ? noSql : sql`and ${amount} >= ${amountMin}`} ${amountMax === null ? noSql : sql`and ${amount} < ${amountMax}`}`
+
+/**
+ * The rows that a window counts, in the measure. `except`: a condition of transactions that do not count; the others have their account.
+ * `last`: a further condition with the order and the bound of what is read, so that an index gives the last ones only.
+ */
+function movedIn(
+  partnerId: string,
+  page: readonly Around[],
+  what: Counted,
+  { except, last = noSql }: { readonly except?: Sql | undefined; readonly last?: Sql } = {},
+): Sql {
+  const { direction, measure, areFailed = false, parts } = what
+  const hasParts = direction === 'Inward' && !isOwn(page)
+  const ofPart = measure.rates === undefined ? sql`amount` : converted(measure.rates)
+  const span = { customerId: sql`span.customer_id`, sessionsFrom: sql`span.sessions_from` }
+  return sql`(/* transactions.movedIn */
+    (select id, reference, customer_id, created_at, ${amountIn(measure)} as amount, ${direction}::text as direction
+      ${except === undefined ? noSql : sql`, ${account(partnerId)} as account`}
+    from transactions.transactions
+    where partner_id = ${partnerId} and ${partyOf(page)} and transactions.id between span.from_id and span.to_id
+      and ${areFailed ? failed : counts} and ${isIn(measure)} and ${directionIn(measure)} = ${direction}
+      ${bounded(what, amountIn(measure))} ${except === undefined ? noSql : sql`and not ${except}`}
+      ${hasParts ? sql`and (session_id is null or not ${parts.areIn(partnerId, sql`transactions.reference`)})` : noSql}
+      ${last})
+    ${
+      hasParts
+        ? sql`union all (select id, reference, customer_id, created_at, ${ofPart}, ${direction}::text
+            ${except === undefined ? noSql : sql`, account`}
+          from (${parts.between(partnerId, { ...span, from: sql`span.from_id`, to: sql`span.to_id` })}) as part
+          where ${measure.rates === undefined ? sql`currency = ${measure.currency}` : sql`true`} ${bounded(what, ofPart)} ${last})`
+        : noSql
+    }) as moved`
+}
+
+const referencesMax = 20
+
+type Ends = { readonly ms: number; readonly countMin: number; readonly sumMin: Minor }
+
+/**
+ * Reads, for each movement of the page, the first window with it that reaches the count and the sum. `ends`: the movements of a span, each with the
+ * count and the sum of the window that ends with it. Windows end at the movement or a later one, so that one that completes late is
+ * counted in those of the later ones as well. The movements before each end that is reached are a group, so that all is read once.
+ */
+const firstEnds = (
+  partnerId: string,
+  page: readonly Around[],
+  { what, ends, ms, countMin, sumMin }: Ends & { readonly what: Counted; readonly ends: Sql },
+): Sql => {
+  const time = sql`make_interval(secs => ${ms / 1000})`
+  const last = sql`and id <= found.end_id and created_at between found.end_at - ${time} and found.end_at
+        order by id desc limit ${referencesMax}`
+  return unprepared(sql`/* transactions.firstEnds */
+    select found.id, found.count, found.sum, array(
+        select reference from ${movedIn(partnerId, page, what, { last })} order by moved.id desc limit ${referencesMax}) as references
+    from ${spanOf(page)}
+    cross join lateral (
+      select id, created_at, first_value(id) over reached as end_id, first_value(created_at) over reached as end_at,
+        first_value(count) over reached as count, first_value(sum) over reached as sum, group_number
+      from (
+        select ends.*, count(*) filter (where count >= ${countMin} and sum >= ${sumMin})
+          over (order by created_at desc, id desc) as group_number
+        from (${ends}) as ends) as grouped
+      window reached as (partition by group_number order by created_at desc, id desc)) as found
+    where found.group_number > 0 and found.end_at <= found.created_at + ${time}
+      and found.id = any(${page.map(({ id }) => id)}::uuid[])`)
+}
+
+/** Finds the movements of the page that are in a window of this length with so many of them and such a sum. */
+export function windowsOf(
+  tx: Tx,
+  partnerId: string,
+  page: readonly Around[],
+  { what, ...reach }: Ends & { readonly what: Counted },
+): Promise<readonly Window[]> {
+  const ends = sql`/* transactions.windowsOf */
+    select id, created_at, count(*) over recent as count, (sum(amount) over recent)::bigint as sum
+    from ${movedIn(partnerId, page, what)}
+    window recent as (order by created_at range between make_interval(secs => ${reach.ms / 1000}) preceding and current row)`
+  return tx.rows<Window>(firstEnds(partnerId, page, { ...reach, what, ends }))
+}
+
+/**
+ * Finds the movements of the page that are in a window of this length with so many accounts that paid, or so many customers. One counts
+ * from its payment until its next one, which counts instead, or until the window has passed: the sum of these changes is their number. A
+ * return of a bank has no payer.
+ */
+export function distinctOf(
+  tx: Tx,
+  partnerId: string,
+  page: readonly Around[],
+  { what, by, ms, countMin }: Omit<Ends, 'sumMin'> & { readonly what: Counted; readonly by: 'account' | 'customer' },
+): Promise<readonly Window[]> {
+  const time = sql`make_interval(secs => ${ms / 1000})`
+  const key = by === 'account' ? sql`account` : sql`customer_id`
+  const except = by === 'account' ? isBack(partnerId) : undefined
+  const ends = sql`/* transactions.distinctOf */
+    select id, created_at, count, sum from (
+      select payment_id as id, at as created_at, sum(change) over (order by at, step) as count,
+        (sum(moved) over (order by at range between ${time} preceding and current row))::bigint as sum
+      from (
+        select id, created_at, amount, lead(created_at) over (partition by ${key} order by created_at, id) as next_at
+        from ${movedIn(partnerId, page, what, { except })} where ${key} is not null) as paid
+      cross join lateral (values
+        (paid.id, paid.created_at, 1, 1, paid.amount),
+        (null, least(paid.next_at, paid.created_at + ${time}),
+          case when paid.next_at <= paid.created_at + ${time} then 0 else 2 end, -1, 0)) as changes (payment_id, at, step, change, moved)) as counted
+    where id is not null`
+  return tx.rows<Window>(firstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
+}
+
+/** A page belongs to customers, or to the partner itself. */
+const pageOf = (page: readonly Pick<Movement, 'id' | 'transactionId' | 'customerId'>[]): Sql => {
+  const column = columnOf(page)
+  return sql`unnest(${column('id')}::uuid[], ${column('transactionId')}::uuid[], ${column('customerId')}::uuid[])
+    as page (id, transaction_id, customer_id)`
+}
+
+/** The payment before each one of the page, of the same party, whatever its currency; and when it was created. */
+export function previousOf(
+  tx: Tx,
+  partnerId: string,
+  page: readonly Pick<Movement, 'id' | 'transactionId' | 'customerId'>[],
+): Promise<readonly { readonly id: string; readonly reference: string; readonly createdAt: Date }[]> {
+  const sameParty = page[0]?.customerId === null ? sql`customer_id is null` : sql`customer_id = page.customer_id`
+  return tx.rows(
+    unprepared(sql`/* transactions.previousOf */
+    select page.id, last.reference, last.created_at from ${pageOf(page)}
+    cross join lateral (
+      select reference, created_at from transactions.transactions
+      where partner_id = ${partnerId} and ${sameParty} and transactions.id < page.id and transactions.id <> page.transaction_id
+        and ${counts} and direction <> 'Internal'
+      order by transactions.id desc limit 1) as last`),
+  )
+}
+
+/** The first payouts to a beneficiary: the time of the first one, and those within a time after it. */
+export type FirstPayouts = Omit<Window, 'id'> & { readonly beneficiaryId: string; readonly firstAt: Date }
+
+/**
+ * Reads the payouts to these beneficiaries within a time after the first one to each, in the currency. A beneficiary whose first one was longer
+ * before `at` is left out.
+ */
+export function firstPayouts(
+  tx: Tx,
+  partnerId: string,
+  beneficiaries: readonly { readonly id: string; readonly at: Date; readonly to: string }[],
+  { measure, ms }: { readonly measure: Measure; readonly ms: number },
+): Promise<readonly FirstPayouts[]> {
+  const column = columnOf(beneficiaries)
+  const time = sql`make_interval(secs => ${ms / 1000})`
+  return tx.rows(
+    unprepared(sql`/* transactions.firstPayouts */
+    select payee.id as beneficiary_id, first.created_at as first_at, early.count, early.sum,
+      early.refs[1:${referencesMax}::integer] as references
+    from unnest(${column('id')}::uuid[], ${column('at')}::timestamptz[], ${column('to')}::uuid[]) as payee (id, at, to_id)
+    cross join lateral (
+      select oldest.id, oldest.created_at from (
+        select id, created_at from transactions.transactions
+        where partner_id = ${partnerId} and beneficiary_id = payee.id and ${counts}
+        order by transactions.id limit 1) as oldest
+      where payee.at <= oldest.created_at + ${time}) as first
+    cross join lateral (
+      select count(*) as count, sum(${amountIn(measure)})::bigint as sum, array_agg(reference order by transactions.id) as refs
+      from transactions.transactions
+      where partner_id = ${partnerId} and beneficiary_id = payee.id and ${counts} and ${isIn(measure)}
+        and transactions.id between first.id and payee.to_id and created_at <= first.created_at + ${time}) as early
+    where early.count > 0`),
+  )
+}
+
+/** How near the amounts of two movements are, in percent, and their times. */
+type Near = { readonly percent: number; readonly ms: number }
+
+/** The first opposite movement of a party around each one of the page, with nearly its amount and the same other account. */
+export function returnsOf(
+  tx: Tx,
+  partnerId: string,
+  page: readonly (Around & Pick<Movement, 'amount' | 'account' | 'direction' | 'createdAt'>)[],
+  { measure, percent, ms, parts }: Pick<Counted, 'measure' | 'parts'> & Near,
+): Promise<readonly { readonly id: string; readonly reference: string; readonly amount: Minor }[]> {
+  const column = columnOf(page)
+  const [inward = noSql, outward = noSql] = (['Inward', 'Outward'] as const).map((direction) => {
+    const what = { direction, measure, amountMin: null, amountMax: null, parts }
+    return sql`/* transactions.returnsOf */
+      select id, customer_id, reference, amount, direction, account, created_at from ${movedIn(partnerId, page, what, { except: isUndone(partnerId) })}`
+  })
+  const sameParty = isOwn(page) ? sql`back.customer_id is null` : sql`back.customer_id = page.customer_id`
+  const time = sql`make_interval(secs => ${ms / 1000})`
+  return tx.rows(
+    unprepared(sql`/* transactions.returnsOf */
+    select distinct on (page.id) page.id, back.reference, back.amount
+    from (select moved.* from ${spanOf(page)} cross join lateral (
+        ${inward} union all ${outward}) as moved) as back
+    join unnest(${column('id')}::uuid[], ${column('customerId')}::uuid[], ${column('from')}::uuid[], ${column('to')}::uuid[],
+        ${column('amount')}::bigint[], ${column('account')}::text[], ${column('direction')}::text[], ${column('createdAt')}::timestamptz[])
+      as page (id, customer_id, from_id, to_id, amount, account, direction, created_at)
+      on page.account = back.account and ${sameParty} and page.direction <> back.direction
+        and back.id between page.from_id and page.to_id
+        and back.created_at between page.created_at - ${time} and page.created_at + ${time}
+        and back.amount * 100 >= page.amount * ${percent}::bigint and page.amount * 100 >= back.amount * ${percent}::bigint
+    order by page.id, back.id`),
+  )
+}
+
+/** Reads what customers got from another party of the partner, with the payer: null for the partner. */
+const receivedInside = (partnerId: string, measure: Measure, which: Sql): Sql => sql`/* transactions.receivedInside */ (
+    select id, reference, ${amountIn(measure)} as amount, (
+      select original.customer_id from transactions.transactions as original
+      where original.partner_id = ${partnerId} and original.reference = transactions.originating_reference
+        and original.direction = 'Outward') as payer_id
+    from transactions.transactions
+    where partner_id = ${partnerId} and ${which} and direction = 'Inward' and status = 'Completed'
+      and originating_reference is not null and ${isIn(measure)})`
+
+/** The condition of what the payer of a later movement got before it, with nearly the amount of the page's. */
+const hopTo = (later: Sql, measure: Measure, { percent, ms }: Near): Sql => sql`customer_id = ${later}.payer_id
+  and transactions.id between page.from_id and ${later}.id
+  and created_at >= page.created_at - make_interval(secs => ${ms / 1000})
+  and ${amountIn(measure)} * 100 >= page.amount * ${percent}::bigint
+  and page.amount * 100 >= ${amountIn(measure)} * ${percent}::bigint`
+
+/**
+ * Money that a customer gets from another one, and that came from it before: by the payer itself (A, B, A), or by one between (A, B, C, A). Each
+ * hop has nearly the amount. `page`: money that has come in. Returns the references of the hops, the last first.
+ */
+export function circlesOf(
+  tx: Tx,
+  partnerId: string,
+  page: readonly (Around & Pick<Movement, 'amount' | 'createdAt'>)[],
+  { measure, percent, ms }: Pick<Counted, 'measure'> & Near,
+): Promise<readonly Omit<Window, 'count'>[]> {
+  const column = columnOf(page)
+  const last = receivedInside(partnerId, measure, sql`transactions.id = page.id`)
+  const middle = receivedInside(partnerId, measure, hopTo(sql`last`, measure, { percent, ms }))
+  const first = receivedInside(partnerId, measure, hopTo(sql`middle`, measure, { percent, ms }))
+  return tx.rows(
+    unprepared(sql`/* transactions.circlesOf */
+    select distinct on (page.id) page.id,
+      array_remove(array[last.reference, middle.reference, first.reference], null) as references,
+      (last.amount + middle.amount + coalesce(first.amount, 0))::bigint as sum
+    from unnest(${column('id')}::uuid[], ${column('customerId')}::uuid[], ${column('from')}::uuid[], ${column('amount')}::bigint[],
+        ${column('createdAt')}::timestamptz[]) as page (id, customer_id, from_id, amount, created_at)
+    cross join lateral ${last} as last
+    cross join lateral ${middle} as middle
+    left join lateral ${first} as first
+      on middle.payer_id <> page.customer_id and first.payer_id = page.customer_id
+    where last.payer_id <> page.customer_id and (middle.payer_id = page.customer_id or first.id is not null)
+    order by page.id, first.id is not null, middle.id desc`),
+  )
+}

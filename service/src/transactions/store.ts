@@ -1,0 +1,493 @@
+/** All SQL of transactions. */
+import type {
+  ErrorKey,
+  PartyType,
+  Rail,
+  TimelineStep,
+  TransactionCategory,
+  TransactionDirection,
+  TransactionMethod,
+  TransactionStatus,
+  TransactionType,
+} from '@partner-payments/wire'
+import { type Currency, type Minor, nilId } from '../kernel/index.ts'
+import type { Actor } from '../lifecycle/index.ts'
+import {
+  givenBy,
+  insertBy,
+  namesOf,
+  noSql,
+  ofPartners,
+  type RowOf,
+  sql,
+  type Sql,
+  type Tx,
+  unprepared,
+} from '../postgres/index.ts'
+
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  reference: 'text',
+  amount: 'bigint',
+  currency: 'text',
+  category: 'text',
+  direction: 'text',
+  method: 'text',
+  partyType: 'text',
+  type: 'text',
+  status: 'text',
+  errorKey: 'text?',
+  rail: 'text?',
+  customerId: 'uuid?',
+  beneficiaryId: 'uuid?',
+  beneficiaryAlias: 'text?',
+  endToEndId: 'text?',
+  sessionId: 'text?',
+  websiteReference: 'text?',
+  userReference: 'text?',
+  idempotencyKey: 'text?',
+  description: 'text?',
+  originatingReference: 'text?',
+  creditor: 'json?',
+  debtor: 'json?',
+  /** The `ipAddress` of the customer. Earlier versions stored the caller of the request, with its address. */
+  partnerUser: 'json?',
+  /** The money on the customer's side of an exchange. Null: no exchange; it equals `amount`. */
+  userAmount: 'bigint?',
+  userCurrency: 'text?',
+  fxQuoteExpiresAt: 'timestamptz?',
+  /** The quote that the transaction accepted. */
+  quoteId: 'uuid?',
+  transactionHash: 'text?',
+  /** JSON of `TimelineEntry[]`, oldest first. Inserted with `rowMark` for the id. */
+  timeline: 'jsonb',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+} as const
+export type TransactionRow = RowOf<
+  typeof types,
+  {
+    currency: Currency
+    category: TransactionCategory
+    direction: TransactionDirection
+    method: TransactionMethod
+    partyType: PartyType
+    type: TransactionType
+    status: TransactionStatus
+    errorKey: ErrorKey
+    rail: Rail
+    userCurrency: Currency
+  }
+>
+export type TimelineEntry = {
+  readonly step: TimelineStep
+  readonly status: TransactionStatus
+  /** RFC 3339, UTC, with milliseconds. */
+  readonly createdAt: string
+  /** Absent in entries of earlier versions. */
+  readonly actor?: Actor
+  /** Code of ISO 20022 by which a bank gave its reason, as it sent it. */
+  readonly reason?: string
+  /** The bank's own words. Erased with the customer. */
+  readonly bankText?: string
+  /** The recall of the step, or the one by which the money came back. */
+  readonly recallId?: string
+  /** The audit record of the step and of the steps before it that were made with it. */
+  readonly record?: string
+}
+export const columns = namesOf(types)
+const newTransactions = insertBy<TransactionRow>(
+  types,
+  [
+    ['partnerId', 'partnerUser'],
+    ['currency', 'category', 'direction', 'method', 'partyType', 'type', 'status', 'rail', 'timeline'],
+    ['createdAt', 'updatedAt'],
+    ['errorKey', 'sessionId', 'websiteReference', 'userReference', 'description', 'originatingReference', 'debtor'],
+    ['userAmount', 'userCurrency', 'fxQuoteExpiresAt', 'quoteId', 'transactionHash'],
+  ],
+  ['partnerId', 'reference'],
+  { timeline: 'id' },
+)
+
+export type CreatedPosition = { readonly createdAt: Date; readonly id: string }
+export type CreatedFilter = {
+  readonly partnerId: string
+  readonly from: Date
+  readonly to: Date
+  readonly customerId: string | null
+  readonly currency: string | null
+}
+
+/** The transactions created in a period, oldest first, after a position. */
+export function transactionsCreated(
+  tx: Tx,
+  { partnerId, from, to, customerId, currency }: CreatedFilter,
+  after: CreatedPosition | undefined,
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  const { createdAt, id } = after ?? { createdAt: from, id: nilId }
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.transactionsCreated */
+      select ${columns} from transactions.transactions
+      where partner_id = ${partnerId} and created_at >= ${from} and created_at < ${to}
+        and (created_at, id) > (${createdAt}::timestamptz, ${id}::uuid)
+        ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
+        ${currency === null ? noSql : sql`and currency = ${currency}`}
+      order by created_at, id limit ${rowsMax}`),
+  )
+}
+
+/** The taken references among these, and possibly others of the same partners. */
+export function referencesTaken(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly reference: string }[],
+): Promise<readonly { readonly partnerId: string; readonly reference: string }[]> {
+  return tx.rows(sql`/* transactions.referencesTaken */
+    select partner_id, reference from transactions.transactions
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and reference = any(${keys.map((key) => key.reference)}::text[])`)
+}
+
+/**
+ * An insert waits for a concurrent transaction that inserted the same reference. All inserts take references in one order,
+ * so that two batches cannot deadlock.
+ */
+export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
+  tx.later(
+    sql`/* transactions.insertTransactions */ insert into transactions.transactions (${columns}) ${newTransactions(tx, rows)}`,
+  )
+}
+
+/** The transactions of these references, and possibly others of the same partners. */
+export function transactionsByReference(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly reference: string }[],
+): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(sql`/* transactions.transactionsByReference */
+    select ${columns} from transactions.transactions
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and reference = any(${keys.map((key) => key.reference)}::text[])`)
+}
+
+export type TransactionKey = { readonly partnerId: string; readonly id: string }
+
+export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<TransactionRow | undefined> {
+  return tx.row<TransactionRow>(sql`/* transactions.lockTransaction */
+    select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
+}
+
+const moveTypes = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  status: 'text',
+  errorKey: 'text?',
+  /** Null keeps the debtor. */
+  debtor: 'json?',
+  /** Null keeps the hash. */
+  transactionHash: 'text?',
+  /** Null keeps the address of the customer. */
+  partnerUser: 'json?',
+  /** JSON of `TimelineEntry[]`, with `rowMark` for `record`. */
+  entries: 'jsonb',
+  /** The audit record of the steps. */
+  record: 'uuid',
+  updatedAt: 'timestamptz',
+} as const
+export type TransactionMove = RowOf<typeof moveTypes, { status: TransactionStatus; errorKey: ErrorKey }>
+
+/** Columns that the event of a move needs. */
+export type Moved = Pick<
+  TransactionRow,
+  | 'partnerId'
+  | 'id'
+  | 'reference'
+  | 'amount'
+  | 'currency'
+  | 'type'
+  | 'customerId'
+  | 'idempotencyKey'
+  | 'websiteReference'
+  | 'originatingReference'
+  | 'transactionHash'
+>
+
+/** Most moves of a batch are alike. */
+const givenMoves = givenBy<TransactionMove>(
+  moveTypes,
+  [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor'], ['transactionHash', 'partnerUser']],
+  { entries: 'record' },
+)
+
+/**
+ * Moves Pending transactions, each at most once, and returns them. A lock before the update would write each row twice. The
+ * callers hold the locks of their payments, so that two batches never update the same row. Unprepared: a generic plan
+ * compares with a list, which it sorts for each row.
+ */
+export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
+  const partnerIds = moves.map((move) => move.partnerId)
+  return tx.rows<Moved>(
+    unprepared(sql`/* transactions.moveTransactions */
+    update transactions.transactions as stored set status = input.status, error_key = input.error_key,
+      debtor = coalesce(input.debtor, stored.debtor),
+      transaction_hash = coalesce(input.transaction_hash, stored.transaction_hash),
+      partner_user = coalesce(input.partner_user, stored.partner_user), timeline = stored.timeline || input.entries,
+      updated_at = greatest(stored.updated_at, input.updated_at)
+    from (${givenMoves(moves)}) as input
+    where ${ofPartners(partnerIds, sql`stored.partner_id`)} and stored.partner_id = input.partner_id
+      and stored.id = input.id and stored.status = 'Pending'
+    returning stored.partner_id, stored.id, stored.reference, stored.amount, stored.currency, stored.type,
+      stored.customer_id, stored.idempotency_key, stored.website_reference, stored.originating_reference,
+      stored.transaction_hash`),
+  )
+}
+
+export async function appendToTimeline(
+  tx: Tx,
+  { partnerId, id }: TransactionKey,
+  entries: string,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`/* transactions.appendToTimeline */
+    update transactions.transactions set timeline = timeline || ${entries}::jsonb,
+      updated_at = greatest(updated_at, ${now}::timestamptz)
+    where partner_id = ${partnerId} and id = ${id}`)
+}
+
+// The lists of transactions. Each order has an index, so that a page costs the same at any number of rows.
+
+/** References from the first one to before the second, in the order of their code points. */
+export type ReferenceRange = { readonly from: string; readonly before: string | null }
+
+/** Null: the filter is not given. Every filter that is given holds. */
+export type TransactionFilter = {
+  readonly status: string | null
+  readonly category: string | null
+  readonly type: string | null
+  readonly rail: string | null
+  readonly customerId: string | null
+  readonly beneficiaryId: string | null
+  readonly idempotencyKey: string | null
+  readonly endToEndId: string | null
+  readonly userReference: string | null
+  readonly currency: Currency | null
+  readonly amountMin: Minor | null
+  readonly amountMax: Minor | null
+  readonly references: ReferenceRange | null
+  readonly createdFrom: Date | null
+  readonly createdTo: Date | null
+}
+
+export const noFilter: TransactionFilter = {
+  status: null,
+  category: null,
+  type: null,
+  rail: null,
+  customerId: null,
+  beneficiaryId: null,
+  idempotencyKey: null,
+  endToEndId: null,
+  userReference: null,
+  currency: null,
+  amountMin: null,
+  amountMax: null,
+  references: null,
+  createdFrom: null,
+  createdTo: null,
+}
+
+const conditionsOf = (filter: TransactionFilter): Sql => sql`
+    ${filter.status === null ? noSql : sql`and status = ${filter.status}`}
+    ${filter.category === null ? noSql : sql`and category = ${filter.category}`}
+    ${filter.type === null ? noSql : sql`and type = ${filter.type}`}
+    ${filter.rail === null ? noSql : sql`and rail = ${filter.rail}`}
+    ${filter.customerId === null ? noSql : sql`and customer_id = ${filter.customerId}`}
+    ${filter.beneficiaryId === null ? noSql : sql`and beneficiary_id = ${filter.beneficiaryId}`}
+    ${filter.idempotencyKey === null ? noSql : sql`and idempotency_key = ${filter.idempotencyKey}`}
+    ${filter.endToEndId === null ? noSql : sql`and end_to_end_id = ${filter.endToEndId}`}
+    ${filter.userReference === null ? noSql : sql`and (reference = ${filter.userReference} or user_reference = ${filter.userReference})`}
+    ${filter.currency === null ? noSql : sql`and currency = ${filter.currency}`}
+    ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
+    ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
+    ${filter.references === null ? noSql : sql`and (${inRange(ofService, filter.references)} or ${inRange(ofPartner, filter.references)})`}
+    ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
+    ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
+
+const ofService = sql`reference`
+const ofPartner = sql`user_reference`
+/** The operators of `text_pattern_ops` compare code points, as the indexes of references do. */
+const inRange = (text: Sql, { from, before }: ReferenceRange): Sql =>
+  sql`(${text} ~>=~ ${from} ${before === null ? noSql : sql`and ${text} ~<~ ${before}`})`
+
+/** The column in which a filter by reference finds a transaction, and the condition by which an index has its order. */
+type Naming = { readonly text: Sql; readonly condition: Sql }
+
+/**
+ * A payment is named by its reference, or by what the partner said if that is another text. Each has an index of its own,
+ * which is read in the order of the list: a text that a partner uses for everything costs no more than another one.
+ */
+function namingsOf({
+  userReference,
+  references,
+}: Pick<TransactionFilter, 'userReference' | 'references'>): readonly Naming[] {
+  const differs = sql`and user_reference <> reference`
+  if (userReference !== null)
+    return [
+      { text: ofService, condition: sql`and reference = ${userReference}` },
+      { text: ofPartner, condition: sql`${differs} and user_reference = ${userReference}` },
+    ]
+  if (references === null) return [{ text: ofService, condition: noSql }]
+  return [
+    { text: ofService, condition: sql`and ${inRange(ofService, references)}` },
+    {
+      text: ofPartner,
+      condition: sql`${differs} and ${inRange(ofPartner, references)} and not ${inRange(ofService, references)}`,
+    },
+  ]
+}
+
+/**
+ * The order of a list: that of the index for the filter which is a range; an equality has its own index by id. The
+ * ordered columns never change, so that the id of the last row of a page is the next position.
+ */
+function orderOf({ createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
+  if (createdFrom !== null || createdTo !== null) return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
+  if (references !== null) return undefined
+  if (amountMin !== null || amountMax !== null) return { by: sql`amount desc, id desc`, key: sql`amount, id` }
+  return { by: sql`id desc`, key: sql`id` }
+}
+
+/** A page of a list. Unprepared: which index is best depends on the values of the filters. */
+export async function listTransactions(
+  tx: Tx,
+  partnerId: string,
+  filter: TransactionFilter,
+  afterId: string | null,
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  const order = orderOf(filter)
+  const found = filter.references === null ? ofService : foundBy(filter.references)
+  const last = sql`from transactions.transactions where partner_id = ${partnerId} and id = ${afterId}`
+  const [first, ...others] = namingsOf(filter).map(({ text, condition }) => {
+    const behind = order
+      ? sql`and (${order.key}) < (select ${order.key} ${last})`
+      : sql`and ${text} ~>=~ (select ${found} ${last}) and (${text} ~>~ (select ${found} ${last}) or id > ${afterId})`
+    return sql`${text} as found_by from transactions.transactions where partner_id = ${partnerId}
+      ${afterId === null ? noSql : behind} ${conditionsOf(filter)} ${condition}
+      order by ${order?.by ?? sql`${text} using ~<~, id`} limit ${rowsMax}`
+  })
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.listTransactions */
+      select ${columns} from ((select ${columns}, ${first ?? noSql}) ${andPages(others, sql`${columns}, `)}) as named
+      order by ${order?.by ?? sql`found_by using ~<~, id`} limit ${rowsMax}`),
+  )
+}
+
+const andPages = (pages: readonly Sql[], selected: Sql): Sql =>
+  pages.reduce((all, page) => sql`${all} union all (select ${selected} ${page})`, noSql)
+
+/** The text by which a prefix has found a row. */
+const foundBy = (references: ReferenceRange): Sql =>
+  sql`case when ${inRange(ofService, references)} then reference else user_reference end`
+
+/** Names and references of a payment in a statement. */
+export type PaymentNames = Pick<TransactionRow, 'reference' | 'endToEndId' | 'userReference'> & {
+  /** Name of the other side. Null: it is not known, or was erased. */
+  readonly name: string | null
+  /** An IBAN, the address of a wallet, or the text that the bank sent. */
+  readonly account: string | null
+}
+
+/** Reads the parties of these transactions. A statement calls it once for each part of its lines. */
+export function paymentNames(
+  tx: Tx,
+  partnerId: string,
+  references: readonly string[],
+): Promise<readonly PaymentNames[]> {
+  return tx.rows<PaymentNames>(
+    unprepared(sql`/* transactions.paymentNames */
+      select reference, end_to_end_id, user_reference, other_side ->> 'accountHolderName' as name,
+        coalesce(other_side ->> 'iban', other_side ->> 'walletAddress') as account
+      from (
+        select reference, end_to_end_id, user_reference, case direction when 'Outward' then creditor else debtor end::json as other_side
+        from transactions.transactions
+        where partner_id = ${partnerId} and reference = any(${references}::text[])) as named`),
+  )
+}
+
+/**
+ * Search terms of an operator for a payment. Null: not known. `before`: the end of the period that begins at `from`.
+ */
+export type WithdrawalSearch = {
+  /** The reference of the transaction, or the one that the partner gave it. */
+  readonly reference: string | null
+  /** The partner's end-to-end id. Without one: ours. Absent: any. */
+  readonly endToEndId?: string
+  /** The payee. Absent: any. */
+  readonly beneficiaryId?: string
+  /** Money that left the balance. */
+  readonly money: { readonly currency: Currency; readonly amount: Minor } | null
+  readonly from: Date | null
+  readonly before: Date | null
+}
+
+/** Withdrawals that fit a search, newest first. */
+export async function withdrawalsLike(
+  tx: Tx,
+  partnerId: string,
+  { reference, endToEndId, beneficiaryId, money, from, before }: WithdrawalSearch,
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  const namings = namingsOf({ userReference: reference, references: null })
+  const [first, ...others] = namings.map(
+    ({ condition }) => sql`from transactions.transactions
+      where partner_id = ${partnerId} and category = 'Withdrawal' ${condition}
+      ${endToEndId === undefined ? noSql : sql`and end_to_end_id = ${endToEndId}`}
+      ${beneficiaryId === undefined ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
+      ${money === null ? noSql : sql`and currency = ${money.currency} and amount = ${money.amount}`}
+      ${from === null ? noSql : sql`and created_at >= ${from}`}
+      ${before === null ? noSql : sql`and created_at < ${before}`}
+      order by id desc limit ${rowsMax}`,
+  )
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.withdrawalsLike */
+      select ${columns} from ((select ${columns} ${first ?? noSql}) ${andPages(others, columns)}) as named
+      order by id desc limit ${rowsMax}`),
+  )
+}
+
+/** A transaction and all that give some of its money back, in the order of their ids. */
+export function transactionsOfPayment(
+  tx: Tx,
+  partnerId: string,
+  original: string,
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.transactionsOfPayment */
+      select ${columns} from transactions.transactions
+      where partner_id = ${partnerId} and (reference = ${original} or originating_reference = ${original})
+      order by id limit ${rowsMax}`),
+  )
+}
+
+/** A change of a transaction, in the order of changes. */
+export type ChangePosition = { readonly updatedAt: Date; readonly id: string }
+
+/** Transactions whose last change is after a position and before a time, the oldest change first. */
+export function transactionsChanged(
+  tx: Tx,
+  partnerId: string,
+  filter: TransactionFilter,
+  { after, before }: { readonly after: ChangePosition; readonly before: Date },
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.transactionsChanged */
+      select ${columns} from transactions.transactions
+      where partner_id = ${partnerId} and updated_at >= ${after.updatedAt} and updated_at < ${before}
+        and (updated_at, id) > (${after.updatedAt}::timestamptz, ${after.id}::uuid) ${conditionsOf(filter)}
+      order by updated_at, id limit ${rowsMax}`),
+  )
+}

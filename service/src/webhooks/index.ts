@@ -1,0 +1,39 @@
+/**
+ * Webhook delivery: subscriptions and their secrets, endpoint queues, the exchanges with endpoints, and the results of
+ * all attempts. `webhooks/api` is its management API. README.md explains the design.
+ *
+ * Tables: delivery.partners, delivery.subscriptions, delivery.secrets, delivery.endpoint_queues, delivery.feed,
+ * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries.
+ */
+export {
+  createDeliveryEngine,
+  type DeliveryEngine,
+  type DeliveryEngineDeps,
+  type DeliveryObserver,
+  type DeliveryOptions,
+  deliveryJobs,
+} from './jobs.ts'
+
+export {
+  statisticsJob,
+  type StatisticsCollectorOptions,
+  type EndpointState,
+  type EndpointStatistics,
+  endpointStatistics,
+} from './statistics-collector.ts'
+export { type Limits, limitsDefault, limitsOfOperator, retryDelaysMsDefault } from './limits.ts'
+export { type ChosenHosts, type ChosenHostsOptions, createChosenHosts } from './exchange/chosen-hosts.ts'
+export { type Proxy, readProxy } from './exchange/proxy.ts'
+export { type Resolve } from './exchange/resolver.ts'
+export { renderEndpointAlert, createEndpointAlerts, type EndpointAlerts } from './management/alerts.ts'
+
+export type { FeedEvent } from './management/feed.ts'
+export type { Delivery } from './management/history.ts'
+export type { Recovery } from './management/recoveries.ts'
+export type { UrlRules } from './management/rules.ts'
+export { sealedWebhookSecrets } from './management/sealed.ts'
+export type { SubscriptionKey } from './management/store-subscriptions.ts'
+export type { Subscription } from './management/subscription-view.ts'
+export { createTestDeliveries, type Sample, type SendRequest, type TestDeliveries } from './management/test-delivery.ts'
+export type { Attempt } from './queue/attempt.ts'
+export { type AttemptResult, type Verdict, verdictOf } from './queue/schedule.ts'

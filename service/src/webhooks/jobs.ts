@@ -1,0 +1,268 @@
+/** The jobs of delivery: fan-out, sending, recovery, sweep, retention. No HTTP exchange happens inside a transaction. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { type EventOutbox, eventsDue } from '../events/index.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
+import { assert, type Clock, type Log, minuteMs, nilId, present, type Sealer, secondMs } from '../kernel/index.ts'
+import type { AttemptResult, Verdict } from './queue/schedule.ts'
+import type { Attempt } from './queue/attempt.ts'
+import { endpointQueuesDue } from './queue/store-endpoint-queues.ts'
+import type { QueueWorker } from './queue/worker.ts'
+import { recoveriesDue } from './management/store-history.ts'
+import type { Database } from '../postgres/index.ts'
+import { createExchange, type Exchange, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
+import type { Proxy } from './exchange/proxy.ts'
+import { type Resolve, systemResolve } from './exchange/guard.ts'
+import { createThreads } from './exchange/threads.ts'
+import type { Cursors } from '../kernel/api/index.ts'
+import { createDeliveryQueue, type DeliveryQueue, type DeliveryQueueDeps } from './queue/service.ts'
+import { createFeed, type FeedVerbs } from './management/feed.ts'
+import { createHistory, type History } from './management/history.ts'
+import { createRecoveries, type Recoveries } from './management/recoveries.ts'
+import type { UrlRules } from './management/rules.ts'
+import { createSecrets } from './management/secrets.ts'
+import { createSubscriptions, type Subscriptions } from './management/subscriptions.ts'
+
+export type DeliveryObserver = {
+  /** An attempt ended. The result of a `stale` one was discarded. */
+  readonly attempt?: (outcome: Verdict | 'stale', durationMs: number, subscriptionId: string) => void
+  readonly fannedOut?: (events: number) => void
+}
+
+export type DeliveryOptions = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly webhooks: DeliveryEngine
+  /** Only if the service itself listens on loopback alone. */
+  readonly allowLoopback: boolean
+  readonly observe?: DeliveryObserver
+  /** Threads that make the exchanges. 0, the default: this thread makes them. */
+  readonly threads?: number
+  /** The program of those threads, if it is not the default one. */
+  readonly threadProgram?: URL
+  /** Only without threads. */
+  readonly resolve?: Resolve
+  readonly proxy?: Proxy | undefined
+  readonly exchangeTimeoutMs?: number
+  /** Attempts in flight in this process. */
+  readonly inFlightMax?: number
+  /** How often the endpoint queues that this process holds are looked after. */
+  readonly idleMs?: number
+  /** How long a stop waits for attempts in flight before it abandons them. */
+  readonly drainMs?: number
+}
+
+const partnersPerFanOutMax = 50
+/** Limit of one fan-out, for all partners together. */
+const eventsPerFanOutMax = 1000
+const eventsPerPartnerMin = 20
+const idleMsDefault = 20
+const sweepEveryMs = 10 * secondMs
+const retainEveryMs = 10 * minuteMs
+
+function createExchangeOf(options: DeliveryOptions): Exchange {
+  const { clock, log, allowLoopback, proxy, resolve, threads = 0 } = options
+  const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
+  if (threads === 0)
+    return createExchange({ clock, allowLoopback, resolve: resolve ?? systemResolve, timeoutMs, proxy })
+  assert(resolve === undefined, 'a function cannot be sent to another thread')
+  return createThreads({
+    count: threads,
+    clock,
+    log,
+    program: options.threadProgram,
+    settings: { allowLoopback, timeoutMs, proxy },
+  })
+}
+
+type Sender = {
+  readonly worker: QueueWorker
+  /** Stops starting attempts, waits up to `ms` for those in flight, and releases everything. */
+  readonly drain: (ms: number) => Promise<void>
+}
+
+/** A queue worker and the exchanges that make its attempts. */
+function createSender(options: DeliveryOptions, wake: () => void): Sender {
+  const { webhooks, log, observe, inFlightMax, idleMs = idleMsDefault } = options
+  const exchange = createExchangeOf(options)
+  let exchanges = 0
+  let onIdle: (() => void) | undefined
+
+  const record = async (attempt: Attempt, result: AttemptResult) => {
+    const outcome = await worker.recordResult(attempt, result)
+    observe?.attempt?.(outcome, result.durationMs, attempt.subscriptionId)
+    const { subscriptionId, eventId } = attempt
+    if (outcome === 'stale')
+      log.warn({ eventId, subscriptionId }, 'stale result discarded: the delivery changed, or the lease was lost')
+    else log.debug({ eventId, subscriptionId, outcome, status: result.status }, 'webhook attempted')
+  }
+
+  const end = async (attempt: Attempt, result: AttemptResult | undefined) => {
+    try {
+      if (result === undefined) worker.returnToQueue(attempt)
+      else await record(attempt, result)
+    } catch (error) {
+      // Nothing is lost: the delivery is read and attempted again.
+      log.error({ err: error, eventId: attempt.eventId }, 'result of an attempt could not be recorded')
+    } finally {
+      exchanges -= 1
+      if (exchanges === 0) onIdle?.()
+    }
+  }
+
+  const begin = (attempt: Attempt) => {
+    exchanges += 1
+    exchange.send(attempt, (result) => void end(attempt, result))
+  }
+
+  const worker = webhooks.createQueueWorker(log, { begin, wake, pause: (ms) => pause(ms), idleMs, inFlightMax })
+  return {
+    worker,
+    drain: async (ms) => {
+      worker.stop()
+      const timer = setTimeout(exchange.abandon, ms)
+      if (exchanges > 0) await new Promise<void>((resolve) => (onIdle = resolve))
+      clearTimeout(timer)
+      await worker.close()
+      await exchange.close()
+    },
+  }
+}
+
+type FanOutDeps = {
+  readonly db: Database
+  readonly log: Log
+  readonly webhooks: DeliveryEngine
+  /** The queue worker of this process, which starts before the first fan-out. */
+  readonly queueWorker: () => QueueWorker
+}
+
+const eventsMaxOf = (partners: number) => Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partners))
+
+/** Fans out for the partners together, or one by one if that fails, so that one failure does not delay the others. */
+function createFanOutOf({ db, log, webhooks, queueWorker }: FanOutDeps) {
+  const fanOut = async (partnerIds: readonly string[]): Promise<number> => {
+    const worker = queueWorker()
+    const eventsMax = eventsMaxOf(partnerIds.length)
+    const { events, deliveries } = await db.transaction((tx) =>
+      webhooks.fanOut(tx, partnerIds, eventsMax, worker.workerId),
+    )
+    if (deliveries.length > 0) worker.addNewDeliveries(deliveries)
+    return events
+  }
+  const fanOutOne = (partnerId: string) =>
+    fanOut([partnerId]).catch((error: unknown) => {
+      log.error({ err: error, partnerId }, 'fan-out failed')
+      return 0
+    })
+  return async (partnerIds: readonly string[]): Promise<number> => {
+    if (!db.sharded && partnerIds.length > 1)
+      try {
+        return await fanOut(partnerIds)
+      } catch (error) {
+        log.warn({ err: error }, 'fan-out of several partners failed; retrying partner by partner')
+      }
+    let events = 0
+    for (const partnerId of partnerIds) events += await fanOutOne(partnerId)
+    return events
+  }
+}
+
+/**
+ * Fans out a page of partners, and returns how many events. Partners take turns: each run continues after the last
+ * partner of the previous one.
+ */
+function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
+  const { webhooks } = deps
+  const fanOut = createFanOutOf(deps)
+  let after = nilId
+  return async (): Promise<number> => {
+    let page = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
+    if (page.partnerIds.length === 0 && after !== nilId) {
+      after = nilId
+      page = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
+    }
+    const { partnerIds, complete } = page
+    const last = partnerIds.at(-1)
+    if (last === undefined) return 0
+    after = complete ? nilId : last
+    const events = await fanOut(partnerIds)
+    if (events > 0) deps.observe?.fannedOut?.(events)
+    // The next page may have events although this one had none.
+    return events > 0 || after === nilId ? events : 1
+  }
+}
+
+/**
+ * The last job that uses a sender ends it: fan-out gives it deliveries, and the attempts in flight end within
+ * `drainMs`.
+ */
+export function deliveryJobs(options: DeliveryOptions): readonly Job[] {
+  const { webhooks, log, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
+  let sender: Sender | undefined
+  const queueWorker = () => present(sender, 'the sender starts before the first run').worker
+  let users = 2
+  const drain = async () => {
+    users -= 1
+    if (users === 0) await sender?.drain(drainMs)
+  }
+  return [
+    defineJob({
+      name: 'delivery.send',
+      due: endpointQueuesDue,
+      connect: (wake) => (sender = createSender(options, wake)),
+      everyMs: () => (queueWorker().isHolding() ? idleMs : Infinity),
+      run: () => queueWorker().step(),
+      drain,
+      releaseLeases: webhooks.releaseLeases,
+    }),
+    defineJob({
+      name: 'delivery.fan-out',
+      due: eventsDue,
+      run: createFanOutStep({ ...options, queueWorker }),
+      drain,
+      age: { queue: 'events', since: webhooks.oldestEvent },
+    }),
+    defineJob({
+      name: 'webhooks.recover',
+      due: recoveriesDue,
+      run: webhooks.recoverStep,
+      age: { queue: 'recoveries' },
+    }),
+    defineJob({
+      name: 'delivery.sweep',
+      wokenBy: ['delivery.endpoint_queues', 'delivery.subscriptions'],
+      restMs: sweepEveryMs,
+      everyMs: sweepEveryMs,
+      quietAfterMs: minuteMs,
+      run: () => webhooks.sweep(log),
+    }),
+    defineJob({ name: 'delivery.retain', everyMs: retainEveryMs, run: () => webhooks.retain(log) }),
+  ]
+}
+
+// The delivery engine as one value: what partners manage, and what the workers run.
+
+export type DeliveryEngineDeps = Omit<DeliveryQueueDeps, 'secrets'> & {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+  readonly eventOutbox: EventOutbox
+  readonly urlRules: UrlRules
+}
+export type DeliveryEngine = Subscriptions & DeliveryQueue & History & Recoveries & FeedVerbs
+
+export function createDeliveryEngine(given: DeliveryEngineDeps): DeliveryEngine {
+  const secrets = createSecrets(given)
+  const deps = { ...given, secrets }
+  const deliveryQueue = createDeliveryQueue(deps)
+  return {
+    ...createSubscriptions(deps),
+    ...createHistory(deps),
+    ...createRecoveries(deps),
+    ...createFeed(deps),
+    ...deliveryQueue,
+    sweep: async (log) => (await deliveryQueue.sweep(log)) + (await secrets.sweep(given.db, given.clock.now())),
+  }
+}

@@ -1,0 +1,239 @@
+/** The deliveries of a subscription, as its partner reads them, and redelivery. */
+import { type Static, webhooks as wire } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, readTime } from '../../kernel/api/index.ts'
+import { after, type Clock, dayMs, firstIdOf, momentOfId } from '../../kernel/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { type DeliveryStatus, statusesStored, statusSeen, type SubscriptionStatus } from './rules.ts'
+import * as endpointQueues from '../queue/store-endpoint-queues.ts'
+import * as store from './store-history.ts'
+import * as requeue from '../queue/store-requeue.ts'
+import type { SubscriptionKey } from './store-subscriptions.ts'
+import { loadSubscription } from './subscription-view.ts'
+import { verdictOf } from '../queue/schedule.ts'
+
+export type Delivery = {
+  readonly eventId: string
+  readonly eventType: string
+  readonly reference: string
+  readonly status: DeliveryStatus
+  readonly attemptCount: number
+  readonly nextAttemptAt: Date | null
+  readonly createdAt: Date
+  readonly deliveredAt: Date | null
+  readonly attempts: readonly store.AttemptRow[]
+}
+
+export type HistoryDeps = { readonly db: Database; readonly clock: Clock; readonly cursors: Cursors }
+type DeliveryQuery = Static<typeof wire.DeliveryQuery>
+
+/** Rows that a page of a filtered list examines. The page may have fewer matches than its limit, and then continues there. */
+const examinedRowsMax = 10_000
+const attemptsShownMax = 20
+/** The last examined row of each of the two sources, which the list returns even if it does not match. */
+const lastExaminedRowsMax = 2
+
+function deliveryOf(
+  row: store.DeliveryRow,
+  subscription: SubscriptionStatus,
+  attempts: readonly store.AttemptRow[] = [],
+): Delivery {
+  const status = statusSeen(row.status, subscription)
+  return {
+    eventId: row.wireEventId,
+    eventType: row.type,
+    reference: row.reference,
+    status,
+    attemptCount: row.attemptCount,
+    // A delivery without an attempt is due since its creation.
+    nextAttemptAt: status === 'Pending' ? (row.dueAt ?? row.createdAt) : null,
+    createdAt: row.createdAt,
+    deliveredAt: row.deliveredAt,
+    attempts,
+  }
+}
+
+/** The rows of the page, and the event id after which the next page starts. */
+function cutPage(rows: readonly store.Listed[], limit: number) {
+  const found: store.Listed[] = []
+  for (const row of rows) {
+    if (row.matches && found.length === limit) return { found, next: found.at(-1)?.eventId }
+    if (row.matches) found.push(row)
+    if (row.last) return { found, next: row.eventId }
+  }
+  return { found, next: undefined }
+}
+
+/**
+ * The id range of the events of one millisecond, that of the event id. Undefined if the id contains no time, or a time in
+ * the future.
+ */
+function rangeOf(wireEventId: string, now: Date) {
+  const moment = momentOfId(wireEventId)
+  if (wireEventId.charAt(14) !== '7' || moment > after(now, dayMs)) return undefined
+  return { from: firstIdOf(moment), before: firstIdOf(after(moment, 1)) }
+}
+
+const earliest = (a: string | null, b: string | null) => (a === null || (b !== null && b < a) ? b : a)
+
+function filterOf(query: DeliveryQuery, subscription: SubscriptionStatus, afterId: string | null): store.HistoryFilter {
+  const { status, eventType = null, reference = null, from, to } = query
+  return {
+    statuses: status === undefined ? wire.deliveryStatuses : statusesStored(status, subscription),
+    type: eventType,
+    reference,
+    from: from === undefined ? null : firstIdOf(readTime(from)),
+    before: earliest(afterId, to === undefined ? null : firstIdOf(readTime(to))),
+  }
+}
+
+/** Matches can be rare among the rows that the list reads in order. */
+const isSparse = ({ eventType, reference, status }: DeliveryQuery): boolean =>
+  eventType !== undefined || reference !== undefined || status === 'Pending'
+
+function createDeliveryReader({ db, clock }: HistoryDeps) {
+  /** The newest attempts of each delivery, by the id of its event. */
+  const attemptsOf = async (tx: Tx, key: SubscriptionKey, eventIds: readonly string[]) =>
+    eventIds.length === 0
+      ? new Map<string, store.AttemptRow[]>()
+      : Map.groupBy(await store.attemptsOf(tx, key, eventIds, attemptsShownMax), (attempt) => attempt.eventId)
+
+  const load = async (tx: Tx, key: SubscriptionKey, wireEventId: string): Promise<store.DeliveryRow> => {
+    const range = rangeOf(wireEventId, clock.now())
+    const row = range && (await store.deliveryByWireId(tx, key, wireEventId, range))
+    if (row === undefined) throw notFound('delivery')
+    return row
+  }
+
+  const get = async (partnerId: string, id: string, wireEventId: string, tx: Tx = db): Promise<Delivery> => {
+    const { status } = await loadSubscription(tx, partnerId, id)
+    const key = { partnerId, subscriptionId: id }
+    const row = await load(tx, key, wireEventId)
+    const attempts = await attemptsOf(tx, key, [row.eventId])
+    return deliveryOf(row, status, attempts.get(row.eventId))
+  }
+  return { attemptsOf, load, get }
+}
+
+type DeliveryReader = ReturnType<typeof createDeliveryReader>
+
+/**
+ * Lists newest first, by the time of the event. A page examines a bounded number of rows, so that it may contain fewer
+ * deliveries than its limit, or none, and still have a next page. Refuses: not_found.
+ */
+const createDeliveryList =
+  ({ db, cursors }: HistoryDeps, { attemptsOf }: DeliveryReader) =>
+  async (partnerId: string, id: string, query: DeliveryQuery): Promise<Page<Delivery>> => {
+    const { status } = await loadSubscription(db, partnerId, id)
+    const list = `${partnerId} deliveries of ${id}`
+    const { limit, afterId } = cursors.read(list, query)
+    const key = { partnerId, subscriptionId: id }
+    const filter = filterOf(query, status, afterId)
+    const examinedMax = isSparse(query) ? examinedRowsMax : limit + 1
+    const rows = await store.listHistory(db, key, filter, examinedMax, limit + 1 + lastExaminedRowsMax)
+    const { found, next } = cutPage(rows, limit)
+    const eventIds = found.map((row) => row.eventId)
+    const attempts = await attemptsOf(db, key, eventIds)
+    return {
+      data: found.map((row) => deliveryOf(row, status, attempts.get(row.eventId))),
+      nextCursor: next === undefined ? null : cursors.write(list, next),
+      hasMore: next !== undefined,
+    }
+  }
+
+/**
+ * Makes a delivery due at once, from the first step of the schedule, with the same event id. A delivered one becomes
+ * outstanding again, without a second row. A redelivery during an attempt changes nothing: the attempt decides.
+ * Refuses: not_found.
+ */
+const createRedelivery =
+  ({ db, clock }: HistoryDeps, { load, get }: DeliveryReader) =>
+  async (partnerId: string, id: string, wireEventId: string, outerTx?: Tx): Promise<Delivery> => {
+    const key = { partnerId, subscriptionId: id }
+    await loadSubscription(outerTx ?? db, partnerId, id)
+    const { eventId } = await load(outerTx ?? db, key, wireEventId)
+    await inTransaction(db, outerTx, async (tx) => {
+      const now = clock.now()
+      if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
+      // Under this lock a delivery can only move from the queue to the delivered ones. Search in the same order.
+      if (await requeue.hurry(tx, key, eventId, now)) return
+      const moved = await requeue.takeDelivered(tx, key, eventId)
+      if (moved === undefined) throw notFound('delivery')
+      await requeue.insertDue(tx, key, [{ ...moved, eventId }], now)
+    })
+    return get(partnerId, id, wireEventId, outerTx)
+  }
+
+export function createHistory(deps: HistoryDeps) {
+  const reader = createDeliveryReader(deps)
+  return {
+    deliveries: createDeliveryList(deps, reader),
+    /** Refuses: not_found, also for event ids from before they contained a time. */
+    delivery: reader.get,
+    redeliver: createRedelivery(deps, reader),
+    ...createSubscriptionStatistics(deps),
+  }
+}
+
+export type History = ReturnType<typeof createHistory>
+
+// The statistics of a subscription, as its partner sees them.
+
+type Statistics = Static<typeof wire.SubscriptionStatistics>
+
+function percentile(sorted: readonly number[], fraction: number): number | null {
+  return sorted[Math.ceil(sorted.length * fraction) - 1] ?? null
+}
+
+const isSuccess = ({ status, error }: store.Outcome): boolean =>
+  status !== null && verdictOf(error === null ? { status } : { status, error }) === 'delivered'
+
+function last24Hours(outcomes: readonly store.Outcome[], now: Date): Statistics['last24Hours'] {
+  const since = now.getTime() - dayMs
+  const recent = outcomes.filter((outcome) => outcome.startedAt.getTime() >= since)
+  const successes = recent.filter(isSuccess).length
+  const latencies = recent.map((outcome) => outcome.durationMs).toSorted((a, b) => a - b)
+  return {
+    attempts: recent.length,
+    successes,
+    failures: recent.length - successes,
+    latencyMs: {
+      p50: percentile(latencies, 0.5),
+      p95: percentile(latencies, 0.95),
+      p99: percentile(latencies, 0.99),
+    },
+  }
+}
+
+/** The pending deliveries of a disabled subscription count as held. */
+function deliveryCounts(counts: store.Counts, subscription: SubscriptionStatus) {
+  const delivered = Number(counts.delivered)
+  const pending = Number(counts.pending)
+  const held = Number(counts.held)
+  const capped = [delivered, pending, held].includes(wire.statisticsCountMax)
+  if (subscription === 'Disabled') return { delivered, pending: 0, held: held + pending, capped, oldestPendingAt: null }
+  const oldest = counts.oldestPendingId === null ? null : momentOfId(counts.oldestPendingId)
+  return { delivered, pending, held, capped, oldestPendingAt: oldest?.toISOString() ?? null }
+}
+
+function createSubscriptionStatistics({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
+  return {
+    /** Refuses: not_found. */
+    statistics: async (partnerId: string, id: string): Promise<Statistics> => {
+      const key = { partnerId, subscriptionId: id }
+      const { status } = await loadSubscription(db, partnerId, id)
+      const [endpointQueue, counts, outcomes] = await Promise.all([
+        store.endpointQueueState(db, partnerId, id),
+        store.countDeliveries(db, key, wire.statisticsCountMax),
+        store.newestAttempts(db, key, wire.statisticsAttemptsMax),
+      ])
+      if (endpointQueue === undefined || counts === undefined) throw notFound('webhook subscription')
+      return {
+        owed: Number(endpointQueue.owed),
+        ...deliveryCounts(counts, status),
+        failingSince: endpointQueue.failingSince?.toISOString() ?? null,
+        breaker: endpointQueue.probeMs === null ? 'Closed' : 'Open',
+        last24Hours: last24Hours(outcomes, clock.now()),
+      }
+    },
+  }
+}

@@ -1,0 +1,241 @@
+/** The operations of a partner on recoveries. A recovery redelivers every undelivered event in a time range. */
+import { type Static, type SubscribedEvents, webhooks as wire } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, readTime, Refusal, refuseField } from '../../kernel/api/index.ts'
+import {
+  after,
+  assert,
+  type Clock,
+  dayMs,
+  derivedTimeId,
+  firstIdOf,
+  hourMs,
+  momentOfId,
+  newId,
+} from '../../kernel/index.ts'
+import { columnOf, type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import * as store from './store-history.ts'
+import { lockPartnerRow, lockSubscription, type SubscriptionKey } from './store-subscriptions.ts'
+import { loadSubscription } from './subscription-view.ts'
+import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
+import * as endpointQueues from '../queue/store-endpoint-queues.ts'
+import * as leftovers from '../queue/store-queue.ts'
+import * as requeue from '../queue/store-requeue.ts'
+import { wants } from './rules.ts'
+
+export type Recovery = store.RecoveryRow
+export type RecoveriesDeps = RecoveryStepDeps & { readonly cursors: Cursors }
+
+/** Recoveries kept per subscription. */
+const recoveriesKeptMax = 100
+
+/** Refuses (400): an empty range, an `until` in the future, and a `since` before the retention period. */
+function readRange({ since, until }: Static<typeof wire.RecoveryStart>, now: Date) {
+  const range = { since: readTime(since), until: until === undefined ? now : readTime(until) }
+  const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'out_of_range', message })
+  if (range.until > now) throw refuse('/until', 'must not be in the future')
+  if (range.since < after(now, -wire.eventRetentionDays * dayMs))
+    throw refuse('/since', `must be at most ${wire.eventRetentionDays} days ago`)
+  if (range.since >= range.until) throw refuse('/since', 'must be before until; the default of until is now')
+  return range
+}
+
+export function createRecoveries(deps: RecoveriesDeps) {
+  const { db, clock, cursors } = deps
+  return {
+    ...createRecoverySteps(deps),
+
+    /**
+     * Starts a recovery, which a worker carries out. Refuses: validation_failed (/since, /until), not_found,
+     * recovery_in_progress.
+     */
+    recover: (
+      partnerId: string,
+      id: string,
+      input: Static<typeof wire.RecoveryStart>,
+      outerTx?: Tx,
+    ): Promise<Recovery> =>
+      inTransaction(db, outerTx, async (tx) => {
+        const now = clock.now()
+        const key = { partnerId, subscriptionId: id }
+        // The lock serialises concurrent starts.
+        if ((await lockSubscription(tx, partnerId, id)) === undefined) throw notFound('webhook subscription')
+        const range = readRange(input, now)
+        const running = await store.runningRecovery(tx, key)
+        if (running !== undefined)
+          throw new Refusal(
+            'recovery_in_progress',
+            `The recovery ${running} is still running. Wait until it is completed.`,
+          )
+        const row: Recovery = {
+          id: newId(),
+          subscriptionId: id,
+          since: range.since,
+          until: range.until,
+          status: 'Running',
+          afterSequence: 0n,
+          examined: 0n,
+          recovered: 0n,
+          createdAt: now,
+          updatedAt: now,
+        }
+        await store.deleteOldRecoveries(tx, key, recoveriesKeptMax - 1)
+        await store.insertRecovery(tx, partnerId, row)
+        return row
+      }),
+
+    /** Refuses: not_found. */
+    recovery: async (partnerId: string, id: string, recoveryId: string): Promise<Recovery> => {
+      await loadSubscription(db, partnerId, id)
+      const row = await store.recoveryById(db, { partnerId, subscriptionId: id }, recoveryId)
+      if (row === undefined) throw notFound('recovery')
+      return row
+    },
+
+    /** Newest first. Refuses: not_found. */
+    recoveries: async (
+      partnerId: string,
+      id: string,
+      query: Static<typeof wire.RecoveryQuery>,
+    ): Promise<Page<Recovery>> => {
+      await loadSubscription(db, partnerId, id)
+      const list = `${partnerId} recoveries of ${id}`
+      const request = cursors.read(list, query)
+      const key = { partnerId, subscriptionId: id }
+      const rows = await store.listRecoveries(db, key, request.afterId, request.limit + 1)
+      return cursors.page(list, request, rows)
+    },
+  }
+}
+
+export type Recoveries = ReturnType<typeof createRecoveries>
+
+// The worker side of recoveries: a step walks a part of the feed and makes deliveries due. One transaction holds the
+// deliveries of a step and its position in the feed, so that after a crash the next step continues after the last one.
+
+type RecoveryStepDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly eventOutbox: EventOutbox
+}
+
+/** Events per transaction. The transaction locks the partner's row, and the fan-out of the partner waits for it. */
+const eventsPerStepMax = 500
+const recoveriesPerStepMax = 20
+/**
+ * The feed is in the order of fan-out, which differs from the order of time only if a transaction commits late. No
+ * transaction lasts this long: after an event that is later than `until` by this much, all events are later than
+ * `until`.
+ */
+const latenessMsMax = hourMs
+
+/** The next part of the feed. `inRange`: the event is between `since` and `until`. */
+async function nextEvents(tx: Tx, partnerId: string, recovery: store.RecoveryRow) {
+  const from = firstIdOf(recovery.since)
+  const before = firstIdOf(recovery.until)
+  const isNew = recovery.afterSequence === 0n
+  const first = isNew ? await store.firstInFeed(tx, partnerId, from) : recovery.afterSequence + 1n
+  if (first === undefined) return []
+  const rows = await store.feedAfter(tx, partnerId, first - 1n, eventsPerStepMax)
+  return rows.map((row) => ({ ...row, inRange: row.eventId >= from && row.eventId < before }))
+}
+
+function deliveryOf(event: OwnedEvent, sequence: bigint, subscriptionId: string, now: Date): requeue.QueueInsert {
+  return {
+    eventId: event.id,
+    sequence,
+    wireEventId: derivedTimeId(event.id, subscriptionId),
+    type: event.type,
+    reference: event.reference,
+    attemptCount: 0,
+    createdAt: now,
+  }
+}
+
+/** Makes held deliveries of these events due, and creates missing ones. Returns how many. */
+async function recoverDeliveries(
+  tx: Tx,
+  { clock, eventOutbox }: RecoveryStepDeps,
+  key: SubscriptionKey,
+  rows: readonly store.FeedRow[],
+  subscribed: SubscribedEvents,
+): Promise<number> {
+  const { partnerId, subscriptionId } = key
+  const now = clock.now()
+  const sequences = new Map(rows.map((row) => [row.eventId, row.sequence]))
+  const eventKeys = rows.map(({ eventId }) => ({ partnerId, eventId }))
+  const events = await eventOutbox.byIds(tx, eventKeys)
+  const wanted = events.filter((event) => wants(subscribed, event.type))
+  if (wanted.length === 0) return 0
+  const eventIds = wanted.map((event) => event.id)
+  const delivered = new Set(await store.deliveredOf(tx, key, eventIds))
+  const missing = wanted
+    .filter((event) => !delivered.has(event.id))
+    .map((event) => deliveryOf(event, sequences.get(event.id) ?? 0n, subscriptionId, now))
+  const madeDue = await requeue.makeHeldDue(tx, key, eventIds, now)
+  const inserted = await requeue.insertDue(tx, key, missing, now)
+  // A result may have been recorded since `deliveredOf`. `insertDue` waits for one that is being recorded, so that the
+  // statement after it sees every delivery whose row had left the queue.
+  const alreadyDelivered = inserted > 0 ? await leftovers.deleteLeftovers(tx, key, columnOf(missing)('eventId')) : 0
+  const created = inserted - alreadyDelivered
+  if (created > 0) endpointQueues.addOwed(tx, [{ ...key, count: created, wake: true }], null, now)
+  return madeDue + created
+}
+
+/**
+ * Reports whether the walk is complete. At the end of the feed, the recovery waits for pending events of its range: a subscription
+ * created after them would not get them by fan-out.
+ */
+async function isComplete(
+  tx: Tx,
+  eventOutbox: EventOutbox,
+  partnerId: string,
+  { until }: store.RecoveryRow,
+  rows: readonly store.FeedRow[],
+): Promise<boolean> {
+  const last = rows.at(-1)
+  if (last !== undefined && momentOfId(last.eventId) >= after(until, latenessMsMax)) return true
+  return rows.length < eventsPerStepMax && !(await eventOutbox.hasPendingBefore(tx, partnerId, firstIdOf(until)))
+}
+
+function createRecoverySteps(deps: RecoveryStepDeps) {
+  const { db, clock, eventOutbox } = deps
+
+  /** Returns true if the recovery can continue at once. */
+  const step = (key: SubscriptionKey, id: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const { partnerId, subscriptionId } = key
+      const now = clock.now()
+      // Locks the partner, the endpoint queue and the subscription. Under the first lock, no other step is under way.
+      await lockPartnerRow(tx, partnerId)
+      if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return false
+      const subscription = await lockSubscription(tx, partnerId, subscriptionId)
+      const recovery = await store.recoveryById(tx, key, id)
+      if (subscription === undefined || recovery?.status !== 'Running') return false
+      const rows = await nextEvents(tx, partnerId, recovery)
+      const inRange = rows.filter((row) => row.inRange)
+      const recovered = await recoverDeliveries(tx, deps, key, inRange, subscription)
+      const complete = await isComplete(tx, eventOutbox, partnerId, recovery, rows)
+      const advanced = await store.advanceRecovery(tx, partnerId, recovery, {
+        afterSequence: rows.at(-1)?.sequence ?? recovery.afterSequence,
+        examined: recovery.examined + BigInt(inRange.length),
+        recovered: recovery.recovered + BigInt(recovered),
+        status: complete ? 'Completed' : 'Running',
+        updatedAt: now,
+      })
+      assert(advanced, 'a recovery advances only under the lock of its partner')
+      return !complete && rows.length > 0
+    })
+
+  return {
+    /** Advances each running recovery by one step. Returns how many can continue at once. */
+    recoverStep: async (): Promise<number> => {
+      let unfinished = 0
+      const failures: unknown[] = []
+      for (const { id, ...key } of await store.runningRecoveries(db, recoveriesPerStepMax))
+        // A recovery that fails does not stop the others.
+        if (await step(key, id).catch((error: unknown) => void failures.push(error))) unfinished += 1
+      if (failures.length > 0) throw failures[0]
+      return unfinished
+    },
+  }
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type SigningKey, verifyingKeyText, webhooks as wire } from '@partner-payments/wire'
+import { createWorkerHarness } from '../../../../test/support/worker-harness.ts'
+import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
+import { createCursors, Refusal } from '../../kernel/api/index.ts'
+import { AssertionFailure, createSealer, dayMs, newId, secondMs } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+import { createDeliveryEngine } from '../jobs.ts'
+import { createSecrets } from './secrets.ts'
+
+let hooks: Awaited<ReturnType<typeof createHooks>>
+before(async () => {
+  hooks = await createHooks()
+})
+after(() => hooks?.close())
+
+const refused = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
+const input = { url: 'https://example.com/hook', events: [statusChanged] }
+
+async function subscribed(more: { readonly signature?: 'v1' | 'v1a' } = {}) {
+  const partnerId = await hooks.addPartner()
+  const created = await hooks.webhooks.create(partnerId, { ...input, ...more })
+  return { partnerId, subscriptionId: created.id, created }
+}
+
+/** Creates an engine without opened keys in memory, as another process has. */
+const engineOfAnotherProcess = () =>
+  createDeliveryEngine({
+    db: hooks.db,
+    clock: hooks.clock,
+    eventOutbox: hooks.eventOutbox,
+    sealer: createSealer([hooks.key]),
+    cursors: createCursors(hooks.key),
+    urlRules: { allowHttpLoopback: true },
+    alerts: hooks.alerts,
+  })
+
+/** Keys that verify the current signatures, newest first, as another process reads them. */
+async function verifyingKeys(key: { readonly partnerId: string; readonly subscriptionId: string }) {
+  const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
+  const signing = (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)
+  return (signing?.keys ?? []).map((one: SigningKey) => verifyingKeyText(one))
+}
+
+test('both secrets sign during the overlap; then only the new one signs, and the old one is deleted', async () => {
+  const { created, ...key } = await subscribed()
+  const { partnerId, subscriptionId } = key
+  assert.deepEqual(await verifyingKeys(key), [created.secret])
+  const rotated = await hooks.webhooks.rotateSecret(partnerId, subscriptionId)
+  assert.notEqual(rotated.secret, created.secret)
+  assert.equal(rotated.overlapUntil.getTime() - hooks.clock.now().getTime(), dayMs)
+  assert.deepEqual(await verifyingKeys(key), [rotated.secret, created.secret])
+  hooks.clock.advance(dayMs - 1)
+  assert.equal((await verifyingKeys(key)).length, 2)
+  hooks.clock.advance(1)
+  assert.deepEqual(await verifyingKeys(key), [rotated.secret])
+  await hooks.webhooks.sweep(hooks.log)
+  const rows = await hooks.db.rows(sql`select id from delivery.secrets where partner_id = ${partnerId}`)
+  assert.equal(rows.length, 1)
+})
+
+test('a rotation without overlap ends all previous secrets', async () => {
+  const { created: _created, ...key } = await subscribed()
+  const { partnerId, subscriptionId } = key
+  await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 600 })
+  const rotated = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 0 })
+  assert.deepEqual(await verifyingKeys(key), [rotated.secret])
+})
+
+test('a later rotation does not extend an earlier overlap', async () => {
+  const { created, ...key } = await subscribed()
+  const { partnerId, subscriptionId } = key
+  await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 60 })
+  await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 600 })
+  hooks.clock.advance(61 * secondMs)
+  const keys = await verifyingKeys(key)
+  assert.equal(keys.length, 2)
+  assert.ok(!keys.includes(created.secret ?? ''))
+})
+
+test('concurrent rotations each issue a secret that signs, up to the limit', async () => {
+  const { created, ...key } = await subscribed()
+  const { partnerId, subscriptionId } = key
+  const rotations = Array.from({ length: 7 }, () => hooks.webhooks.rotateSecret(partnerId, subscriptionId))
+  const results = await Promise.allSettled(rotations)
+  const shown = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.secret] : []))
+  assert.equal(shown.length, wire.activeSecretsMax - 1)
+  for (const result of results)
+    if (result.status === 'rejected') assert.ok(refused('webhook_secret_limit_reached')(result.reason))
+  assert.deepEqual((await verifyingKeys(key)).toSorted(), [created.secret, ...shown].toSorted())
+  const last = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 0 })
+  assert.deepEqual(await verifyingKeys(key), [last.secret])
+})
+
+test('a rotation in one process takes effect in another', async () => {
+  const { created: _created, ...key } = await subscribed()
+  const other = engineOfAnotherProcess()
+  const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
+  const keysOf = async () =>
+    (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)?.keys.map(verifyingKeyText)
+  await keysOf()
+  const rotated = await other.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
+  assert.deepEqual(await keysOf(), [rotated.secret])
+})
+
+test('deliveries in the memory of a worker are signed with the current secret', async () => {
+  const { created: _created, ...key } = await subscribed()
+  for (let i = 0; i < 40; i += 1) await hooks.emit(key.partnerId, newId(), 'x')
+  await hooks.fanOut(key.partnerId)
+  const harness = createWorkerHarness(hooks)
+  const claims = await harness.claim(key)
+  assert.ok(claims.length < 40)
+  const rotated = await hooks.webhooks.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
+  while ((await harness.step()) > 0);
+  for (const claim of claims) await harness.record(claim)
+  const next = await harness.claim(key)
+  assert.ok(next.length > 0)
+  for (const claim of next) assert.deepEqual(claim.target.keys.map(verifyingKeyText), [rotated.secret])
+  await harness.close()
+})
+
+test('a v1a subscription always shows its public key, and never a secret', async () => {
+  const { created, ...key } = await subscribed({ signature: 'v1a' })
+  assert.equal(created.secret, undefined)
+  assert.match(created.publicKey ?? '', /^whpk_[A-Za-z0-9+/]{43}=$/)
+  const read = await hooks.webhooks.get(key.partnerId, key.subscriptionId)
+  assert.equal(read.publicKey, created.publicKey)
+  const { data } = await hooks.webhooks.list(key.partnerId, {})
+  assert.equal(data[0]?.publicKey, created.publicKey)
+  assert.deepEqual(await verifyingKeys(key), [created.publicKey])
+  const row = await hooks.db.row<{ text: string }>(sql`
+    select encode(secret_sealed, 'escape') as text from delivery.secrets where partner_id = ${key.partnerId}`)
+  assert.ok(row && !/whsk_/.test(row.text))
+})
+
+test('a rotation can change the kind of signature, and both kinds sign during the overlap', async () => {
+  const { created, ...key } = await subscribed()
+  const { partnerId, subscriptionId } = key
+  const rotated = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { signature: 'v1a' })
+  assert.equal(rotated.secret, undefined)
+  assert.deepEqual(await verifyingKeys(key), [rotated.publicKey, created.secret])
+  const read = await hooks.webhooks.get(partnerId, subscriptionId)
+  assert.deepEqual([read.signature, read.publicKey], ['v1a', rotated.publicKey])
+})
+
+test('a secret does not open for another subscription, and a deleted subscription has none', async () => {
+  const [one, two] = [await subscribed(), await subscribed()]
+  await hooks.db.run(sql`
+    update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets where partner_id = ${one.partnerId})
+    where partner_id = ${two.partnerId}`)
+  await assert.rejects(verifyingKeys(two), AssertionFailure)
+  await hooks.webhooks.remove(one.partnerId, one.subscriptionId)
+  assert.deepEqual(await verifyingKeys(one), [])
+})
+
+test('404 for a subscription that is unknown, deleted or of another partner', async () => {
+  const { partnerId, subscriptionId } = await subscribed()
+  const stranger = await hooks.addPartner()
+  await assert.rejects(hooks.webhooks.rotateSecret(partnerId, newId()), refused('not_found'))
+  await assert.rejects(hooks.webhooks.rotateSecret(stranger, subscriptionId), refused('not_found'))
+  await hooks.webhooks.remove(partnerId, subscriptionId)
+  await assert.rejects(hooks.webhooks.rotateSecret(partnerId, subscriptionId), refused('not_found'))
+})
+
+test('a key that cannot be decrypted removes no other subscription from the list, and a rotation replaces it', async () => {
+  const { created: intact, ...key } = await subscribed({ signature: 'v1a' })
+  const { partnerId } = key
+  const broken = await hooks.webhooks.create(partnerId, { ...input, signature: 'v1a' })
+  await hooks.db.run(sql`
+    update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets
+      where partner_id = ${partnerId} and subscription_id = ${intact.id})
+    where partner_id = ${partnerId} and subscription_id = ${broken.id}`)
+  const webhooks = engineOfAnotherProcess()
+  const { data } = await webhooks.list(partnerId, {})
+  const shown = data.map(({ id, publicKey, warnings }) => ({ id, publicKey, warnings: warnings.length }))
+  assert.deepEqual(shown, [
+    { id: broken.id, publicKey: undefined, warnings: 1 },
+    { id: intact.id, publicKey: intact.publicKey, warnings: 0 },
+  ])
+  assert.equal((await webhooks.enable(partnerId, broken.id)).id, broken.id)
+  const rotated = await webhooks.rotateSecret(partnerId, broken.id, { overlapSeconds: 0 })
+  const { publicKey, warnings } = await webhooks.get(partnerId, broken.id)
+  assert.deepEqual({ publicKey, warnings }, { publicKey: rotated.publicKey, warnings: [] })
+})
