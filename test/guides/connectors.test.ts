@@ -1,19 +1,21 @@
-/** The code of the connector guide is the code of the example. */
+/** The guide to connectors agrees with the port and with the example that it explains. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { callTimeoutMsMax } from '../../service/src/rails/index.ts'
 
 const root = new URL('../../', import.meta.url)
-const guide = readFileSync(new URL('docs/guides/connectors.md', root), 'utf8')
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
+const guide = read('docs/guides/connectors.md')
 
-test('each block of code stands in the file that it names', () => {
-  const fences = guide.match(/^```ts$/gm) ?? []
-  const blocks = [...guide.matchAll(/^<!-- (\S+) -->\n```ts\n([\s\S]*?)^```$/gm)]
-  assert.equal(blocks.length, fences.length, 'each block names its file')
-  assert.equal(blocks.length, 10)
-  for (const [, path = '', code = ''] of blocks)
-    assert.ok(readFileSync(new URL(path, root), 'utf8').includes(code), `${path} has no longer:\n${code}`)
+test('each step names functions of the example', () => {
+  const [, steps = ''] = /^## Write it$([\s\S]*?)^## /m.exec(guide) ?? []
+  const names = [...steps.matchAll(/^- \*\*[^*]+\*\* \(([^)]+)\)/gm)].flatMap(
+    ([, list = '']) => list.match(/\w+/g) ?? [],
+  )
+  assert.ok(names.length >= 8, names.join())
+  const example = read('examples/connector/connector.ts')
+  for (const name of names) assert.match(example, new RegExp(`\\b${name}\\b\\s*[:=(]`), name)
 })
 
 test('the guide states the longest time of a call', () => {

@@ -1,8 +1,5 @@
 /** Runs the code of the guide on customers unchanged. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { test } from 'node:test'
-import { verificationCodes } from '@partner-payments/wire'
 import { programOf } from './extract.ts'
 import { assertLine, guideTests, runTypeScript } from './run.ts'
 
@@ -41,8 +38,3 @@ guideTest(
     assertLine(runs, /^400 validation_failed \/query\/namePrefix$/)
   },
 )
-
-test('the guide explains every code of the verification', () => {
-  const rows = [...readFileSync(guide, 'utf8').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code)
-  assert.deepEqual(rows, Object.keys(verificationCodes))
-})

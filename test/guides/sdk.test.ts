@@ -1,9 +1,6 @@
 /** Runs the code of the README of the SDK, and the corrected clock of the SDK, against the service. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { test } from 'node:test'
 import { type RetryLog, ConflictError, PermissionError, createClient } from '@partner-payments/sdk'
-import { methods, operations } from '../../sdk/src/generated/operations.ts'
 import { readCredentials } from '../support/service.ts'
 import { programOf } from './extract.ts'
 import { assertLine, guideTests, runTypeScript } from './run.ts'
@@ -26,23 +23,6 @@ guideTest('the code of the README runs', async (service) => {
   assertLine(runs, /^log: GET \/v1\/accounts 1, 200 ok true$/)
   assertLine(runs, /^verified partner\.customer\.deposit\.completed 100\.00$/)
   assertLine(runs, /^same event: true$/)
-})
-
-test('the table of the README has every method', () => {
-  const table = readFileSync(readme, 'utf8').split('<!-- methods -->')[1]?.split('\n\n')[0] ?? ''
-  const rows = [...table.matchAll(/^\| `(?<namespace>\w+)` \| (?<names>.+) \|$/gm)].map(({ groups }) => [
-    groups?.namespace,
-    (groups?.names ?? '').replaceAll('`', ''),
-  ])
-  const expected = Object.entries(methods).map(([namespace, names]) => [
-    namespace,
-    Object.entries(names)
-      .flatMap(([name, id]) =>
-        operations[id].cursor === undefined ? [name] : [name, name.replace(/^list/, 'listAll')],
-      )
-      .join(' '),
-  ])
-  assert.deepEqual(rows, expected)
 })
 
 for (const skewMs of [-3_600_000, 3_600_000]) {

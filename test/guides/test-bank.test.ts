@@ -1,11 +1,9 @@
-/** The commands of the guide to the test bank run as they are printed, and its tables name everything that can be ordered. */
+/** The commands of the guide to the test bank run as they are printed. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { fileFaults, settingsDefault } from '../../examples/iso-bank/model.ts'
 import { present } from '../../service/src/kernel/index.ts'
 import { freePorts } from '../../scripts/ports.ts'
 import { inheritedEnvironment, shellPath } from '../support/program.ts'
@@ -13,31 +11,6 @@ import { programOf } from './extract.ts'
 import { skipBash } from './run.ts'
 
 const guide = new URL('../../docs/guides/test-bank.md', import.meta.url)
-const text = readFileSync(guide, 'utf8')
-const model = readFileSync(new URL('../../examples/iso-bank/model.ts', import.meta.url), 'utf8')
-
-const namesIn = (table: string) =>
-  [...(text.split(`<!-- ${table} -->\n\n`)[1]?.split('\n\n')[0] ?? '').matchAll(/^\| `([^`]+)`/gm)].map(
-    ([, name]) => name,
-  )
-const literalsOf = (field: string) =>
-  [...model.matchAll(new RegExp(`readonly ${field}: '([a-z ]+)'`, 'g'))].map(([, name]) => name)
-
-test('the tables name every order, treatment, fault and setting', () => {
-  assert.deepEqual(namesIn('orders'), literalsOf('order'))
-  assert.deepEqual(namesIn('treatments'), literalsOf('do'))
-  assert.deepEqual(namesIn('faults'), [...fileFaults])
-  assert.deepEqual(namesIn('settings'), Object.keys(settingsDefault))
-  const defaults = [...text.matchAll(/^\| `(\w+)` \| (`[^`]+`|\w+) \|/gm)].map(([, name, value]) => [
-    name,
-    value?.replaceAll('`', ''),
-  ])
-  for (const [name, value] of Object.entries(settingsDefault))
-    assert.ok(
-      defaults.some(([own, stated]) => own === name && stated === String(value)),
-      `${name} is ${value}`,
-    )
-})
 
 /** Ends commands that hang. */
 const commandsMsMax = 300_000
