@@ -1,7 +1,7 @@
 /**
  * `npm run test:upgrade -- COMMIT` runs the code of an earlier commit under load, applies the migrations of this version to
- * its database, and fails if it refuses a request or stops delivering webhooks. CI runs it with the commit of the
- * last release.
+ * its database, and fails if it refuses a request, stops delivering webhooks or is no longer ready. CI runs it with the commit
+ * of the last release.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -26,7 +26,8 @@ if (commit === undefined || commit.startsWith('-') || more.length > 0)
 
 const callersMax = 8
 const loadMs = 5000
-const startMs = 60_000
+/** Guards against a hang. A busy machine needs a minute. */
+const startMs = 180_000
 
 const git = (...words: readonly string[]) => execFileSync('git', words, { cwd: root, stdio: 'ignore' })
 
@@ -46,6 +47,8 @@ async function startOldVersion(checkout: string, dataDir: string, databaseUrl: s
     PATH: process.env['PATH'] ?? '',
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
+    // This version upgrades a database with all migrations of the version before.
+    MIGRATE_CONTRACT: 'on',
     PORT: port,
     OPS_PORT: opsPort,
     WEBHOOK_HTTP: 'on',
@@ -67,14 +70,18 @@ async function startOldVersion(checkout: string, dataDir: string, databaseUrl: s
       return existsSync(file)
     },
     startMs,
-  )
+  ).catch((error: unknown) => {
+    child.kill('SIGKILL')
+    throw error
+  })
   const credentials = readCredentials(JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>)
   const client = createClient(`http://127.0.0.1:${port}`, credentials)
   const stop = async () => {
     child.kill('SIGTERM')
     await until('the earlier version has ended', () => child.exitCode !== null || child.signalCode !== null, startMs)
   }
-  return { client, errors: () => errors, stop }
+  const isReady = async () => (await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status === 200
+  return { client, errors: () => errors, isReady, stop }
 }
 
 type Count = { answered: number; readonly failures: string[] }
@@ -114,13 +121,17 @@ async function main(): Promise<void> {
     const count: Count = { answered: 0, failures: [] }
     let isOver = false
     const load = Array.from({ length: callersMax }, () => call(service.client, () => isOver, count))
+    await until('the earlier version answers', () => count.answered > 0, startMs)
     await pause(loadMs)
     const before = { answered: count.answered, delivered: receiver.deliveries.length }
     const applied = await migrate(db.pool, { contract: false })
     await pause(loadMs)
+    const goesOn = () => count.answered > before.answered && receiver.deliveries.length > before.delivered
+    await until('the earlier version answers and delivers after the migrations', goesOn, startMs)
     isOver = true
     await Promise.all(load)
     const delivered = receiver.deliveries.length - before.delivered
+    const isReady = await service.isReady()
     await service.stop()
     process.stdout.write(
       `${applied.length} migrations under the earlier version: ${before.answered} answers before, ${count.answered - before.answered} after, ` +
@@ -128,6 +139,7 @@ async function main(): Promise<void> {
     )
     if (count.failures.length > 0) throw new Error(count.failures.slice(0, 5).join('\n'))
     if (applied.length === 0) throw new Error('this version has no migration that the earlier one lacks')
+    if (!isReady) throw new Error('the earlier version is no longer ready after the migrations')
     if (delivered === 0)
       throw new Error(`no webhook was delivered after the migrations:\n${service.errors().slice(0, 2000)}`)
   } finally {

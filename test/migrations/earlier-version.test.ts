@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
-/** The commit of the last release. */
-const lastRelease = 'd722374'
+/** The last commit before the baseline, until there is a release. */
+const lastRelease = '69df0e16'
 
 const known = spawnSync('git', ['cat-file', '-e', `${lastRelease}^{commit}`], { cwd: repository }).status === 0
 

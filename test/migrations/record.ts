@@ -1,7 +1,7 @@
 /**
- * Records the data of this version as SQL for tests of later versions. `node test/migrations/record.ts` uses every module
- * and prints the rows of all tables. Run it once per release, into `fixtures/<newest migration>.sql`. Existing fixtures do
- * not change, because databases of released versions do not change either.
+ * Records the data of this version as SQL for tests of later versions. `node test/migrations/record.ts` prints the rows of
+ * all tables. Run it once per release, into `fixtures/<newest migration>.sql`. Existing fixtures do not change, because
+ * databases of released versions do not change either.
  */
 import { once } from 'node:events'
 import { createAccounts } from '../../service/src/accounts/index.ts'

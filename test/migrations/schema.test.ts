@@ -1,4 +1,4 @@
-/** The schema is the same on the oldest PostgreSQL, and where an earlier text of a migration was applied. */
+/** The baseline makes the schema of the version before it, and a database of that version goes on without a change. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -6,69 +6,129 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { generateSchema } from '../../scripts/generate/database.ts'
 import { liveSchema } from '../../scripts/generate/live-schema.ts'
+import { generateSchema } from '../../scripts/generate/database.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
-import { createDatabase, type Database, migrate, readMigrations } from '../../service/src/postgres/index.ts'
+import { baselineLast, isBaseline } from '../../service/src/postgres/baseline.ts'
+import {
+  createDatabase,
+  createSchemaCheck,
+  migrate,
+  MigrationError,
+  readMigrations,
+  requireMigrated,
+} from '../../service/src/postgres/index.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { createTestDatabase, oldestMissing, startOldestServer, type TestDatabase } from '../support/postgres.ts'
+import { type Pool, readCatalog } from './catalog.ts'
+import { appliedBefore, createVersionBefore, recorded } from './version-before.ts'
 
-const page = await liveSchema()
+/** SHA-256 of the catalogue that the 179 migrations before the baseline made, on PostgreSQL 15 and 18 and from the texts for Citus. */
+const catalogBefore = 'e9b8aa58437e86ff9ac52ca58fa680e7632ab9ddf7edb0e2e10b9ca2a427dd72'
+const folder = fileURLToPath(new URL('../../service/migrations', import.meta.url))
+const baseline = (await readMigrations()).filter(({ number }) => isBaseline(number)).map(({ name }) => name)
 
-async function withDatabase<T>({ url, drop }: TestDatabase, work: (db: Database) => Promise<T>): Promise<T> {
-  const db = createDatabase({ url, connectionsMax: 1, log: createLog('silent') })
+const digestOf = (lines: readonly string[]): string => createHash('sha256').update(lines.join('\n')).digest('hex')
+
+async function withDatabase<T>({ url, drop }: TestDatabase, work: (pool: Pool) => Promise<T>): Promise<T> {
+  const db = createDatabase({ url, connectionsMax: 4, log: createLog('silent') })
   try {
-    return await work(db)
+    return await work(db.pool)
   } finally {
     await db.close()
     await drop()
   }
 }
 
-test('PostgreSQL 15 gets the same schema from the migrations as the newest', { skip: oldestMissing }, async () => {
+const appliedIn = async (pool: Pool) =>
+  (await pool.query<{ row: string }>('select (m)::text as row from public.schema_migrations m order by number')).rows
+
+test('the baseline makes the schema of the migrations before it, and no row', async () => {
+  await withDatabase(await createEmptyDatabase(), async (pool) => {
+    assert.deepEqual(await migrate(pool, { upTo: baselineLast }), baseline)
+    assert.equal(digestOf(await readCatalog(pool)), catalogBefore)
+    await pool.query('alter table payouts.payouts alter column rail drop not null')
+    assert.notEqual(digestOf(await readCatalog(pool)), catalogBefore)
+  })
+})
+
+test('PostgreSQL 15 gets the same schema as the newest', { skip: oldestMissing }, async () => {
   const server = await startOldestServer()
   try {
-    await withDatabase(await createTestDatabase(server.templateUrl), async ({ pool }) => {
+    await withDatabase(await createTestDatabase(server.templateUrl), async (pool) => {
       const { rows } = await pool.query<{ server_version: string }>('show server_version')
       assert.match(rows[0]?.server_version ?? '', /^15\./)
-      assert.equal(await generateSchema(pool), page)
+      assert.equal(await generateSchema(pool), await liveSchema())
     })
   } finally {
     await server.stop()
   }
 })
 
-/** The texts that PostgreSQL 15 refuses, by what the texts of now say instead. */
-const earlierTexts: Readonly<Record<string, (text: string) => string>> = {
-  '0046-reports.sql': (text) =>
-    text
-      .replace(/^-- Earlier text: .*\n.*\n/m, '')
-      .replace('bytes bytea not null', 'bytes bytea storage external not null')
-      .replace(/^alter table reports\.chunks .*\n/m, ''),
-}
-
-test('a database that has applied an earlier text goes on, with the same schema', async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-earlier-'))
-  context.after(() => rm(folder, { recursive: true }))
-  await cp(fileURLToPath(new URL('../../service/migrations', import.meta.url)), folder, { recursive: true })
-  const changed = (await readMigrations()).filter(({ earlier }) => earlier.length > 0)
-  assert.deepEqual(
-    changed.map(({ name }) => name),
-    Object.keys(earlierTexts),
-  )
-  for (const { name, text, earlier } of changed) {
-    const old = earlierTexts[name]?.(text) ?? ''
-    assert.deepEqual(earlier, [createHash('sha256').update(old).digest('hex')], name)
-    await writeFile(join(folder, name), old)
-  }
-  await withDatabase(await createEmptyDatabase(), async ({ pool }) => {
-    const { rows } = await pool.query<{ version: number }>(
-      "select current_setting('server_version_num')::integer as version",
-    )
-    // `npm run test:versions` runs this on 15 as well.
-    if (Number(rows[0]?.version) < 160_000) return assert.rejects(migrate(pool, { folder }), /0046.*syntax error/)
-    await migrate(pool, { folder })
+test('a database of the version before goes on: the baseline is recorded once, by one process, and all else stays', async () => {
+  await withDatabase(await createEmptyDatabase(), async (pool) => {
+    await createVersionBefore(pool)
+    await pool.query(recorded)
+    const [catalog, rows] = [await readCatalog(pool), await appliedIn(pool)]
+    await assert.rejects(requireMigrated(pool), /lacks migration 0301-functions\.sql: run the role `migrate` first/)
+    const done = await Promise.all([1, 2, 3].map(() => migrate(pool, { upTo: baselineLast })))
+    assert.deepEqual(done.flat(), baseline)
+    assert.deepEqual(await readCatalog(pool), catalog)
+    // A process of the version before reads its own rows.
+    assert.deepEqual((await appliedIn(pool)).slice(0, rows.length), rows)
+    assert.equal((await appliedIn(pool)).length, rows.length + baseline.length)
+    await migrate(pool)
+    assert.equal((await createSchemaCheck(pool)()).problem, undefined)
+    await requireMigrated(pool)
     assert.deepEqual(await migrate(pool), [])
-    assert.equal(await generateSchema(pool), page)
+  })
+})
+
+test('the texts for Citus and the first text of 0046 are known, alone and together', async () => {
+  for (const texts of [{ citus: true }, { earlier: true }, { citus: true, earlier: true }])
+    await withDatabase(await createEmptyDatabase(), async (pool) => {
+      await createVersionBefore(pool, appliedBefore(texts))
+      assert.deepEqual(await migrate(pool, { upTo: baselineLast }), baseline)
+    })
+})
+
+test('a migration behind the baseline is applied to a database of the version before', async (context) => {
+  const later = await mkdtemp(join(tmpdir(), 'partner-payments-later-'))
+  context.after(() => rm(later, { recursive: true }))
+  await cp(folder, later, { recursive: true })
+  await writeFile(join(later, '9000-later.sql'), 'create table public.later (id integer)')
+  await withDatabase(await createEmptyDatabase(), async (pool) => {
+    await createVersionBefore(pool)
+    const done = await migrate(pool, { folder: later })
+    assert.deepEqual([done.slice(0, baseline.length), done.at(-1)], [baseline, '9000-later.sql'])
+    await pool.query('select from public.later')
+  })
+})
+
+test('another set of migrations is refused with the version to start first, and nothing is changed', async () => {
+  const all = appliedBefore()
+  const changed = all.map(([number, name, checksum]) => [number, name, number === 11 ? 'x' : checksum] as const)
+  const variants = {
+    'one in the middle is missing': all.filter(([number]) => number !== 150),
+    'the last one is missing': all.slice(0, -1),
+    'a contract step is missing': all.filter(([, name]) => name !== '0263-contract-extension-events.sql'),
+    'the first one only': all.slice(0, 1),
+    'another text': changed,
+    'one more': [...all, [299, '0299-own.sql', 'x'] as const],
+  }
+  await withDatabase(await createEmptyDatabase(), async (pool) => {
+    await createVersionBefore(pool)
+    const catalog = await readCatalog(pool)
+    for (const [title, rows] of Object.entries(variants)) {
+      await pool.query('delete from public.schema_migrations')
+      for (const row of rows)
+        await pool.query(`insert into public.schema_migrations values ($1, $2, $3, '2026-01-01Z')`, [...row])
+      const before = await appliedIn(pool)
+      const isRefused = (error: unknown) =>
+        error instanceof MigrationError && /start commit 69df0e16 with MIGRATE_CONTRACT=on/.test(error.message)
+      await assert.rejects(migrate(pool), isRefused, title)
+      assert.deepEqual(await appliedIn(pool), before, title)
+      assert.deepEqual(await readCatalog(pool), catalog, title)
+    }
   })
 })

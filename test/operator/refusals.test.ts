@@ -229,8 +229,8 @@ test('separate roles require the shared database, key and address, and a migrate
   }
   await refused({ MASTER_KEY: key }, 'API_URL is required for the role gateway', 'gateway')
   const client = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
-  await client.run(sql`delete from public.schema_migrations where number = 1`)
-  const lacks = /^the database lacks migration 0001-[\w-]+\.sql: run the role `migrate` first$/
+  await client.run(sql`delete from public.schema_migrations where number = 301`)
+  const lacks = /^the database lacks migration 0301-[\w-]+\.sql: run the role `migrate` first$/
   await refused({ MASTER_KEY: key, DATABASE_URL: database.url }, lacks, 'api')
   await client.run(sql`drop table public.schema_migrations`)
   await client.close()

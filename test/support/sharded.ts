@@ -15,8 +15,7 @@ export const testsSharded = process.env['TEST_SHARDED'] === 'on'
 type Plan = Readonly<Record<string, unknown>> & { readonly Plans?: readonly Plan[] }
 const text = (plan: Plan, name: string): string => (typeof plan[name] === 'string' ? plan[name] : '')
 
-const migrations = readFiles('.sql', 'service/migrations').filter(({ path }) => !path.endsWith('.citus.sql'))
-const replicated = readTables(migrations).filter(({ spread }) => spread === 'replicate')
+const replicated = readTables(readFiles('.sql', 'service/migrations')).filter(({ spread }) => spread === 'replicate')
 /** The same on every node. */
 const notSharded = new Set(replicated.map(({ name }) => name))
 const unsharded = new Set(['public', 'pg_catalog', ''])

@@ -8,7 +8,7 @@ const reasonCharsMin = 12
 
 /** Migrations that may read the time of the database, and why. A migration runs once, on one machine. */
 const timedMigrations: Readonly<Record<string, string>> = {
-  'service/migrations/0013-webhook-engine.sql': 'it creates the partitions of the weeks after it runs',
+  'service/migrations/0301-functions.sql': 'it creates the partitions of the weeks after a migration runs',
 }
 
 /** Features that statements and migrations must not use: computed in TypeScript, or not used at all. */
@@ -347,21 +347,16 @@ const refusedByCitus = [
   [/\bupdate\b[^;]*=\s*(?:coalesce\s*\(\s*)?\(\s*select\b/i, 'a correlated subquery in an update'],
 ] as const
 
-/** Migrations as Citus gets them: the text for Citus, if there is one. A text for Citus belongs to a migration. */
 export function checkCitusMigrations(migrations: readonly File[]): readonly Finding[] {
-  const paths = new Set(migrations.map(({ path }) => path))
-  return migrations.flatMap((file) => {
-    if (file.path.endsWith('.citus.sql') && !paths.has(file.path.replace('.citus.sql', '.sql')))
-      return [finding(file, 0, 'a text for Citus without its migration')]
-    if (paths.has(file.path.replace(/(?<!\.citus)\.sql$/, '.citus.sql')) && !file.path.endsWith('.citus.sql')) return []
-    return withoutComments(file.text)
+  return migrations.flatMap((file) =>
+    withoutComments(file.text)
       .split(';')
       .flatMap((statement) =>
         refusedByCitus
           .filter(([pattern]) => pattern.test(statement))
           .map(([, rule]) => finding(file, file.text.indexOf(statement.trim().slice(0, 30)), `Citus refuses ${rule}`)),
-      )
-  })
+      ),
+  )
 }
 
 function tableFindings({ name, spread, body, at, file }: Table): readonly Finding[] {

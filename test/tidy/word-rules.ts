@@ -1,7 +1,6 @@
 /**
  * Rules for words. Vocabulary: words that have a term of the field (docs/glossary.md), in code, comments, strings, documents
- * and new migrations; texts of the past keep their words. Doc comments: a comment begins with a verb or with the noun that
- * it explains.
+ * and migrations. Doc comments: a comment begins with a verb or with the noun that it explains.
  */
 import { type File, finding, type Finding } from './source.ts'
 
@@ -33,12 +32,11 @@ const replacements: readonly (readonly [pattern: RegExp, word: string])[] = [
   [/\b(?:(?<!')[Nn]obod[y]|[Ss]omebod[y])\b/g, 'the actor'],
 ]
 
-/** Texts of the past, and texts that are not ours to word. */
+/** Texts that are not ours to word. */
 const exempt = [
   /^docs\/interface\.md$/,
   /^CHANGELOG\.md$/,
   /^LICENSE$/,
-  /^service\/migrations\/00(?:0\d|1\d|2[0-3])-/,
   // They name what they drop.
   /^service\/migrations\/\d{4}-contract-/,
   /^test\/migrations\//,

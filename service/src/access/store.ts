@@ -226,7 +226,7 @@ export async function deleteOtherKeys(tx: Tx, keyId: string): Promise<readonly s
 export function sealedSamples(tx: Tx): Promise<readonly SealedSample[]> {
   return tx.rows<SealedSample>(
     acrossPartners(
-      'the keys of a database from before migration 0026 are found by one scan, once',
+      'the keys of a database that has recorded none are found by one scan, once',
       sql`/* access.sealedSamples */
         select distinct on (substring(api_secret_sealed from 2 for 4)) partner_id, id, api_secret_sealed as sealed
         from access.service_accounts order by substring(api_secret_sealed from 2 for 4), partner_id, id`,

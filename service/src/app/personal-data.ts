@@ -256,7 +256,7 @@ function heldByModules(deps: Deps): HeldByModules {
       await eraseInstructions(tx, page.partnerId, ids)
       await eraseInternalTransfers(tx, page.partnerId, ids)
       await eraseTransfers(tx, deps.sealer, page.partnerId, ids)
-      // Recalls requested after the erasure, and answers from before migration 0110.
+      // Recalls requested after the erasure, and answers that versions before 0.1.0 stored without a customer.
       const asked = recalls.map(({ id, requestedAt: createdAt }) =>
         made('createPayoutRecall', { createdAt }, `the recall ${id}`),
       )

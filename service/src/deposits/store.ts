@@ -14,7 +14,6 @@ import {
   unprepared,
 } from '../postgres/index.ts'
 import type { Unfinished } from '../lifecycle/index.ts'
-import { hashedFingerprint } from './fingerprint.ts'
 import type { DepositStatus } from './rules.ts'
 
 const types = {
@@ -100,16 +99,15 @@ export function insertDeposits(tx: Tx, rows: readonly DepositRow[]): Promise<num
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
 
-export async function depositByKey(
+export function depositByKey(
   tx: Tx,
   partnerId: string,
   operation: string,
   key: string,
 ): Promise<DepositRow | undefined> {
-  const row = await tx.row<DepositRow>(sql`/* deposits.depositByKey */
+  return tx.row(sql`/* deposits.depositByKey */
     select ${columns} from deposits.deposits
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
-  return row && { ...row, requestFingerprint: hashedFingerprint(row.requestFingerprint) }
 }
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }

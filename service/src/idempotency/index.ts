@@ -44,8 +44,9 @@ export type Idempotency = {
   /** The handlers, of which those that keep their answers afterwards do so under the key of their request. */
   readonly keeping: (handlers: AllHandlers) => AllHandlers
   /**
-   * Erases the answers with data of a customer, and those from before migration 0110 that created the resources in
-   * `made`. Their keys stay taken, so that a repetition creates nothing: it is refused (idempotency_key_reused).
+   * Erases the answers with data of a customer, and answers that created the resources in `made` and that versions before
+   * 0.1.0 stored without a customer. Their keys stay taken, so that a repetition creates nothing: it is refused
+   * (idempotency_key_reused).
    * `createdAt`: in the transaction of the key.
    */
   readonly forget: (tx: Tx, partnerId: string, customerId: string, made: readonly Made[]) => Promise<void>

@@ -93,7 +93,7 @@ export function createMailQueue({ clock, sealer }: { readonly clock: Clock; read
 
 // The sealed secrets of mails.
 
-/** Names the table that held tokens before migration 0022, so that rows which were sealed then open. */
+/** Names the earlier table of tokens, so that rows which were sealed for it open. */
 const secretContext = (partnerId: string, mailId: string) => ['users.mails', partnerId, mailId, 'token']
 
 export const sealedMailSecrets: SealedColumn = {

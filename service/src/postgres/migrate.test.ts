@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { createEmptyDatabase } from '../../../test/support/empty.ts'
-import { generateSchema } from '../../../scripts/generate/database.ts'
 import { until } from '../../../test/support/until.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
@@ -112,21 +111,6 @@ test('the migrations of the service are in ascending order and apply to an empty
     [...new Set(numbers)].toSorted((a, b) => a - b),
   )
   assert.equal((await migrate(db.pool)).length, own.length)
-})
-
-test('the texts for Citus make the same schema', async () => {
-  const sharded = await createEmptyDatabase()
-  const other = createDatabase({ url: sharded.url, connectionsMax: 1, log })
-  try {
-    await Promise.all([migrate(db.pool, { citus: false }), migrate(other.pool, { citus: true })])
-    const texts = (await readMigrations(undefined, true)).filter(({ text }) => text.includes('The text for Citus'))
-    assert.ok(texts.length >= 6)
-    assert.equal(await generateSchema(other.pool), await generateSchema(db.pool))
-    assert.deepEqual(await migrate(db.pool, { citus: false }), [])
-  } finally {
-    await other.close()
-    await sharded.drop()
-  }
 })
 
 test('a migration that waits for a lock lets others pass, and is tried again', async () => {

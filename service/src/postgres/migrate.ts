@@ -1,8 +1,7 @@
 /**
  * Migrations: plain SQL files `NNNN-name.sql`, applied in order, forward only, each in its own transaction. Several
- * processes may start at once: a lock on the table of migrations lets one apply them while the others wait. Where Citus
- * refuses a text, `NNNN-name.citus.sql` makes the same schema on a sharded database. `NNNN-contract-name.sql` drops what
- * only the version before uses, and is applied when asked for.
+ * processes may start at once: a lock on the table of migrations lets one apply them while the others wait.
+ * `NNNN-contract-name.sql` drops what only the version before uses, and is applied when asked for.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -11,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { dayMs, once, systemClock } from '../kernel/index.ts'
+import { type Applied, completesVersionBefore, isBaseline, isBeforeBaseline, versionBeforeMissing } from './baseline.ts'
 import { classify, sqlState, stateOf } from './errors.ts'
 
 const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
@@ -24,25 +24,19 @@ type Migration = {
   readonly name: string
   readonly text: string
   readonly checksum: string
-  /** The checksums of earlier texts that made the same schema: lines `-- Earlier text: <sha256>` of its header. */
-  readonly earlier: readonly string[]
   /** Drops what the version before uses. */
   readonly contracts: boolean
 }
 
 const isContract = (name: string): boolean => /^\d{4}-contract-/.test(name)
 
-/** `citus`: the texts for a sharded database. */
-export async function readMigrations(folder = migrationsFolder, citus = false): Promise<readonly Migration[]> {
-  const files = new Set(await readdir(folder))
-  const names = [...files].filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name)).sort()
+export async function readMigrations(folder = migrationsFolder): Promise<readonly Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name)).sort()
   return Promise.all(
     names.map(async (name) => {
-      const forCitus = name.replace(/\.sql$/, '.citus.sql')
-      const text = await readFile(join(folder, citus && files.has(forCitus) ? forCitus : name), 'utf8')
+      const text = await readFile(join(folder, name), 'utf8')
       const checksum = createHash('sha256').update(text).digest('hex')
-      const earlier = [...text.matchAll(/^-- Earlier text: ([0-9a-f]{64})$/gm)].map(([, sum = '']) => sum)
-      return { number: Number(name.slice(0, 4)), name, text, checksum, earlier, contracts: isContract(name) }
+      return { number: Number(name.slice(0, 4)), name, text, checksum, contracts: isContract(name) }
     }),
   )
 }
@@ -65,15 +59,13 @@ export type MigrateOptions = {
   readonly upTo?: number
   /** True to apply migrations that drop what the version before uses. */
   readonly contract?: boolean
-  /** The texts for Citus. Default: if the database has the extension. */
-  readonly citus?: boolean
   /** A migration that waits longer for a lock is rolled back and tried again. */
   readonly lockTimeoutMs?: number
   readonly retryPauseMs?: number
   readonly triesMax?: number
 }
 
-/** Applies the missing migrations. Returns the names of those applied. */
+/** Applies the missing migrations. Returns the names of those that it has applied or recorded. */
 export async function migrate(pool: pg.Pool, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { folder, upTo = Infinity, contract = true } = options
   const applied: string[] = []
@@ -81,15 +73,15 @@ export async function migrate(pool: pg.Pool, options: MigrateOptions = {}): Prom
     throw classify(error)
   })
   try {
-    const citus = options.citus ?? (await hasCitus(client))
-    const migrations = await readMigrations(folder, citus)
-    if (citus) for (const setting of citusSettings) await client.query(`set ${setting}`)
+    const migrations = await readMigrations(folder)
+    if (await hasCitus(client)) for (const setting of citusSettings) await client.query(`set ${setting}`)
     await client
       .query(
         `create table if not exists public.schema_migrations (
          number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null)`,
       )
       .catch(ignoreConcurrentCreate)
+    applied.push(...(await recordBaseline(client, migrations)))
     for (const migration of migrations) {
       if (migration.number > upTo || (migration.contracts && !contract)) continue
       if (await applyWithRetries(client, migration, options)) applied.push(migration.name)
@@ -187,13 +179,43 @@ async function applyWithRetries(
 /** A lock is held, or the transactions that hold locks wait for each other. */
 const lockStates = new Set<string | undefined>([sqlState.lockNotAvailable, sqlState.deadlock])
 
-async function applyOne(client: pg.PoolClient, migration: Migration, lockTimeoutMs: number): Promise<boolean> {
+/** Runs `work` in a transaction while no other process migrates. */
+async function locked<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin')
   try {
     await client.query('set local statement_timeout = 0')
     await client.query('set local idle_in_transaction_session_timeout = 0')
     await client.query('set local lock_timeout = 0')
     await runLong(client, 'lock table public.schema_migrations in exclusive mode')
+    const result = await work()
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+async function record(client: pg.PoolClient, { number, name, checksum }: Applied): Promise<void> {
+  const values = [number, name, checksum, systemClock.now()]
+  await client.query('insert into public.schema_migrations values ($1, $2, $3, $4)', values)
+}
+
+/** Records the baseline in a database of the version before it. Refuses one that lacks a migration of that version. */
+function recordBaseline(client: pg.PoolClient, migrations: readonly Migration[]): Promise<readonly string[]> {
+  const baseline = migrations.filter(({ number }) => isBaseline(number))
+  return locked(client, async () => {
+    const { rows } = await client.query<Applied>('select number, name, checksum from public.schema_migrations')
+    const before = rows.filter(({ number }) => isBeforeBaseline(number))
+    if (baseline.length === 0 || before.length === 0 || rows.some(({ number }) => isBaseline(number))) return []
+    if (!completesVersionBefore(before)) throw new MigrationError(versionBeforeMissing)
+    for (const migration of baseline) await record(client, migration)
+    return baseline.map(({ name }) => name)
+  })
+}
+
+function applyOne(client: pg.PoolClient, migration: Migration, lockTimeoutMs: number): Promise<boolean> {
+  return locked(client, async () => {
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
     const found = await client.query<{ checksum: string }>(
       'select checksum from public.schema_migrations where number = $1',
@@ -203,21 +225,11 @@ async function applyOne(client: pg.PoolClient, migration: Migration, lockTimeout
     if (row === undefined) {
       // One by one: Citus repeats the text of a query on the shards.
       for (const statement of statementsOf(migration.text)) await runLong(client, statement)
-      await client.query('insert into public.schema_migrations values ($1, $2, $3, $4)', [
-        migration.number,
-        migration.name,
-        migration.checksum,
-        systemClock.now(),
-      ])
-    } else if (row.checksum !== migration.checksum && !migration.earlier.includes(row.checksum)) {
+      await record(client, migration)
+    } else if (row.checksum !== migration.checksum)
       throw new MigrationError(`migration ${migration.name} was changed after this database had applied it`)
-    }
-    await client.query('commit')
     return row === undefined
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined)
-    throw error
-  }
+  })
 }
 
 /**

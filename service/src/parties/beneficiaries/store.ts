@@ -136,7 +136,7 @@ export function list(
   )
 }
 
-/** The kind of payments to a payee, and the optional fields that are there. The text of the index (migration 0280). */
+/** The kind of payments to a payee, and the optional fields that are there. The text of the index `beneficiaries_corridor`. */
 const corridor = sql`(currency || '/' || coalesce(country, '') || '/' || coalesce(substring(bic from 5 for 2), '') || '/'
     || case when address is null then '' else 'a' end || case when address ? 'streetName' then 's' else '' end
     || case when address ? 'buildingNumber' then 'b' else '' end || case when address ? 'postalCode' then 'p' else '' end

@@ -288,7 +288,7 @@ test('statistics have the counts, the oldest pending time and the attempts of 24
   await assert.rejects(hooks.webhooks.statistics(stranger.partnerId, key.subscriptionId), refused('not_found'))
 })
 
-test('a delivery from before migration 0016 shows and counts its attempt from the log', async () => {
+test('a delivery that has no attempt of its own shows and counts its attempt from the log', async () => {
   const key = await subscribed()
   await emitAndFanOut(key, 'A')
   const [claim] = await beginAttempts(key, 1)

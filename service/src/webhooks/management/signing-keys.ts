@@ -20,8 +20,10 @@ export type PublicKeys = {
 /** Twenty subscriptions of five hundred partners. */
 const openKeysMax = 10_000
 
-/** A secret is sealed for its subscription, so that a copy in another row does not open. */
-/** The name of the table before migration 0021: secrets that were sealed then must open. */
+/**
+ * Seals a secret for its subscription, so that a copy in another row does not open. The names are those of an earlier table,
+ * whose secrets must open.
+ */
 export const sealContext = ({ partnerId, subscriptionId }: SubscriptionKey) => [
   'webhooks.subscriptions',
   'secret_sealed',

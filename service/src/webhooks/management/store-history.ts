@@ -104,7 +104,7 @@ export type AttemptRow = {
   readonly responseBody: string | null
 }
 
-/** The row contains the attempt that delivered it. Rows from before migration 0016 have that attempt in the log. */
+/** The row contains the attempt that delivered it. Rows of versions that did not write it have that attempt in the log. */
 const hasAttempt = sql`started_at is not null`
 
 /** The newest attempts of each delivery, oldest first. The range of ids limits the statement to the weeks of the events. */
