@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type * as Audit from '../service/src/audit/index.ts'
 import type * as Settlement from '../service/src/banks/settlement/index.ts'
 import type * as Composition from '../test/support/composition.ts'
+import { serveRequests } from './child.ts'
 import type * as Cpu from './cpu.ts'
 import type * as Postgres from './postgres.ts'
 
@@ -90,14 +91,10 @@ async function sample(payouts: number): Promise<Samples> {
   return { accepted: each(accepted), ended: each(ended) }
 }
 
-// The bench was stopped: the server that this process started ends with it.
-process.once('disconnect', () => process.exit(0))
-process.on('message', (message: number | 'stop') => {
-  void (async () => {
-    if (message !== 'stop') return process.send?.({ samples: await sample(message) })
-    await service.close()
-    await postgres.stop()
-    return process.disconnect?.()
-  })()
+// If the bench is stopped, this process ends, and with it the server that it started.
+serveRequests<{ readonly payouts: number } | { readonly stop: true }>(async (message) => {
+  if ('payouts' in message) return sample(message.payouts)
+  await service.close()
+  await postgres.stop()
+  return undefined
 })
-process.send?.('ready')

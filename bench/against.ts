@@ -5,11 +5,10 @@
  * on a machine that does other work. `accepted` is the call alone; `ended` is the call and every step of the workers until the
  * sandbox bank has settled the payout, without HTTP, signatures and deliveries.
  */
-import { fork } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { numbersGiven } from '../scripts/arguments.ts'
 import type { Sample, Samples } from './against-child.ts'
-import { baseEnv } from './environment.ts'
+import { startChild } from './child.ts'
 import { spreadOf } from './rounds.ts'
 
 const [tree, ...numbers] = process.argv.slice(2)
@@ -18,48 +17,30 @@ const { rounds, payouts } = numbersGiven({ rounds: 12, payouts: 1024 }, numbers)
 /** Node compiles hot code only after thousands of calls. */
 const warmUps = 3
 
-type Version = { readonly name: string; readonly ask: (message: number | 'stop') => Promise<Samples | undefined> }
-
-async function start(name: string, folder: string): Promise<Version> {
-  const child = fork(join(import.meta.dirname, 'against-child.ts'), [resolve(folder)], { env: baseEnv })
-  const answer = () =>
-    new Promise<Samples | undefined>((done, fail) => {
-      const ended = (code: number | null) =>
-        code === 0 ? done(undefined) : fail(new Error(`${name} ended with ${code}`))
-      child.once('exit', ended)
-      child.once('message', (message: { readonly samples?: Samples }) => {
-        child.removeListener('exit', ended)
-        done(message.samples)
-      })
-    })
-  await answer()
-  return {
-    name,
-    ask: (message) => {
-      child.send(message)
-      return answer()
-    },
-  }
-}
-
 const kinds = ['accepted', 'ended'] as const
 const total = (sample: Sample) => sample.process + sample.database
 const shown = (sample: Sample) =>
   `${total(sample).toFixed(3)} ms (process ${sample.process.toFixed(3)}, PostgreSQL ${sample.database.toFixed(3)}), ${Math.round(sample.logBytes)} bytes of log`
 
-const versions = [await start('this', join(import.meta.dirname, '..')), await start('other', tree)]
+const versions = Object.entries({ this: join(import.meta.dirname, '..'), other: tree }).map(([name, folder]) => ({
+  name,
+  child: startChild('against-child.ts', { args: [resolve(folder)] }),
+}))
 const pairs: (readonly [Samples, Samples])[] = []
 for (let round = -warmUps; round < rounds; round += 1) {
   const measured = new Map<string, Samples>()
-  for (const { name, ask } of round % 2 === 0 ? versions : versions.toReversed()) {
-    const samples = (await ask(payouts)) as Samples
+  for (const { name, child } of round % 2 === 0 ? versions : versions.toReversed()) {
+    const samples = await child.request<Samples>({ payouts })
     measured.set(name, samples)
     for (const kind of kinds)
       console.log(`${round < 0 ? 'warm-up' : `round ${round + 1}`}, ${name}, ${kind}: ${shown(samples[kind])}`)
   }
   if (round >= 0) pairs.push([measured.get('this') as Samples, measured.get('other') as Samples])
 }
-for (const { ask } of versions) await ask('stop')
+for (const { child } of versions) {
+  await child.request({ stop: true })
+  child.stop()
+}
 for (const kind of kinds) {
   const ratioOf = (value: (sample: Sample) => number) => {
     const { median, min, max } = spreadOf(pairs.map(([ours, others]) => value(ours[kind]) / value(others[kind])))

@@ -5,8 +5,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server } from './children.ts'
-import { type Contestant, loadedContestant, type LoadedOptions } from './contestants.ts'
+import { loadedContestant, type LoadedOptions } from './contestants.ts'
 import { withClient } from './postgres.ts'
+import type { Contestant } from './rounds.ts'
 
 const waitMsMax = 120_000
 /** A sample credits the deposits of several openings: crediting one opening takes half a second, too short to measure. */
@@ -32,8 +33,7 @@ export function depositsContestant(
       worker.freeze()
     }
   }
-  const { audit = () => Promise.resolve([]) } = options
-  return { name: 'deposits', sample, warmUp: async () => void (await sample()), audit }
+  return { name: 'deposits', sample, audit: options.audit }
 }
 
 const postponeSettlement = `update rails.sandbox_notifications set due_at = now() + interval '1 day'

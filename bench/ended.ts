@@ -4,8 +4,9 @@
  * last end, so that a backlog is no gain.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Contestant, loadedContestant, type LoadedOptions } from './contestants.ts'
+import { loadedContestant, type LoadedOptions } from './contestants.ts'
 import { withClient } from './postgres.ts'
+import type { Contestant } from './rounds.ts'
 
 const waitMsMax = 300_000
 /** Long, because polling uses CPU of the measured machine. */
@@ -26,7 +27,7 @@ export function endedContestant(options: Omit<LoadedOptions, 'kind'> & { readonl
     const ended = await read<{ readonly rate: number }>(databaseUrl, endedRate, [since.now])
     return { rate: ended.rate, serverCpu, loadCpu }
   }
-  return { ...accepting, sample, warmUp: async () => void (await sample()) }
+  return { ...accepting, sample }
 }
 
 const endedRate = `select (count(*) / extract(epoch from max(updated_at) - min(created_at)))::float8 as rate

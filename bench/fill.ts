@@ -21,7 +21,7 @@ const id = (kind: string) => `('00000000-0000-7${kind}-8000-' || lpad(to_hex(n),
 type PartnerAccounts = { readonly partner: string; readonly balance: string; readonly settlement: string }
 
 /** Every odd row is a payout. */
-export const payoutsIn = (rows: number) => Math.ceil(rows / 2)
+const payoutsIn = (rows: number) => Math.ceil(rows / 2)
 const at = `'2025-01-01'::timestamptz`
 const entry = (step: string, status: string) =>
   `{"step":"${step}","status":"${status}","createdAt":"2025-01-01T00:00:00.000Z"}`
@@ -59,48 +59,35 @@ function inserts({ partner, balance, settlement }: PartnerAccounts, total: numbe
   ]
 }
 
-export async function fillRows(
-  databaseUrl: string,
-  partnerId: string,
-  rows: number,
-  say: (line: string) => void,
-): Promise<void> {
-  await withClient(databaseUrl, async (client) => {
-    const accounts = await client.query<{ id: string; name: string }>(
-      `select id, name from ledger.accounts where partner_id = $1 and currency = 'EUR'`,
-      [partnerId],
-    )
-    const account = (name: string) => accounts.rows.find((row) => row.name === name)?.id ?? ''
-    const [balance, settlement] = [account('balance'), account('settlement.sandbox')]
-    // Skips foreign key checks: the rows are correct by construction, and the audit follows.
-    await client.query(`set session_replication_role = replica`)
-    const ids: PartnerAccounts = {
-      partner: `'${partnerId}'::uuid`,
-      balance: `'${balance}'::uuid`,
-      settlement: `'${settlement}'::uuid`,
-    }
-    for (let from = 1; from <= rows; from += batchRows) {
-      const to = Math.min(rows, from + batchRows - 1)
-      for (const insert of inserts(ids, rows))
-        await client.query(insert.replace('$series', `generate_series(${from}::bigint, ${to}::bigint) as n`))
-      if (to % (batchRows * 10) === 0) say(`${to.toLocaleString('en')} of ${rows.toLocaleString('en')} rows filled`)
-    }
-    const moved = `update ledger.accounts set posted = posted + $1 where partner_id = $2 and id = $3`
-    const gained = (rows - 2 * payoutsIn(rows)) * amount
-    await client.query(moved, [gained, partnerId, balance])
-    await client.query(moved, [-gained, partnerId, settlement])
-    await client.query('reset session_replication_role')
-    await client.query('vacuum (analyze)')
-  })
-}
-
-/** Random references of filled rows. */
-export async function randomReferences(databaseUrl: string, rows: number, count: number): Promise<readonly string[]> {
-  return withClient(databaseUrl, async (client) => {
-    const { rows: found } = await client.query<{ reference: string }>(
-      `select ${reference(rows)} as reference from (
-        select 1 + floor(random() * ${rows})::bigint as n from generate_series(1, ${count})) as picked`,
-    )
-    return found.map((row) => row.reference)
-  })
-}
+/** Returns how many payouts it has made. */
+export const fillRows =
+  (rows: number, say: (line: string) => void) =>
+  (databaseUrl: string, { partnerId }: { readonly partnerId: string }): Promise<number> =>
+    withClient(databaseUrl, async (client) => {
+      const accounts = await client.query<{ id: string; name: string }>(
+        `select id, name from ledger.accounts where partner_id = $1 and currency = 'EUR'`,
+        [partnerId],
+      )
+      const account = (name: string) => accounts.rows.find((row) => row.name === name)?.id ?? ''
+      const [balance, settlement] = [account('balance'), account('settlement.sandbox')]
+      // Skips foreign key checks: the rows are correct by construction, and the audit follows.
+      await client.query(`set session_replication_role = replica`)
+      const ids: PartnerAccounts = {
+        partner: `'${partnerId}'::uuid`,
+        balance: `'${balance}'::uuid`,
+        settlement: `'${settlement}'::uuid`,
+      }
+      for (let from = 1; from <= rows; from += batchRows) {
+        const to = Math.min(rows, from + batchRows - 1)
+        for (const insert of inserts(ids, rows))
+          await client.query(insert.replace('$series', `generate_series(${from}::bigint, ${to}::bigint) as n`))
+        if (to % (batchRows * 10) === 0) say(`${to.toLocaleString('en')} of ${rows.toLocaleString('en')} rows filled`)
+      }
+      const moved = `update ledger.accounts set posted = posted + $1 where partner_id = $2 and id = $3`
+      const gained = (rows - 2 * payoutsIn(rows)) * amount
+      await client.query(moved, [gained, partnerId, balance])
+      await client.query(moved, [-gained, partnerId, settlement])
+      await client.query('reset session_replication_role')
+      await client.query('vacuum (analyze)')
+      return payoutsIn(rows)
+    })

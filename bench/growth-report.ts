@@ -3,7 +3,7 @@
  */
 import { drawPlot, type Plot } from './plot.ts'
 import type { Spread } from './rounds.ts'
-import { format, spread } from './table.ts'
+import { format, markdown as table, spread } from './report.ts'
 
 /** `spread` varies processes too, with the largest number of partners. */
 export type Axis = 'partners' | 'rows' | 'connections' | 'batch' | 'processes' | 'spread'
@@ -79,11 +79,6 @@ export function plots({ axes: measured }: Growth): Readonly<Record<string, strin
 }
 
 const shown = (value: number | undefined) => (value === undefined ? '' : format(value))
-const table = (columns: readonly string[], rows: readonly (readonly string[])[]) => {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(columns), line(columns.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
-}
-
 const columns = ['payouts/s', 'p50 ms', 'p99 ms', 'service ms', 'PostgreSQL ms', 'load ms', 'WAL bytes', 'commits']
 
 function axisTable(axis: Axis, points: readonly Point[]): string {

@@ -5,34 +5,16 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { auditLedger } from './ledger-audit.ts'
-import { type Program, type Server, startServer, type StartOptions } from './children.ts'
-import {
-  type Contestant,
-  loadedContestant,
-  type LoadedOptions,
-  type Sample,
-  type Tally,
-  type Turn,
-} from './contestants.ts'
+import { loadedContestant, type LoadedOptions } from './contestants.ts'
+import { serverCpuSeconds } from './cpu.ts'
 import { cores, findPgbench } from './environment.ts'
-import { type Cost, costPerPayout, type Counters, countersOf } from './counters.ts'
-import { fillRows, payoutsIn } from './fill.ts'
+import { fillRows } from './fill.ts'
 import type { Axis, Growth, Point } from './growth-report.ts'
-import { type Load, startLoad } from './load.ts'
-import { type Account, createBeneficiaries, createPartners, privateKeyPem } from './partners.ts'
-import { fillPgbench, type Postgres, runPgbench } from './postgres.ts'
-import { runRounds, type Samples, spreadOf } from './rounds.ts'
-
-export type GrowthOptions = {
-  readonly postgres: Postgres
-  readonly quick: boolean
-  readonly rounds: number
-  readonly seconds: number
-  /** The largest number of rows. Smaller steps are always measured. */
-  readonly rows: number
-  readonly say: (line: string) => void
-}
+import { auditLedger } from './ledger-audit.ts'
+import { fillPgbench, type Postgres, runPgbench, withClient } from './postgres.ts'
+import { type Contestant, type Cost, runRounds, type Sample, type Spread, spreadOf } from './rounds.ts'
+import { type Options, say } from './run.ts'
+import { createStage, type Stage, type Target } from './stage.ts'
 
 const base = { partners: 1, rows: 0, connections: 64, batch: 128, processes: 1, spread: 1 } as const
 type Steps = Readonly<Record<Axis, readonly number[]>>
@@ -45,7 +27,7 @@ const stepsOf = (quick: boolean, rowsMax: number): Steps => ({
   spread: quick ? [1, 2] : [1, 2, 4],
 })
 const othersThanBase = (axis: Axis, steps: Steps) => steps[axis].filter((at) => at !== base[axis])
-export const growthFile = join(import.meta.dirname, 'growth.json')
+const growthFile = join(import.meta.dirname, 'growth.json')
 const basePoint = 'base'
 const fsyncPoint = 'one row, one client'
 const tpcbPoint = 'pgbench 1'
@@ -56,121 +38,51 @@ const nameOf = (axis: Axis, at: number, steps: Steps) => {
   return axis === 'spread' ? `partners ${Math.max(...steps.partners)}` : basePoint
 }
 
-/** A database of the service, and what all contestants sent to it. */
-type Target = { readonly databaseUrl: string; readonly dataDir: string; readonly tally: Tally }
-type PointOptions = Omit<LoadedOptions, 'name' | 'kind' | 'load' | 'tally' | keyof Turn>
-type Measured = {
-  readonly contestants: readonly Contestant[]
-  readonly costs: ReadonlyMap<string, Cost[]>
-  readonly audit: () => Promise<readonly string[]>
-  readonly stop: () => Promise<void>
+/** Functions with current values. The views `pg_stat_...` lag behind, because backends report to them later. */
+const countersText = `
+  select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as "walBytes",
+    pg_snapshot_xmax(pg_current_snapshot())::text::float8 as commits`
+
+/** What PostgreSQL has spent so far. */
+async function spentBy(databaseUrl: string, serverPid: number | undefined): Promise<Cost> {
+  const { rows } = await withClient(databaseUrl, (client) => client.query<Omit<Cost, 'cpuMs'>>(countersText))
+  const [row] = rows
+  if (!row) throw new Error('PostgreSQL has no counters')
+  const seconds = serverPid === undefined ? undefined : serverCpuSeconds(serverPid)
+  return { ...row, cpuMs: seconds && seconds * 1000 }
 }
 
-/** The databases, processes and contestants of the run. */
-function createGrowthStage({ postgres, seconds, quick }: GrowthOptions, load: Load) {
-  const servers: Server[] = []
-  const targets: Target[] = []
-  const contestants: Contestant[] = []
-  const costs = new Map<string, Cost[]>()
+const costOfEach = (before: Cost, after: Cost, count: number): Cost => ({
+  walBytes: (after.walBytes - before.walBytes) / count,
+  commits: (after.commits - before.commits) / count,
+  cpuMs: before.cpuMs && after.cpuMs && (after.cpuMs - before.cpuMs) / count,
+})
 
-  const readCounters = async ({ databaseUrl, tally }: Target): Promise<Counters> => ({
-    ...(await countersOf(databaseUrl, postgres.pid)),
-    payouts: tally.accepted,
-  })
-  const sampleWithCost = async (contestant: Contestant, target: Target): Promise<Sample> => {
-    const before = await readCounters(target)
-    const sample = await contestant.sample()
-    const cost = costPerPayout(before, await readCounters(target))
-    costs.set(contestant.name, [...(costs.get(contestant.name) ?? []), cost])
-    return sample
-  }
-
-  return {
-    contestants,
-    costs,
-    createTarget: async (name: string): Promise<Target> => {
-      const target = {
-        databaseUrl: await postgres.create(name, 'service'),
-        dataDir: join(postgres.folder, name),
-        tally: { accepted: 0, unknown: 0 },
-      }
-      targets.push(target)
-      return target
-    },
-    start: async (
-      program: Program,
-      { databaseUrl, dataDir }: Target,
-      more: Pick<StartOptions, 'env' | 'args'> = {},
-    ): Promise<Server> => {
-      // One of the points has more connections than the service serves by default.
-      const env = { REQUESTS_MAX: '1000', ...more.env }
-      const server = await startServer(program, { databaseUrl, dataDir, ...more, env })
-      servers.push(server)
-      return server
-    },
-    addPoint: (name: string, target: Target, point: PointOptions): void => {
-      const turn = { seconds, leadSeconds: quick ? 0 : 1 }
-      const contestant = loadedContestant({ ...point, ...turn, name, kind: 'payout', load, tally: target.tally })
-      contestants.push({ ...contestant, sample: () => sampleWithCost(contestant, target) })
-    },
-    audit: async () => {
-      const found = await Promise.all(targets.map(({ databaseUrl, tally }) => auditLedger(databaseUrl, tally)))
-      return found.flat()
-    },
-    stop: async () => void (await Promise.all(servers.map((server) => server.stop()))),
-  }
-}
-
-type GrowthStage = ReturnType<typeof createGrowthStage>
-
-async function prepare(options: GrowthOptions, load: Load): Promise<Measured> {
-  const { postgres, seconds, say } = options
-  const stage = createGrowthStage(options, load)
-  const steps = stepsOf(options.quick, options.rows)
-  say('starting the processes, one for each point')
-  await addPointsOfMainDatabase(stage, steps)
-  for (const rows of othersThanBase('rows', steps)) await addRowsPoint(stage, rows, say)
-  if (findPgbench() !== undefined) stage.contestants.push(...(await pgbenchContestants(postgres, seconds)))
-  return stage
-}
+/** One of the points has more connections than the service serves by default. */
+const env = { REQUESTS_MAX: '1000' }
+type Drive = Pick<LoadedOptions, 'server' | 'partners' | 'connections'>
+/** Adds the contestant of a point, whose samples have its cost to PostgreSQL. */
+type AddPoint = (name: string, target: Target, drive: Drive) => void
 
 /** All axes but `rows` share one database. */
-async function addPointsOfMainDatabase(stage: GrowthStage, steps: Steps): Promise<void> {
-  const { connections } = base
-  const main = await stage.createTarget('growth')
-  const accounts = await createPartners(main.databaseUrl, main.dataDir, Math.max(...steps.partners))
-  const server = await stage.start('accept', main)
-  const allPartners = await createBeneficiaries(server.port, accounts)
-  server.freeze()
-  const partners = allPartners.slice(0, base.partners)
-  stage.addPoint(basePoint, main, { server, partners, connections })
+async function addPointsOfMainDatabase(stage: Stage, add: AddPoint, steps: Steps): Promise<void> {
+  const main = await stage.service('accept', 'growth', { partners: Math.max(...steps.partners), env })
+  const { connections, server } = main
+  const partners = main.partners.slice(0, base.partners)
+  add(basePoint, main, { server, partners, connections })
   for (const at of othersThanBase('partners', steps))
-    stage.addPoint(`partners ${at}`, main, { server, partners: allPartners.slice(0, at), connections })
+    add(`partners ${at}`, main, { server, partners: main.partners.slice(0, at), connections })
   for (const at of othersThanBase('connections', steps))
-    stage.addPoint(`connections ${at}`, main, { server, partners, connections: at })
+    add(`connections ${at}`, main, { server, partners, connections: at })
   for (const at of othersThanBase('batch', steps)) {
-    const limited = await stage.start('accept', main, { args: [String(at)] })
-    limited.freeze()
-    stage.addPoint(`batch ${at}`, main, { server: limited, partners, connections })
+    const limited = await stage.start('accept', main, { env, args: [String(at)] })
+    add(`batch ${at}`, main, { server: limited, partners, connections })
   }
   for (const at of othersThanBase('processes', steps)) {
-    const processes = await stage.start('processes', main, { env: { PROCESSES: String(at) } })
-    processes.freeze()
-    stage.addPoint(`processes ${at}`, main, { server: processes, partners, connections })
-    stage.addPoint(`spread ${at}`, main, { server: processes, partners: allPartners, connections })
+    const processes = await stage.start('processes', main, { env: { ...env, PROCESSES: String(at) } })
+    add(`processes ${at}`, main, { server: processes, partners, connections })
+    add(`spread ${at}`, main, { server: processes, partners: main.partners, connections })
   }
-}
-
-async function addRowsPoint(stage: GrowthStage, rows: number, say: GrowthOptions['say']): Promise<void> {
-  say(`filling ${rows.toLocaleString('en')} rows`)
-  const target = await stage.createTarget(`growth_${rows}`)
-  const [account] = (await createPartners(target.databaseUrl, target.dataDir, 1)) as [Account]
-  await fillRows(target.databaseUrl, account.partnerId, rows, say)
-  target.tally.accepted += payoutsIn(rows)
-  const server = await stage.start('accept', target)
-  const partners = await createBeneficiaries(server.port, [account])
-  server.freeze()
-  stage.addPoint(`rows ${rows}`, target, { server, partners, connections: base.connections })
 }
 
 /** PostgreSQL alone: TPC-B on a hot row, and small commits of one client. */
@@ -178,35 +90,57 @@ async function pgbenchContestants(postgres: Postgres, seconds: number): Promise<
   const url = await postgres.create('growth_pgbench', 'empty')
   await fillPgbench(url, 1)
   const script = join(postgres.folder, 'one-row.sql')
-  await writeFile(script, 'insert into pgbench_history (tid, bid, aid, delta, mtime) values (1, 1, 1, 1, null);\n', {
-    mode: 0o644,
-  })
-  const peer = (name: string, run: () => Promise<number>): Contestant => ({
+  const insert = 'insert into pgbench_history (tid, bid, aid, delta, mtime) values (1, 1, 1, 1, null);\n'
+  await writeFile(script, insert, { mode: 0o644 })
+  const peer = (name: string, options?: Parameters<typeof runPgbench>[2]): Contestant => ({
     name,
-    sample: async () => ({ rate: await run() }),
-    warmUp: () => Promise.resolve(),
-    audit: () => Promise.resolve([]),
+    sample: async () => ({ rate: await runPgbench(url, Math.ceil(seconds), options) }),
+    warms: false,
   })
-  const whole = Math.ceil(seconds)
-  return [
-    peer(tpcbPoint, () => runPgbench(url, whole)),
-    peer(fsyncPoint, () => runPgbench(url, whole, { clients: 1, script })),
-  ]
+  return [peer(tpcbPoint), peer(fsyncPoint, { clients: 1, script })]
 }
 
 /** Measures, writes `growth.json`, and returns what the audit found wrong. */
-export async function runGrowth(options: GrowthOptions): Promise<readonly string[]> {
-  const { postgres, rounds, seconds, quick, say } = options
-  const load = startLoad(privateKeyPem)
-  const measured = await prepare(options, load)
-  const { samples } = await runRounds(measured.contestants, { rounds, warmUps: quick ? 1 : 2 }, postgres, say)
-  load.stop()
-  const wrong = await measured.audit()
-  await measured.stop()
+export async function runGrowth(
+  { form, sizes }: Options<'rounds' | 'seconds' | 'rows'>,
+  postgres: Postgres,
+): Promise<readonly string[]> {
+  const { rounds, seconds } = sizes
+  const quick = form === 'quick'
+  const steps = stepsOf(quick, sizes.rows)
+  const stage = createStage(postgres)
+  const contestants: Contestant[] = []
+  const targets = new Set<Target>()
+  const add: AddPoint = (name, target, drive) => {
+    const { databaseUrl, tally } = target
+    targets.add(target)
+    const turn = { seconds, leadSeconds: quick ? 0 : 1 }
+    const loaded = loadedContestant({ ...drive, ...turn, name, kind: 'payout', load: stage.load, tally })
+    const sample = async () => {
+      const [before, accepted] = [await spentBy(databaseUrl, postgres.pid), tally.accepted]
+      const found = await loaded.sample()
+      return { ...found, cost: costOfEach(before, await spentBy(databaseUrl, postgres.pid), tally.accepted - accepted) }
+    }
+    contestants.push({ name, sample })
+  }
+  say('starting the processes, one for each point')
+  await addPointsOfMainDatabase(stage, add, steps)
+  for (const rows of othersThanBase('rows', steps)) {
+    say(`filling ${rows.toLocaleString('en')} rows`)
+    const filled = await stage.service('accept', `growth_${rows}`, { fill: fillRows(rows, say), env })
+    add(`rows ${rows}`, filled, filled)
+  }
+  if (findPgbench() !== undefined) contestants.push(...(await pgbenchContestants(postgres, seconds)))
+  const { samples } = await runRounds(contestants, { rounds, warmUps: quick ? 1 : 2 }, postgres, say)
+  const audits = await Promise.all([...targets].map(({ databaseUrl, tally }) => auditLedger(databaseUrl, tally)))
+  const wrong = audits.flat()
+  await stage.stop()
   const { server_version: version = '', ...settings } = postgres.settings
-  const steps = stepsOf(quick, options.rows)
+  const points = (axis: Axis): readonly Point[] =>
+    steps[axis].map((at) => pointOf(at, samples.get(nameOf(axis, at, steps)) ?? []))
+  const rate = (name: string) => rateOf(samples.get(name) ?? [])
   const growth: Growth = {
-    form: quick ? 'quick' : 'full',
+    form,
     rounds,
     seconds,
     cores,
@@ -214,45 +148,45 @@ export async function runGrowth(options: GrowthOptions): Promise<readonly string
     settings,
     node: process.versions.node,
     base,
-    axes: Object.fromEntries(
-      axes.map((axis) => [
-        axis,
-        steps[axis].map((at) => pointOf(at, nameOf(axis, at, steps), samples, measured.costs)),
-      ]),
-    ) as unknown as Growth['axes'],
-    ...(samples.has(tpcbPoint)
-      ? { pgbench: { tpcb: rateOf(tpcbPoint, samples), oneRow: rateOf(fsyncPoint, samples) } }
-      : {}),
+    ...(samples.has(tpcbPoint) ? { pgbench: { tpcb: rate(tpcbPoint), oneRow: rate(fsyncPoint) } } : {}),
     auditPassed: wrong.length === 0,
+    axes: Object.fromEntries(axes.map((axis) => [axis, points(axis)])) as Record<Axis, readonly Point[]>,
   }
-  await writeFile(growthFile, `${JSON.stringify(growth, undefined, 2)}\n`)
+  await writeFile(growthFile, growthText(growth))
+  say(wrong.length === 0 ? 'wrote bench/growth.json; `npm run generate` renders it' : wrong.join('\n'))
   return wrong
 }
 
-const rateOf = (name: string, samples: Samples) => rounded(spreadOf((samples.get(name) ?? []).map(({ rate }) => rate)))
 const digits = (value: number) => Number(value.toPrecision(4))
-const rounded = ({ median, min, max }: ReturnType<typeof spreadOf>) => ({
-  median: digits(median),
-  min: digits(min),
-  max: digits(max),
-})
+function rateOf(samples: readonly Sample[]): Spread {
+  const { median, min, max } = spreadOf(samples.map(({ rate }) => rate))
+  return { median: digits(median), min: digits(min), max: digits(max) }
+}
 
-function pointOf(at: number, name: string, samples: Samples, costs: Measured['costs']): Point {
-  const list = samples.get(name) ?? []
-  const median = <T>(of: readonly T[], value: (each: T) => number | undefined) => {
-    const known = of.map(value).filter((each) => each !== undefined)
+function pointOf(at: number, samples: readonly Sample[]): Point {
+  const median = (value: (sample: Sample) => number | undefined) => {
+    const known = samples.map(value).filter((each) => each !== undefined)
     return known.length === 0 ? undefined : digits(spreadOf(known).median)
   }
-  const own = costs.get(name) ?? []
   return {
     at,
-    rate: rateOf(name, samples),
-    p50Ms: median(list, ({ p50Ms }) => p50Ms),
-    p99Ms: median(list, ({ p99Ms }) => p99Ms),
-    serviceCpuMs: median(list, ({ serverCpu, rate }) => serverCpu && (serverCpu / rate) * 1000),
-    loadCpuMs: median(list, ({ loadCpu, rate }) => loadCpu && (loadCpu / rate) * 1000),
-    postgresCpuMs: median(own, ({ cpuMs }) => cpuMs),
-    walBytes: median(own, ({ walBytes }) => walBytes),
-    commits: median(own, ({ commits }) => commits),
+    rate: rateOf(samples),
+    p50Ms: median(({ p50Ms }) => p50Ms),
+    p99Ms: median(({ p99Ms }) => p99Ms),
+    serviceCpuMs: median(({ serverCpu, rate }) => serverCpu && (serverCpu / rate) * 1000),
+    loadCpuMs: median(({ loadCpu, rate }) => loadCpu && (loadCpu / rate) * 1000),
+    postgresCpuMs: median(({ cost }) => cost?.cpuMs),
+    walBytes: median(({ cost }) => cost?.walBytes),
+    commits: median(({ cost }) => cost?.commits),
   }
+}
+
+/** One line for each point. */
+function growthText({ axes: measured, ...head }: Growth): string {
+  const lines = axes.map((axis) => {
+    const points = measured[axis].map((point) => `      ${JSON.stringify(point)}`)
+    return `    ${JSON.stringify(axis)}: [\n${points.join(',\n')}\n    ]`
+  })
+  const heads = Object.entries(head).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`)
+  return `{\n${heads.join('')}  "axes": {\n${lines.join(',\n')}\n  }\n}\n`
 }

@@ -5,7 +5,8 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { type BenchPartner, signedBytes, type Unsigned } from './sign.ts'
-import type { LoadReport, LoadSpec } from './load.ts'
+import { serveRequests } from './child.ts'
+import type { LoadMessage, LoadReport, LoadSpec } from './load.ts'
 
 const signersMax = 8
 /** A quarter of `Retry-After`. */
@@ -13,29 +14,12 @@ const insistMs = 250
 const percentile = (sorted: Float64Array, share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
-function unsigned({ kind, keyPrefix, references }: LoadSpec, partner: BenchPartner, index: number): Unsigned {
-  const idempotencyKey = `${keyPrefix}-${index}`
-  const { beneficiaryId, customerId } = partner
-  switch (kind) {
-    case 'payout': {
-      const body = `{"amount":0.05,"currency":"EUR","beneficiaryId":"${beneficiaryId}","idempotencyKey":"${idempotencyKey}"}`
-      return { method: 'POST', path: '/v1/payouts/fiat', body }
-    }
-    case 'deposit': {
-      const body = `{"amount":0.05,"currency":"EUR","customerId":"${customerId}","outcome":"completed","idempotencyKey":"${idempotencyKey}"}`
-      return { method: 'POST', path: '/v1/simulations/deposits', body }
-    }
-    case 'quote': {
-      const body = '{"sellCurrency":"EUR","buyCurrency":"USD","sellAmount":0.05,"kind":"held"}'
-      return { method: 'POST', path: '/v1/fx/quotes', body }
-    }
-    case 'conversion': {
-      const body = `{"quoteId":"${references[index]}","idempotencyKey":"${idempotencyKey}"}`
-      return { method: 'POST', path: '/v1/fx/conversions', body }
-    }
-    case 'get':
-      return { method: 'GET', path: `/v1/transactions/${references[index % references.length]}` }
-  }
+const paths = { payout: '/v1/payouts/fiat', deposit: '/v1/simulations/deposits' } as const
+
+function unsigned({ kind, keyPrefix }: LoadSpec, { beneficiaryId, customerId }: BenchPartner, index: number): Unsigned {
+  const of = kind === 'payout' ? { beneficiaryId } : { customerId, outcome: 'completed' }
+  const body = JSON.stringify({ amount: 0.05, currency: 'EUR', ...of, idempotencyKey: `${keyPrefix}-${index}` })
+  return { method: 'POST', path: paths[kind], body }
 }
 
 async function signAll(spec: LoadSpec, key: KeyObject): Promise<readonly Buffer[]> {
@@ -91,23 +75,14 @@ function keepBusy(socket: Socket, requests: readonly Buffer[], drive: Drive, ins
     let text = ''
     let current: number | undefined
     let startedMs = 0
-    const next = () => {
-      current = drive.take()
-      if (current === undefined) {
+    const send = (index: number | undefined) => {
+      current = index
+      if (index === undefined) {
         socket.end()
         return resolve()
       }
       startedMs = performance.now()
-      socket.write(requests[current % requests.length] as Buffer)
-    }
-    const again = () => {
-      if (drive.isOver()) {
-        current = undefined
-        socket.end()
-        return resolve()
-      }
-      startedMs = performance.now()
-      socket.write(requests[(current ?? 0) % requests.length] as Buffer)
+      socket.write(requests[index] as Buffer)
     }
     const broken = () => {
       if (current !== undefined) drive.unknown.push(current)
@@ -121,16 +96,16 @@ function keepBusy(socket: Socket, requests: readonly Buffer[], drive: Drive, ins
       text = answer.rest
       if (answer.status === 503 && insist) {
         drive.turnedAway += 1
-        setTimeout(again, insistMs)
+        setTimeout(() => send(drive.isOver() ? undefined : current), insistMs)
         return
       }
       if (answer.status >= 300) drive.problem ??= `${answer.status} ${answer.body.slice(0, 300)}`
       drive.outcomes.push({ index: current, status: answer.status, startedMs, endedMs: performance.now() })
-      next()
+      send(drive.take())
     })
     socket.on('error', broken)
     socket.on('close', broken)
-    next()
+    send(drive.take())
   })
 }
 
@@ -149,13 +124,14 @@ async function drive(spec: LoadSpec, requests: readonly Buffer[]): Promise<LoadR
     turnedAway: 0,
     isOver: () => performance.now() >= deadlineMs,
     take: () => {
-      if ((issued < spec.count || spec.cyclic) && performance.now() < deadlineMs) return issued++
+      if (issued < spec.count && performance.now() < deadlineMs) return issued++
       // The rate covers the time in which every connection was busy.
       endMs ??= performance.now()
       return undefined
     },
   }
   await Promise.all(sockets.map((socket) => keepBusy(socket, requests, state, spec.insist === true)))
+  if (state.problem !== undefined) throw new Error(`the service refused a request: ${state.problem}`)
   const { user, system } = process.cpuUsage(cpu)
   const wallMs = performance.now() - begunMs
   const busyMs = (endMs ?? performance.now()) - countedMs
@@ -167,31 +143,21 @@ async function drive(spec: LoadSpec, requests: readonly Buffer[]): Promise<LoadR
     accepted: ok.length,
     refused: state.outcomes.length - ok.length + state.turnedAway,
     unknown: state.unknown.length,
-    problem: state.problem,
     p50Ms: percentile(latencies, 0.5),
     p99Ms: percentile(latencies, 0.99),
     busySeconds: busyMs / 1000,
     cpuShare: (user + system) / 1000 / wallMs,
-    ...(spec.naming ? { acknowledged: ok.map(({ index }) => index), unanswered: state.unknown } : {}),
   }
 }
 
 let prepared: { readonly spec: LoadSpec; readonly requests: readonly Buffer[] } | undefined
 
-process.on('message', (message: { readonly prepare: LoadSpec; readonly privateKeyPem: string } | 'go') => {
-  const work = async () => {
-    if (message === 'go') {
-      if (!prepared) throw new Error('nothing is prepared')
-      return { report: await drive(prepared.spec, prepared.requests) }
-    }
-    const spec = message.prepare
-    // The server of a cyclic load stores no nonces, so that one set of requests serves all rounds.
-    prepared = { spec, requests: await signAll(spec, createPrivateKey(message.privateKeyPem)) }
-    return { prepared: true }
+serveRequests<LoadMessage>(async (message) => {
+  if ('prepare' in message) {
+    const { prepare: spec, privateKeyPem } = message
+    prepared = { spec, requests: await signAll(spec, createPrivateKey(privateKeyPem)) }
+    return undefined
   }
-  work().then(
-    (answer) => process.send?.(answer),
-    (error: Error) => process.send?.({ failed: error.stack ?? error.message }),
-  )
+  if (!prepared) throw new Error('nothing is prepared')
+  return drive(prepared.spec, prepared.requests)
 })
-process.on('disconnect', () => process.exit(0))

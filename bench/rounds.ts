@@ -1,6 +1,30 @@
 /** Interleaved rounds (A B C, B C A, ...), so that other load on the machine affects all contestants alike. */
-import type { Contestant, Sample } from './contestants.ts'
 import type { Postgres } from './postgres.ts'
+
+/** Each writing transaction (`commits`) flushes the log at most once. The processor time is unknown if the bench did not start the server. */
+export type Cost = { readonly walBytes: number; readonly commits: number; readonly cpuMs: number | undefined }
+export type Sample = {
+  readonly rate: number
+  readonly p50Ms?: number
+  readonly p99Ms?: number
+  /** Share of one core while the load ran. */
+  readonly loadCpu?: number
+  readonly serverCpu?: number
+  readonly rssBytes?: number
+  /** The cost of a payout to PostgreSQL, which `--growth` reads. */
+  readonly cost?: Cost
+  /** Deliveries a second during the payouts, and their share of all deliveries of these payouts. */
+  readonly during?: { readonly rate: number; readonly share: number }
+}
+/** Gives one sample per round and is audited after it. */
+export type Contestant = {
+  readonly name: string
+  readonly sample: () => Promise<Sample>
+  /** False if there is no code to warm up. */
+  readonly warms?: boolean
+  /** Returns what is wrong in the stored data. */
+  readonly audit?: (() => Promise<readonly string[]>) | undefined
+}
 
 export type Samples = ReadonlyMap<string, readonly Sample[]>
 export type RoundsResult = { readonly samples: Samples; readonly wrong: readonly string[] }
@@ -14,7 +38,8 @@ export async function runRounds(
   const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]))
   const wrong: string[] = []
   // Node compiles hot code only after tens of thousands of requests. A warm-up also finds how many requests to sign.
-  for (let warmUp = 0; warmUp < warmUps; warmUp += 1) for (const contestant of contestants) await contestant.warmUp()
+  for (let warmUp = 0; warmUp < warmUps; warmUp += 1)
+    for (const { warms = true, sample } of contestants) if (warms) await sample()
   for (let round = 0; round < rounds; round += 1) {
     // The measured processes have no workers that would analyse growing tables.
     await postgres.analyse()
@@ -25,7 +50,9 @@ export async function runRounds(
       const sample = await contestant.sample()
       samples.get(contestant.name)?.push(sample)
       rates.push(`${contestant.name} ${Math.round(sample.rate)}`)
-      wrong.push(...(await contestant.audit()).map((what) => `round ${round + 1}, ${contestant.name}: ${what}`))
+      wrong.push(
+        ...((await contestant.audit?.()) ?? []).map((what) => `round ${round + 1}, ${contestant.name}: ${what}`),
+      )
     }
     say(`round ${round + 1} of ${rounds}: ${rates.join(', ')}`)
   }

@@ -4,6 +4,7 @@ import { composeModules } from '../../service/src/app/modules.ts'
 import { readConfig } from '../../service/src/app/config.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
 import { withClient } from '../postgres.ts'
+import { type Contestant, spreadOf } from '../rounds.ts'
 
 const config = readConfig({}, { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') })
 const partners = 100
@@ -11,10 +12,12 @@ const setMax = 256
 const batchRows = 200_000
 const connector = 'sandbox'
 
-export type Claims = { readonly sample: () => Promise<number>; readonly stop: () => Promise<void> }
-
 /** `due` payouts of 100 partners are due. A sample claims sets, and gives them back. */
-export async function startClaims(url: string, due: number): Promise<Claims> {
+export async function startClaims(
+  name: string,
+  url: string,
+  due: number,
+): Promise<Contestant & { readonly stop: () => Promise<void> }> {
   await withClient(url, (client) => fillDue(client, due))
   const log = createLog('silent')
   const db = createDatabase({ url, connectionsMax: 4, log })
@@ -24,6 +27,7 @@ export async function startClaims(url: string, due: number): Promise<Claims> {
       client.query(`update payouts.payouts set due_at = '2025-01-01', lease_id = null where lease_id is not null`),
     )
   return {
+    name,
     sample: async () => {
       const took: number[] = []
       for (let run = 0; run < 20; run += 1) {
@@ -34,7 +38,8 @@ export async function startClaims(url: string, due: number): Promise<Claims> {
         if (claims.length === 0) throw new Error('nothing was due')
         await giveBack()
       }
-      return took.toSorted((a, b) => a - b)[Math.floor(took.length / 2)] ?? Number.NaN
+      const { median } = spreadOf(took)
+      return { rate: 1000 / median, p50Ms: median }
     },
     stop: () => db.close(),
   }

@@ -15,6 +15,7 @@ import { createSandboxBank } from '../../service/src/banks/sandbox/index.ts'
 import type { ChooseConnector, Connector } from '../../service/src/rails/index.ts'
 import { settlementJobs } from '../../service/src/banks/settlement/index.ts'
 import { withClient } from '../postgres.ts'
+import type { Contestant } from '../rounds.ts'
 
 export type Scene = {
   readonly name: string
@@ -31,14 +32,6 @@ export type Scene = {
   readonly inFlight?: number
 }
 
-export type Contestant = {
-  readonly name: string
-  /** Ends that many payouts, and answers how many a second. */
-  readonly sample: (payouts: number) => Promise<number>
-  readonly audit: () => Promise<readonly string[]>
-  readonly stop: () => Promise<void>
-}
-
 const connectionsMax = 12
 const pollMs = 50
 /** As many as the closed-loop connections of the other bench. */
@@ -48,7 +41,12 @@ const settings = { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
 /** A bank that hangs has done so for some time: its breaker is open when the sample begins. */
 const leadMs = 4000
 
-export async function startScene(url: string, scene: Scene): Promise<Contestant> {
+/** A sample ends that many payouts. */
+export async function startScene(
+  url: string,
+  scene: Scene,
+  payouts: number,
+): Promise<Contestant & { readonly stop: () => Promise<void> }> {
   const { name, partners, other, waiting = 0, endpointUrl, inFlight = limitsDefault.inFlightPerEndpointMax } = scene
   const limits = { WEBHOOK_HTTP: 'on', WEBHOOK_LIMITS: `inFlightPerEndpointMax=${inFlight}` }
   const config = readConfig({}, { ...settings, ...limits })
@@ -58,11 +56,22 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
   const bank = createSandboxBank({ db, clock, stepMs: 0 })
   const chooseConnector: ChooseConnector = ({ currency }) => (currency === 'USD' ? other?.id : bank.id)
   const modules = composeModules({ config, db, clock, log, bank, chooseConnector })
-  const { access, cases, payoutAges, payoutLife: payouts, recalls, deposits, returns, webhooks } = modules
+  const { access, cases, payoutAges, payoutLife, recalls, deposits, returns, webhooks } = modules
   const connectors = [scene.wrap?.(bank) ?? bank, ...(other ? [other] : [])]
   const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
   const partnerIds = () => access.partnerIds(db)
-  const settlement = { log, connectors, payouts, payoutAges, recalls, deposits, cases, returns, isPartner, partnerIds }
+  const settlement = {
+    log,
+    connectors,
+    payouts: payoutLife,
+    payoutAges,
+    recalls,
+    deposits,
+    cases,
+    returns,
+    isPartner,
+    partnerIds,
+  }
 
   const payers: Pay[] = []
   const accounts = connectors.map(({ id }, at): Account => ({ connector: id, currency: at === 0 ? euros : dollars }))
@@ -85,7 +94,7 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
 
   return {
     name,
-    sample: async (count) => {
+    sample: async () => {
       const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
       const delivery = { db, clock, log, webhooks, allowLoopback: true, threads: 1 }
       const running = startJobs({
@@ -101,16 +110,13 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
       })
       if (other) await sleep(leadMs)
       const begun = performance.now()
-      await accept(count, 'EUR')
+      await accept(payouts, 'EUR')
       while (!(await isDone())) await sleep(pollMs)
-      const rate = count / ((performance.now() - begun) / 1000)
+      const rate = payouts / ((performance.now() - begun) / 1000)
       await running.stop()
-      return rate
+      return { rate }
     },
-    audit: async () => {
-      const wrong = await read(auditText)
-      return wrong.map((what) => `${name}: ${what}`)
-    },
+    audit: () => read(auditText),
     stop: () => db.close(),
   }
 }
@@ -148,7 +154,8 @@ async function addPayer(
     return id
   })
   const customer = await customers.create(partnerId, { email: 'ada@example.com' })
-  const payee = { customerId: customer.id, name: 'Grace Hopper', iban: 'DE89370400440532013000' }
+  const address = { city: 'Arlington', country: 'US' }
+  const payee = { customerId: customer.id, name: 'Grace Hopper', iban: 'DE89370400440532013000', address }
   const ids = new Map<string, string>()
   for (const { currency } of accounts)
     ids.set(currency, (await beneficiaries.create(partnerId, { ...payee, currency })).id)
@@ -171,8 +178,8 @@ const auditText = `
     where payout.status = 'Completed' and instruction.id is null having count(*) > 0
   union all
   select 'payouts without their four events: ' || count(*) from payouts.payouts as payout
-    left join (select partner_id, reference, count(*) as events from events.events group by 1, 2) as told
+    left join (select partner_id, reference, count(*) as events from events.events group by 1, 2) as appended
       using (partner_id, reference)
-    where payout.status = 'Completed' and told.events is distinct from 4 having count(*) > 0
+    where payout.status = 'Completed' and appended.events is distinct from 4 having count(*) > 0
   union all
   select 'a case is open: ' || count(*) from cases.cases having count(*) > 0`

@@ -1,6 +1,6 @@
 /** A round with more deliveries than a contestant can send: counts the arrivals of the measured time, then drains. */
 import type { Server } from '../children.ts'
-import type { Contestant, Sample } from '../contestants.ts'
+import type { Contestant, Sample } from '../rounds.ts'
 import type { Usage } from '../usage.ts'
 import { countFor } from './events.ts'
 import { until } from './setup.ts'
@@ -48,12 +48,7 @@ export function floodContestant(flood: Flood): Contestant {
     lastRate = Math.max(firstRate, rateOf(taken.received, seconds))
     return { rate: rateOf(taken.received, seconds, settleMs), ...used(before, after, wallSeconds) }
   }
-  return {
-    name,
-    sample,
-    warmUp: async () => void (await sample()),
-    audit: () => Promise.resolve(wrong),
-  }
+  return { name, sample, audit: () => Promise.resolve(wrong) }
 }
 
 export function used(before: Usage | undefined, after: Usage | undefined, seconds: number): Partial<Sample> {

@@ -2,7 +2,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { readSigningKey } from '@partner-payments/wire'
 import { usageNow } from '../usage.ts'
-import { serveRequests } from './child.ts'
+import { serveRequests } from '../child.ts'
 import { createClient, type SignedRequest, signRequest } from './client.ts'
 import { newReference, payloadOf } from './events.ts'
 

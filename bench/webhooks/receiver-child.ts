@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { serveRequests } from './child.ts'
+import { serveRequests } from '../child.ts'
 import { type Behaviour, type Received, type Sampled, splitBody } from './received.ts'
 
 type Message =

@@ -1,5 +1,5 @@
 /** Starts and reads the endpoints of the bench. */
-import { startChild } from './child.ts'
+import { startChild } from '../child.ts'
 import type { Behaviour, Received, Sampled } from './received.ts'
 
 /** `refused`: no process listens on the port. */
@@ -19,8 +19,8 @@ export type Endpoints = {
 
 /** Dead endpoints have a process of their own, so that they cost the healthy ones nothing. */
 export async function startEndpoints(kinds: readonly EndpointKind[]): Promise<Endpoints> {
-  const healthy = startChild('receiver-child.ts')
-  const dead = startChild('receiver-child.ts')
+  const healthy = startChild('webhooks/receiver-child.ts')
+  const dead = startChild('webhooks/receiver-child.ts')
   const behaviours = (wanted: (kind: EndpointKind) => boolean): readonly Behaviour[] =>
     kinds.map((kind) => (kind !== 'refused' && wanted(kind) ? kind : 'error'))
   const isOk = (kind: EndpointKind) => kind === 'ok'

@@ -1,8 +1,10 @@
 /** The contestants of the service: its role `worker` as a process, on a service database. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server } from '../children.ts'
-import { type Contestant, type Tally, loadedContestant, type LoadedOptions, type Sample } from '../contestants.ts'
+import { loadedContestant, type LoadedOptions } from '../contestants.ts'
 import { withClient } from '../postgres.ts'
+import type { Contestant, Sample } from '../rounds.ts'
+import type { Service } from '../stage.ts'
 import { auditOwed, compare, deliveredSince, verifySigned } from './audit.ts'
 import { type Flood, floodContestant, type Taken, used } from './flood.ts'
 import { nowMs, type Setup, until } from './setup.ts'
@@ -99,7 +101,7 @@ export function pacedContestant(ours: ServiceContestantOptions & { readonly even
       ...used(before, after, wallSeconds),
     }
   }
-  return { name, sample, warmUp: async () => void (await sample()), audit: () => Promise.resolve(wrong) }
+  return { name, sample, audit: () => Promise.resolve(wrong) }
 }
 
 /** Commits events at an even pace, without waiting for each other. Returns the time of each commit by reference. */
@@ -137,6 +139,7 @@ export function claimsContestant(options: {
     },
     release: async (deliveries) => {
       worker = await start()
+      worker.thaw()
       return deliveries
     },
     finished: () => Promise.resolve(true),
@@ -148,20 +151,11 @@ export function claimsContestant(options: {
   })
 }
 
-export type PayoutsOptions = Omit<LoadedOptions, 'audit' | 'tally'> & {
-  readonly setup: Setup
-  readonly worker: Server
-  readonly tally: Tally
-  readonly partnerId: string
-  readonly auditLedger: () => Promise<readonly string[]>
-}
-
 /** Measures payouts by the API while a worker delivers their events. The remaining deliveries drain afterwards. */
 export function payoutsContestant(
-  options: PayoutsOptions,
-  meanwhile: (rate: number, share: number) => void,
+  options: Service & Omit<LoadedOptions, 'tally'> & { readonly setup: Setup; readonly worker: Server },
 ): Contestant {
-  const { setup, worker, tally, partnerId, auditLedger, name, seconds } = options
+  const { setup, worker, tally, audit, name, seconds } = options
   const payouts = loadedContestant(options)
   const check = checkOf(setup, { drained: true })
   let wrong: readonly string[] = []
@@ -170,23 +164,14 @@ export function payoutsContestant(
     const before = tally.accepted
     const found = await payouts.sample()
     const endedMs = nowMs()
-    setup.committed.set(partnerId, tally.accepted)
+    for (const partnerId of setup.partnerIds) setup.committed.set(partnerId, tally.accepted)
     const owed = setup.healthyDeliveries(tally.accepted - before)
     await until(name, async () => (await setup.endpoints.count()) >= owed && (await isDrained(setup)))
     worker.freeze()
     const taken = await setup.endpoints.take()
-    wrong = [...(await check(taken)), ...(await auditLedger())]
-    const during = taken.received.filter(({ atMs }) => atMs <= endedMs)
-    return { ...found, during: during.length / seconds, share: during.length / owed }
+    wrong = [...(await check(taken)), ...(await audit())]
+    const during = taken.received.filter(({ atMs }) => atMs <= endedMs).length
+    return { ...found, during: { rate: during / seconds, share: during / owed } }
   }
-  return {
-    name,
-    sample: async () => {
-      const { during, share, ...found } = await sample()
-      meanwhile(during, share)
-      return found
-    },
-    warmUp: async () => void (await sample()),
-    audit: () => Promise.resolve(wrong),
-  }
+  return { name, sample, audit: () => Promise.resolve(wrong) }
 }

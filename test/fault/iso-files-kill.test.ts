@@ -22,7 +22,7 @@ import {
   removeFolders,
   timesAtBank,
 } from '../support/iso-outgoing.ts'
-import { rulesOfRun } from './iso-files-rules.ts'
+import { rulesOfRun } from '../support/workers.ts'
 
 /** Fewer mean that a commit or an operation on a file is not counted. */
 const pointsMin = 60
@@ -87,26 +87,20 @@ async function check(folders: Folders, ids: readonly string[]): Promise<void> {
 }
 
 test('a process killed at any file operation or commit sends nothing twice and loses nothing', async (t) => {
-  const points = await killAtCrashPoints(
-    t,
-    'iso-files-child.ts',
-    async (runChild) => {
-      const folders = await createFolders()
-      try {
-        const ids = await scenario(folders)
-        await runChild(service.url, folders.root, service.clock.now().toISOString())
-        await finish(folders)
-        await check(folders, ids)
-      } finally {
-        await removeFolders(folders)
-        for (const id of partnerIds) {
-          await service.db.run(sql`delete from rails.iso_recalls where partner_id = ${id}`)
-          await service.db.run(sql`delete from rails.iso_instructions where partner_id = ${id}`)
-        }
-        await service.db.run(sql`delete from rails.iso_files`)
+  await killAtCrashPoints(t, { worker: 'outgoing files', pointsMin, shares }, async (runWorker) => {
+    const folders = await createFolders()
+    try {
+      const ids = await scenario(folders)
+      await runWorker(service, { root: folders.root })
+      await finish(folders)
+      await check(folders, ids)
+    } finally {
+      await removeFolders(folders)
+      for (const id of partnerIds) {
+        await service.db.run(sql`delete from rails.iso_recalls where partner_id = ${id}`)
+        await service.db.run(sql`delete from rails.iso_instructions where partner_id = ${id}`)
       }
-    },
-    shares,
-  )
-  assert.ok(points >= pointsMin, `only ${points} points were passed`)
+      await service.db.run(sql`delete from rails.iso_files`)
+    }
+  })
 })

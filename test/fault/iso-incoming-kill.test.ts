@@ -115,13 +115,13 @@ async function check(service: Service, folders: BankFolders, partner: TestPartne
 }
 
 test('a process killed at any point takes no booking twice and loses none', async (t) => {
-  const scenario = async (runChild: (...args: readonly string[]) => Promise<string>) => {
+  await killAtCrashPoints(t, { worker: 'incoming files', pointsMin, shares }, async (runWorker) => {
     const service = await createTestService({ chooseConnector: () => 'iso20022' })
     const folders = await createBankFolders()
     try {
       const partner = await addPartner(service, floatMinor)
       await putFiles(service, folders, partner)
-      await runChild(service.url, folders.root, service.clock.now().toISOString())
+      await runWorker(service, { root: folders.root })
       // The lease of the killed process ends.
       service.clock.advance(minuteMs)
       await createIncomingBank(service, folders).work()
@@ -130,7 +130,5 @@ test('a process killed at any point takes no booking twice and loses none', asyn
       await service.close()
       await folders.remove()
     }
-  }
-  const points = await killAtCrashPoints(t, 'iso-incoming-child.ts', scenario, shares)
-  assert.ok(points >= pointsMin, `only ${points} points were passed`)
+  })
 })

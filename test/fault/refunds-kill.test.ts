@@ -13,7 +13,6 @@ import { createSessions } from '../support/checkout.ts'
 import { balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { checkRefunds } from '../support/hostile-checkout.ts'
-import type { RefundsRequest } from './refunds-child.ts'
 
 /** The amount selects how the sandbox bank ends the payout. */
 const ends = { '1000.00': 'Completed', '2000.01': 'Completed', '4001.01': 'Failed', '4001.05': 'Returned' } as const
@@ -30,7 +29,7 @@ after(() => service.close())
 const { open, settle, statusOf } = createSessions(() => service)
 
 test('a process killed at any point leaves one refund for each request, and each ends once', async (t) => {
-  const points = await killAtCrashPoints(t, 'refunds-child.ts', async (runChild) => {
+  await killAtCrashPoints(t, { worker: 'refunds', pointsMin }, async (runWorker) => {
     const opened = await open({ amount: rawNumber(paid) })
     const { partner, session } = opened
     const { partnerId, caller } = partner
@@ -38,8 +37,7 @@ test('a process killed at any point leaves one refund for each request, and each
     await settle()
     assert.equal(await statusOf(opened), 'Completed')
     const refunds = Object.keys(ends).map((amount) => ({ amount, idempotencyKey: `refund of ${amount}` }))
-    const request: RefundsRequest = { caller, sessionId: session.id, refunds }
-    await runChild(service.url, service.clock.now().toISOString(), JSON.stringify(request))
+    await runWorker(service, { caller, sessionId: session.id, refunds })
     const repeated = await Promise.all(
       refunds.map(({ amount, idempotencyKey }) =>
         service.checkout.refund(caller, session.id, { amount: rawNumber(amount), idempotencyKey }, ip),
@@ -71,11 +69,10 @@ test('a process killed at any point leaves one refund for each request, and each
     assert.equal(await checkRefunds(service.db, partnerId), refunds.length)
     await checkLedger(service.db, partnerId)
   })
-  assert.ok(points >= pointsMin, `only ${points} points were passed`)
 })
 
 test('a process killed while a bank takes a payment back cancels the waiting refund with it, once', async (t) => {
-  const points = await killAtCrashPoints(t, 'refunds-child.ts', async (runChild) => {
+  await killAtCrashPoints(t, { worker: 'refunds', pointsMin: 2 }, async (runWorker) => {
     const opened = await open()
     const { partner, session } = opened
     const { partnerId, caller } = partner
@@ -88,8 +85,7 @@ test('a process killed while a bank takes a payment back cancels the waiting ref
       sql`update payouts.payouts set due_at = due_at + interval '1 day' where partner_id = ${partnerId}`,
     )
     await service.checkout.simulate(partnerId, session.id, { step: 'reverse' }, ip)
-    const request: RefundsRequest = { caller, sessionId: session.id, refunds: [] }
-    await runChild(service.url, service.clock.now().toISOString(), JSON.stringify(request))
+    await runWorker(service, { caller, sessionId: session.id, refunds: [] })
     service.clock.advance(2 * minuteMs)
     while ((await processBankNotifications(service.settlement)) > 0);
     assert.equal((await service.payouts.get(partnerId, row.id)).status, 'Cancelled')
@@ -101,5 +97,4 @@ test('a process killed while a bank takes a payment back cancels the waiting ref
     )
     await checkLedger(service.db, partnerId)
   })
-  assert.ok(points >= 2, `only ${points} points were passed`)
 })

@@ -1,11 +1,9 @@
 /** A worker is killed with SIGKILL while it writes a report; another one writes the same bytes. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { after, before, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { sql } from '../../service/src/postgres/index.ts'
 import { addPartner, type Service } from '../support/composition.ts'
+import { killWorker, startWorker } from '../support/crash-points.ts'
 import { book, createReportService, now, reportWork, written } from '../support/reports.ts'
 import { until } from '../support/until.ts'
 
@@ -35,13 +33,12 @@ test('a report whose worker is killed half way has the bytes of one that was not
   const whole = await written(service, partnerId, request)
   const period = { from: request.from.toISOString(), to: to.toISOString() }
   const { id } = await service.reports.create(partnerId, { ...request, ...period })
-  const child = spawn(process.execPath, [fileURLToPath(new URL('report-child.ts', import.meta.url)), service.url])
+  const child = startWorker('report', service, {})
   const parts = async () =>
     (await service.db.rows(sql`select from reports.chunks where partner_id = ${partnerId} and report_id = ${id}`))
       .length
   await until('the child has written a part', async () => (await parts()) > 0)
-  child.kill('SIGKILL')
-  await once(child, 'exit')
+  await killWorker(child)
   const killed = await service.reports.get(partnerId, id)
   assert.deepEqual([killed.status, killed.attempts], ['Running', 1], 'it was killed half way')
   const work = reportWork(service)

@@ -1,22 +1,55 @@
-/** Runs a child process again and again, and kills it at a different crash point each time. */
+/** Starts the workers of `workers.ts` as processes, and kills one again and again, each time at a different crash point. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import type { Clock } from '../../service/src/kernel/index.ts'
 import { isLong, print, scaled } from './faults.ts'
 import { shareNumber } from './share.ts'
 import { until } from './until.ts'
+import type { Given, WorkerName } from './workers.ts'
 
 const runMsMax = 120_000
 /** Odd: a commit has a point before and one after it, so that successive kills of a run take both kinds. */
 const sharesShort = 7
 
-/** The arguments of a child after the crash point. The first is the address of its database. */
-type ChildArgs = readonly [url: string, ...others: readonly string[]]
+/** The database of a worker, and its clock, which the worker's clock begins with. */
+type At = { readonly url: string; readonly clock: Clock }
+type Streams = 'ignore' | 'pipe' | 'inherit'
+const program = fileURLToPath(new URL('worker-child.ts', import.meta.url))
+
+/** Starts a worker, with a crash point or without one. */
+export function startWorker<N extends WorkerName>(
+  name: N,
+  { url, clock }: At,
+  given: Given<N>,
+  {
+    crashAt = 0,
+    streams = ['ignore', 'inherit'],
+    env = {},
+  }: {
+    readonly crashAt?: number
+    readonly streams?: readonly [out: Streams, errors: Streams]
+    readonly env?: NodeJS.ProcessEnv
+  } = {},
+): ChildProcess {
+  const text = JSON.stringify({ ...given, url, now: clock.now() })
+  const words = [program, name, String(crashAt), text]
+  return spawn(process.execPath, words, { env: { ...process.env, ...env }, stdio: ['ignore', ...streams] })
+}
+
+/** Resolves when it has ended. */
+export async function killWorker(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
 
 type Result = { readonly killed: boolean; readonly output: string }
 
@@ -59,48 +92,58 @@ const named = (url: string): string => {
   return address.href
 }
 
-async function run(file: string, crashAt: number, [url, ...args]: ChildArgs, cache: string): Promise<Result> {
-  const path = fileURLToPath(new URL(`../fault/${file}`, import.meta.url))
-  const env = { ...process.env, NODE_COMPILE_CACHE: cache }
-  const child = spawn(process.execPath, [path, String(crashAt), named(url), ...args], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+async function run<N extends WorkerName>(
+  name: N,
+  crashAt: number,
+  { url, clock }: At,
+  given: Given<N>,
+  cache: string,
+): Promise<Result> {
+  const env = { NODE_COMPILE_CACHE: cache }
+  const child = startWorker(name, { url: named(url), clock }, given, { crashAt, env, streams: ['pipe', 'pipe'] })
   let output = ''
   let errors = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text))
   const timer = setTimeout(() => child.kill('SIGTERM'), runMsMax)
   const { code, signal } = await new Promise<Exit>((resolve) => {
     child.once('close', (exitCode, exitSignal) => resolve({ code: exitCode, signal: exitSignal }))
   })
   clearTimeout(timer)
   if (signal !== 'SIGKILL')
-    assert.deepEqual({ code, signal }, { code: 0, signal: null }, `${file} ${args.join(' ')} failed:\n${errors}`)
+    assert.deepEqual({ code, signal }, { code: 0, signal: null }, `${name} ${JSON.stringify(given)} failed:\n${errors}`)
   const killed = signal === 'SIGKILL'
   if (killed) await sessionsEnded(url)
   return { killed, output }
 }
 
 /**
- * Runs `file` to the end to count its crash points, then once for each point of a share of them, and kills it there. There are `shares`
+ * Runs a worker to the end to count its crash points, then once for each point of a share of them, and kills it there. There are `shares`
  * shares, or fewer, an odd number, so that each has at least two points: as many successive hours kill it at every point. The long form does so in one run.
- * `scenario` sets up, calls `runChild`, which returns the child's output, and verifies the result.
+ * `scenario` sets up, calls `runWorker`, which returns the worker's output, and verifies the result.
  */
-export async function killAtCrashPoints(
+export async function killAtCrashPoints<N extends WorkerName>(
   t: TestContext,
-  file: string,
-  scenario: (runChild: (...args: ChildArgs) => Promise<string>) => Promise<void>,
-  /** Into how many shares the short form divides the points. More for a child with many points. */
-  sharesOf = sharesShort,
-): Promise<number> {
+  {
+    worker,
+    pointsMin,
+    shares: sharesOf = sharesShort,
+  }: {
+    readonly worker: N
+    /** Fewer points mean that the worker did not run, or that its commits are not counted. */
+    readonly pointsMin: number
+    /** Into how many shares the short form divides the points. More for a worker with many points. */
+    readonly shares?: number
+  },
+  scenario: (runWorker: (at: At, given: Given<N>) => Promise<string>) => Promise<void>,
+): Promise<void> {
   const cache = compileCache()
   let points = Infinity
   let runs = 0
   let kills = 0
   const runUntil = (crashAt: number) =>
-    scenario(async (...args) => {
-      const { killed, output } = await run(file, crashAt, args, cache)
+    scenario(async (at, given) => {
+      const { killed, output } = await run(worker, crashAt, at, given, cache)
       if (crashAt === 0) points = Math.min(points, Number(output.split('\n').at(-1)))
       else runs += 1
       if (killed) kills += 1
@@ -116,5 +159,5 @@ export async function killAtCrashPoints(
   print(t, { points, runs, kills })
   // Loops run concurrently, so that a run may pass fewer points than the counted ones, and then ends by itself.
   assert.ok(kills > 0 && kills >= runs / 3, `only ${kills} kills in ${runs} runs`)
-  return points
+  assert.ok(points >= pointsMin, `only ${points} points were passed`)
 }

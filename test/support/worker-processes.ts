@@ -1,31 +1,20 @@
 /** Delivery workers in processes of their own, which a test can kill, freeze and disconnect. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import type { ChildProcess } from 'node:child_process'
+import { killWorker, startWorker } from './crash-points.ts'
 import type { Hooks } from './webhooks.ts'
-import type { WorkerOptions } from './webhooks-worker.ts'
-
-const script = fileURLToPath(new URL('webhooks-worker.ts', import.meta.url))
+import type { DeliveryWorkerOptions } from './workers.ts'
 
 export function createWorkers(hooks: () => Hooks) {
   const children: ChildProcess[] = []
-  const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
-  const kill = (child: ChildProcess) =>
-    new Promise<void>((resolve) => {
-      if (hasEnded(child)) return resolve()
-      child.once('exit', () => resolve())
-      child.kill('SIGKILL')
-    })
   process.once('exit', () => children.forEach((child) => child.kill('SIGKILL')))
   return {
-    spawn: (options: WorkerOptions, url = hooks().url): ChildProcess => {
+    spawn: (options: DeliveryWorkerOptions, url = hooks().url): ChildProcess => {
       const key = Buffer.from(hooks().key).toString('hex')
-      const child = spawn(process.execPath, [script, url, key, JSON.stringify(options)], {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      })
+      const child = startWorker('deliveries', { url, clock: hooks().clock }, { key, options })
       children.push(child)
       return child
     },
-    kill,
-    killAll: async () => void (await Promise.all(children.splice(0).map(kill))),
+    kill: killWorker,
+    killAll: async () => void (await Promise.all(children.splice(0).map(killWorker))),
   }
 }

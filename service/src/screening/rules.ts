@@ -4,7 +4,7 @@ import type { ListSource } from './lists/entry.ts'
 import type { Match } from './names/index-of-names.ts'
 import { plainName } from './names/words.ts'
 
-/** A name that reaches this score is a hit. bench/screening.ts and corpus.test.ts show its true and false hits. */
+/** A name that reaches this score is a hit. corpus.test.ts shows its true and false hits. */
 export const scoreMin = 88
 /** Lowest score that needs two persons: every word is there, and at most spelling or order differ. */
 export const twoPersonsScoreMin = 95

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import { after, afterEach, before, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { Webhook } from 'standardwebhooks'
 import {
   createHooks,
@@ -11,6 +9,7 @@ import {
   startEndpoint,
   statusChanged,
 } from '../../../test/support/webhooks.ts'
+import { startWorker } from '../../../test/support/crash-points.ts'
 import { until } from '../../../test/support/until.ts'
 import { startDelivery } from '../../../test/support/jobs.ts'
 import type { RunningJobs } from '../postgres/jobs/index.ts'
@@ -286,7 +285,6 @@ test('two concurrent workers attempt each delivery once', async () => {
 })
 
 test('a worker killed before it records a delivery: delivered again under the same eventId', async () => {
-  const script = fileURLToPath(new URL('../../../test/support/webhooks-worker.ts', import.meta.url))
   const partnerId = await hooks.addPartner()
   let kill: (() => void) | undefined
   const endpoint = await listen((response) => {
@@ -295,9 +293,7 @@ test('a worker killed before it records a delivery: delivered again under the sa
   })
   const { deliveries } = await subscribe(partnerId, endpoint.url)
   await hooks.emit(partnerId, 'REF-1', 'Completed')
-  const worker = spawn(process.execPath, [script, hooks.url, Buffer.from(hooks.key).toString('hex')], {
-    stdio: 'ignore',
-  })
+  const worker = startWorker('deliveries', hooks, { key: Buffer.from(hooks.key).toString('hex') })
   const exited = new Promise<NodeJS.Signals | null>((resolve) =>
     worker.once('exit', (_code, signal) => resolve(signal)),
   )

@@ -1,23 +1,21 @@
 /** One run: a service whose workers are another process, a file-based bank that is a third one, and kills of both. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { createIsoBankProgram, type IsoBankProgram } from '../../../examples/iso-bank/child.ts'
 import { isoBankSetting } from '../../../examples/iso-bank/config.ts'
 import { amountText, minuteMs, present, systemClock } from '../../../service/src/kernel/index.ts'
 import { sql, type Sql } from '../../../service/src/postgres/index.ts'
 import { addPartner, createTestService, pay, type Service, type TestPartner } from '../../support/composition.ts'
+import { killWorker, startWorker } from '../../support/crash-points.ts'
 import { businessDay } from '../../support/iso-bank.ts'
 import { scaled } from '../../support/faults.ts'
 import type { PlannedPayment } from '../../support/iso-oddities.ts'
-import { inheritedEnvironment } from '../../support/program.ts'
 import { until } from '../../support/until.ts'
 
-const childFile = fileURLToPath(new URL('../iso-books-child.ts', import.meta.url))
 const partnersCount = 3
 const floatMinor = 10n ** 12n
 const acceptedAtOnce = 200
@@ -75,7 +73,7 @@ export async function createRun(context: TestContext): Promise<Run> {
   }, tickMs)
   context.after(async () => {
     clearInterval(timer)
-    await kill(child)
+    await killWorker(child)
     await bank.stop()
     await started.close()
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
@@ -88,7 +86,7 @@ export async function createRun(context: TestContext): Promise<Run> {
     bank,
     accept: (payments) => acceptAll(started, partners, payments),
     restart: async (which, laterMs = afterKillMs) => {
-      if (which !== 'bank') await kill(child)
+      if (which !== 'bank') await killWorker(child)
       if (which !== 'workers') await bank.kill()
       started.clock.advance(laterMs)
       if (which !== 'workers') await bank.start()
@@ -118,22 +116,12 @@ async function stateOf({ db }: Service, untaken: readonly string[]): Promise<str
   return JSON.stringify(text, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value), 1)
 }
 
-async function startWorkers({ url, clock }: Service, setting: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [childFile, url, setting, clock.now().toISOString()], {
-    env: { ...inheritedEnvironment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+async function startWorkers(service: Service, banks: string): Promise<ChildProcess> {
+  const child = startWorker('file bank', service, { banks }, { streams: ['pipe', 'inherit'] })
   const ended = once(child, 'exit').then(() => Promise.reject(new Error('the workers ended at their start')))
-  await Promise.race([once(present(child.stdout, 'it is piped'), 'data'), ended])
+  await Promise.race([once(present(child.stdout, 'the output of the workers is piped'), 'data'), ended])
   ended.catch(() => undefined)
   return child
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
 }
 
 async function addPartners(service: Service) {

@@ -1,10 +1,9 @@
 /** The runtime of jobs on a table of work in a real PostgreSQL: wake-ups, due times, back-off, stop, and the poll behind them. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { startWorker } from '../../../../test/support/crash-points.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createLog, systemClock } from '../../kernel/index.ts'
@@ -12,7 +11,6 @@ import { createDatabase, type Database, sql } from '../index.ts'
 import { defineJob, type Job, listenForWrites, type RunningJobs, startJobs } from './index.ts'
 
 const log = createLog('silent')
-const writer = fileURLToPath(new URL('../../../../test/support/jobs-writer.ts', import.meta.url))
 /** Longer than any test: what happens, no poll has found. */
 const neverMs = 600_000
 
@@ -187,7 +185,7 @@ test('stop waits for the run under way, drains once, and begins no further run',
 })
 
 const write = async (mode: 'announce' | 'kill') => {
-  const child = spawn(process.execPath, [writer, url, mode], { stdio: 'inherit' })
+  const child = startWorker('job writer', { url, clock: systemClock }, { isKilled: mode === 'kill' })
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   return signal ?? code
 }

@@ -1,7 +1,7 @@
 /** A child process of the bench. It responds once to each request message, in any order. */
-import { fork } from 'node:child_process'
+import { fork, type ForkOptions } from 'node:child_process'
 import { join } from 'node:path'
-import { baseEnv } from '../environment.ts'
+import { baseEnv } from './environment.ts'
 
 export type Child = {
   /** Rejects if the process fails or has ended. */
@@ -11,12 +11,12 @@ export type Child = {
 type Response = { readonly id: number; readonly failed?: string; readonly value?: unknown }
 type Pending = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
 
-export function startChild(file: string, execArgv: readonly string[] = []): Child {
-  const child = fork(join(import.meta.dirname, file), {
-    env: baseEnv,
-    serialization: 'advanced',
-    execArgv: [...execArgv],
-  })
+export type ChildOptions = { readonly args?: readonly string[]; readonly execArgv?: readonly string[] }
+
+/** `file` is in the folder of the bench. */
+export function startChild(file: string, { args = [], execArgv = [] }: ChildOptions = {}): Child {
+  const options: ForkOptions = { env: baseEnv, serialization: 'advanced', execArgv: [...execArgv] }
+  const child = fork(join(import.meta.dirname, file), args, options)
   const pending = new Map<number, Pending>()
   let lastId = 0
   child.on('message', ({ id, failed, value }: Response) => {
