@@ -1,23 +1,14 @@
 /** A session in parts in a real browser: the payer sees what is still due, and the receipt lists the parts. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { useBrowser } from '../support/console.ts'
+import { useService } from '../support/fixture.ts'
 
-let service: TestService
-let browser: Browser
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { SANDBOX_BANK_DELAY_MS: '300', PAGE_RATE_PER_SECOND: '1000' } })
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '300' } })
+const browser = useBrowser()
 
 test('the open page follows the parts, with a code for the rest, and the receipt lists them', { skip }, async () => {
   const order = { amount: 49.9, currency: 'EUR', customer: { email: 'ada@example.com' }, partialPayments: true }
@@ -26,7 +17,7 @@ test('the open page follows the parts, with a code for the rest, and the receipt
   )
   const pay = (amount: number) =>
     service.client.post(`/v1/simulations/checkout/sessions/${textAt(session, 'sessionId')}`, { step: 'credit', amount })
-  const page = await browser.newPage({ locale: 'en' })
+  const page = await (await browser()).newPage({ locale: 'en' })
   await page.goto(textAt(session, 'url'))
   const code = () => page.locator('figure svg').innerHTML()
   const whole = await code()

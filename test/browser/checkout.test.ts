@@ -8,12 +8,13 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { createRequire } from 'node:module'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { noBrowser as skip } from '../support/browser.ts'
 import { type JsonObject, success, textAt } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { useBrowser } from '../support/console.ts'
+import { useService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { finalTransaction } from '../support/world.ts'
 
@@ -21,19 +22,8 @@ const desktop = { width: 1280, height: 900 }
 const phone = { width: 390, height: 844 }
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-let service: TestService
-let browser: Browser
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({
-    env: { SANDBOX_BANK_DELAY_MS: '300', PAGE_RATE_PER_SECOND: '1000', BRAND_NAME: 'ACME Pay' },
-  })
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '300', BRAND_NAME: 'ACME Pay' } })
+const browser = useBrowser()
 
 async function openSession(fields: JsonObject = {}): Promise<JsonObject> {
   const body = { amount: 49.9, currency: 'EUR', idempotencyKey: randomUUID(), customer: { email: 'ada@example.com' } }
@@ -46,7 +36,7 @@ type Options = Parameters<Browser['newContext']>[0]
 
 /** A page that fails the test if a policy blocks something, or a request fails or leaves the origin. */
 async function visit(url: string, options: Options = {}, expected: readonly string[] = []) {
-  const context = await browser.newContext({ viewport: desktop, locale: 'en', ...options })
+  const context = await (await browser()).newContext({ viewport: desktop, locale: 'en', ...options })
   const page = await context.newPage()
   const failures: string[] = []
   page.on('console', (message) => void (message.type() === 'error' && failures.push(message.text())))
@@ -304,7 +294,7 @@ async function setBarelyReadableBranding(): Promise<void> {
 
 test('axe finds nothing in any state, theme and size, and every control is 44 pixels high', { skip }, async () => {
   await setBarelyReadableBranding()
-  const context = await browser.newContext({ viewport: desktop, locale: 'en', bypassCSP: true })
+  const context = await (await browser()).newContext({ viewport: desktop, locale: 'en', bypassCSP: true })
   const findings: string[] = []
   let runs = 0
   for (const [name, page] of await states(context)) {

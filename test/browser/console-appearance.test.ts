@@ -1,34 +1,15 @@
 /** The appearance of payment pages in a real browser: set, refused and removed, and seen by a payer. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { check, main, openPage, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, site, person, browser } = useConsole(await useSharedService(), ['400', '403', '404', '413'])
 
-async function person(role: 'Developer' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404', '413'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-const main = (page: Page) => page.locator('main').innerText()
 const save = (page: Page) => page.getByRole('button', { name: 'Save appearance' }).click()
 const svg = (content: string) => ({
   name: 'logo.svg',
@@ -72,7 +53,7 @@ test(
     const customer = { email: 'payer@example.com' }
     const body = { amount: 18, currency: 'EUR', customer, idempotencyKey: 'appearance' }
     const url = textAt(success(await service.client.post('/v1/checkout/sessions', body)), 'url')
-    const payer = await openPage(browser, site)
+    const payer = await openPage(await browser(), site)
     await payer.page.goto(url.replace(service.baseUrl, site))
     assert.match(await main(payer.page), /Grace & <Coffee>/)
     await payer.close()

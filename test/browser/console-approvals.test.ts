@@ -7,50 +7,21 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, objectAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { check, cookieOf, inviteTo, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { codeOf, joinByPassword, sendForm, sessionOf } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-let beneficiaryId: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-  const rule = [
-    '--partner',
-    service.credentials.partnerId,
-    '--currency',
-    'EUR',
-    '--above',
-    '100.00',
-    '--payee-mismatch',
-  ]
-  await service.operator('approval', 'set', ...rule, '--passkey', '--staff', 'Sam', '--note', 'two persons')
-  beneficiaryId = textAt(await createBeneficiary(service.client, { name: 'Grace <Hopper>' }), 'id')
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
-
-/** A person with a passkey, who is signed in. */
-async function person(role: 'Admin' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404', '409'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
+const { service, site, person } = useConsole(await useSharedService(), ['400', '403', '404', '409'])
+const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '100.00', '--payee-mismatch']
+await service.operator('approval', 'set', ...rule, '--passkey', '--staff', 'Sam', '--note', 'two persons')
+const beneficiaryId = textAt(await createBeneficiary(service.client, { name: 'Grace <Hopper>' }), 'id')
 
 async function payout(
   amount: string,

@@ -1,38 +1,16 @@
 /** The audit log in a real browser: find a record by its day, see its proof, save it and verify it; and what others see. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { check, main, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, finalTransaction, payoutText } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
-
-async function person(role: 'Admin' | 'Developer' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-
-const main = (page: Page) => page.locator('main').innerText()
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
+const { service, person, open } = useConsole(await useSharedService())
 
 test('an Admin finds a step of a payment, and saves its proof, which holds offline', { skip }, async () => {
   const { page, close } = await person('Admin', 'Ann Admin')

@@ -4,44 +4,25 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { makeBulk } from '../support/bulks.ts'
 import { listAt, objectAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { check, cookieOf, main, useConsole } from '../support/console.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { useService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let service: TestService
-let browser: Browser
-let site: string
-let payee: string
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
-  site = siteOf(service)
-  browser = await launchBrowser()
-  const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above-bulk', '100.00']
-  await service.operator('approval', 'set', ...rule, '--passkey', '--staff', 'Sam', '--note', 'two persons')
-  payee = textAt(await createBeneficiary(service.client, { name: 'Grace <Hopper>' }), 'id')
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, site, person } = useConsole(await useService(), ['400', '403', '404', '409'])
+const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above-bulk', '100.00']
+await service.operator('approval', 'set', ...rule, '--passkey', '--staff', 'Sam', '--note', 'two persons')
+const payee = textAt(await createBeneficiary(service.client, { name: 'Grace <Hopper>' }), 'id')
 
-async function person(role: 'Admin' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404', '409'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-const main = (page: Page) => page.locator('main').innerText()
 const bulkOf = (...amounts: readonly string[]) =>
   makeBulk(
     service.client,

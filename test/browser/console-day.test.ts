@@ -7,27 +7,16 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Browser } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { addAuthenticator, check, joinByPasskey, openPage, siteOf, useConsole } from '../support/console.ts'
+import { useService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { ibans } from '../support/world.ts'
 
-let service: TestService
-let browser: Browser
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, browser } = useConsole(await useService())
 
 type Opened = Awaited<ReturnType<typeof openPage>>
 
@@ -105,11 +94,11 @@ test('two persons pay and approve from the first link to the proof', { skip }, a
   const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '100.00', '--passkey']
   await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
   const link = await until('the link is printed', async () => /http:\S+first-admin\S+/.exec(service.output())?.[0])
-  const ann = await openPage(browser, site)
+  const ann = await openPage(await browser(), site)
   await joinFirst(ann, link)
   await inviteColleague(ann)
   // The page that refuses one's own payout answers 403.
-  const bob = await openPage(browser, site, {}, ['403'])
+  const bob = await openPage(await browser(), site, {}, ['403'])
   await addAuthenticator(bob.context, bob.page)
   await joinByPasskey(service, bob.page, 'bob@example.com')
   const { path, id } = await askForPayout(bob, site)

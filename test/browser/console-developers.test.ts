@@ -1,44 +1,20 @@
 /** The pages for developers in a real browser: find a failed delivery, send it again, keep an endpoint; and what another role and another partner see. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { check, main, press, useConsole } from '../support/console.ts'
 import { openDelivery } from '../support/deliveries.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let receiver: Receiver
-let site: string
 let isUp = true
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  receiver = await startReceiver(() => (isUp ? 204 : 503))
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await receiver?.close()
-  await service?.dispose()
-})
+const { service, person, open } = useConsole(await useSharedService())
+const receiver = await startReceiver(() => (isUp ? 204 : 503))
 
-async function person(role: 'Developer' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-
-const main = (page: Page) => page.locator('main').innerText()
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
-const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
 const createHook = async (fields: JsonObject) =>
   textAt(success(await service.client.post('/v1/webhooks', { url: receiver.url, ...fields })), 'id')
 

@@ -1,44 +1,21 @@
 /** Exchange and wallets in a real browser: quote and exchange, what is refused, a form that is sent twice, and who may not. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { createLog } from '../../service/src/kernel/index.ts'
-import { createDatabase, type Database, sql } from '../../service/src/postgres/index.ts'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { cookieOf, main, press, useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { untilEnd, useSharedService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 import { balanceOf, createCustomer, simulateTokens, transactionOf } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let db: Database
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  db = createDatabase({ url: service.databaseUrl, connectionsMax: 1, log: createLog('silent') })
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await db?.close()
-  await service?.dispose()
-})
+const { service, site, person, open } = useConsole(await useSharedService())
+const db = untilEnd(createDatabase({ url: service.databaseUrl, connectionsMax: 1, log: createLog('silent') }))
 
-async function person(role: 'Admin' | 'Developer' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-
-const main = (page: Page) => page.locator('main').innerText()
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
-const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
 const errorAt = (page: Page, field: string) => page.locator(`#${field}-error`).innerText()
 const conversions = async () => listAt(success(await service.client.get('/v1/transactions?category=Conversion')))
 

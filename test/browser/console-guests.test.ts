@@ -1,40 +1,21 @@
 /** A guest of the webhook pages in a real browser: the link, what the guest sees, and how it ends. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
 import { mailedPath } from '../support/team.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, site, visit, person } = useConsole(await useSharedService())
 
-const visit = () => openPage(browser, site, {}, ['403', '404', '400'])
 const open = async (page: Page, path: string) => (await page.goto(`${site}/console/${path}`))?.status()
-const main = (page: Page) => page.locator('main').innerText()
-const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
 const endpoint = async () =>
   textAt(success(await service.client.post('/v1/webhooks', { url: 'https://example.com/hooks', events: ['*'] })), 'id')
 
-async function admin(name = 'Ada Admin') {
-  const opened = await visit()
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, 'Admin', name))
-  return opened
-}
+const admin = (name = 'Ada Admin') => person('Admin', name)
 
 let guests = 0
 /** The maker mails a link in the page. Returns its path. */

@@ -3,42 +3,19 @@
  * and what a person without the permission, another partner or a repeated form can do.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { check, inviteTo, main, openPage, press, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { joinByPassword, sendForm } from '../support/team.ts'
 import { balanceOf, createBeneficiary, createCustomer, finalTransaction, ibans, payoutText } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-  const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '1000.00']
-  await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
-
-async function person(role: 'Admin' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404', '409'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-
-const main = (page: Page) => page.locator('main').innerText()
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
-const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
+const { service, site, person, open, browser } = useConsole(await useSharedService(), ['400', '403', '404', '409'])
+const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '1000.00']
+await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
 
 test('a person saves a payee, previews and sends a payout, and finds its transaction', { skip }, async () => {
   const { context, page, close } = await person('Operator', 'Ann Maker')
@@ -215,7 +192,7 @@ test('a person creates, corrects and erases a customer, whose fields are verifie
 test('without JavaScript the menu of a phone opens, and no page is wider than it', { skip }, async () => {
   const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
   const options = { javaScriptEnabled: false, viewport: { width: 360, height: 700 }, extraHTTPHeaders: { cookie } }
-  const { page, close } = await openPage(browser, site, options)
+  const { page, close } = await openPage(await browser(), site, options)
   await open(page, 'home')
   for (const name of ['Transactions', 'Payouts', 'Payees', 'Customers']) {
     await page.getByRole('button', { name: 'Menu' }).click()
@@ -340,7 +317,7 @@ test(
     await check(page)
     const url = await page.getByRole('link', { name: 'Open the page' }).getAttribute('href')
     // The customer's browser: pages of the console lead to no other site.
-    const visit = await browser.newPage()
+    const visit = await (await browser()).newPage()
     await visit.goto(String(url))
     assert.match(await main(visit), /Simulated identity check[^]*Ada Lovelace/)
     await check(visit)

@@ -2,32 +2,22 @@
  * People who click at random and type hostile texts: no page fails, no script fails, and what a role may not change stays as it is.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success } from '../support/client.ts'
-import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf, useConsole } from '../support/console.ts'
+import { useService } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
-import { startTestService, type TestService } from '../support/service.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
 /** More steps and other seeds walk other ways. */
 const [stepsMax, seed] = [25, 465_287]
 
-let service: TestService
-let browser: Browser
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
-  browser = await launchBrowser()
-  const { id } = await createBeneficiary(service.client)
-  for (const amount of ['10.00', '20.00']) await service.client.post('/v1/payouts/fiat', payoutText(String(id), amount))
-  await createCustomer(service.client)
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, browser } = useConsole(await useService())
+const { id } = await createBeneficiary(service.client)
+for (const amount of ['10.00', '20.00']) await service.client.post('/v1/payouts/fiat', payoutText(String(id), amount))
+await createCustomer(service.client)
 
 /** Numbers from 0 to 1 that a seed determines (mulberry32). */
 function randomBy(start: number): () => number {
@@ -72,7 +62,7 @@ async function step(page: Page, random: () => number): Promise<string> {
 async function walk(address: string): Promise<void> {
   const site = siteOf(service)
   // A page that refuses a form or a person answers 400 to 409; the browser says so in its console.
-  const { context, page, close } = await openPage(browser, site, {}, ['status of 4'])
+  const { context, page, close } = await openPage(await browser(), site, {}, ['status of 4'])
   await addAuthenticator(context, page)
   await joinByPasskey(service, page, address)
   const failed: string[] = []

@@ -1,50 +1,29 @@
 /** Refunds of checkout sessions in a real browser: the form, its effect before it is sent, the list, and who may do it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { check, cookieOf, main, openPage, press, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { paidSession, refundBody } from '../support/paid-session.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createCustomer } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-let customerId: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-  customerId = textAt(await createCustomer(service.client), 'guid')
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
-
-async function person(role: 'Admin' | 'Developer' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
+const { service, site, person, browser } = useConsole(await useSharedService())
+const customerId = textAt(await createCustomer(service.client), 'guid')
 
 /** The same session in a browser that prefers German. */
 async function inGerman({ context, close }: Awaited<ReturnType<typeof person>>) {
-  const german = await openPage(browser, site, { locale: 'de' })
+  const german = await openPage(await browser(), site, { locale: 'de' })
   await german.context.addCookies(await context.cookies())
   await close()
   return german
 }
 
-const main = (page: Page) => page.locator('main').innerText()
 const open = (page: Page, id: string) => page.goto(`${site}/console/checkout/${id}`)
-const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
 const refundsOf = async (id: string) => listAt(success(await service.client.get(`/v1/checkout/sessions/${id}/refunds`)))
 
 test(

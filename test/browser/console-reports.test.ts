@@ -2,39 +2,16 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 import { until } from '../support/until.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
-
-async function person(role: 'Developer' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404', '409', '422'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-
-const main = (page: Page) => page.locator('main').innerText()
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
-const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
+const { service, site, person, open } = useConsole(await useSharedService(), ['400', '403', '404', '409', '422'])
 
 test('a person asks for a statement, downloads its file and deletes it', { skip }, async () => {
   const { page, close } = await person('Operator', 'Ann Operator')

@@ -1,39 +1,17 @@
 /** The request log in a real browser: from a refused request to its cure, from a payment to its request, and what others see. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { main, openPage, useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { otherPartner, type SharedService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
-
-async function person(role: 'Admin' | 'Developer' | 'Operator') {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role))
-  return opened
-}
-
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
-const main = (page: Page) => page.locator('main').innerText()
+const { service, site, person, open, browser } = useConsole(await useSharedService())
 
 /** Sends a request, and returns its entry when it is in the log. */
 async function logged(
@@ -111,7 +89,7 @@ test(
     const joined = await person('Developer')
     const signedIn = { locale: 'de', storageState: await joined.context.storageState() }
     await joined.close()
-    const { page, close } = await openPage(browser, site, signedIn, ['400'])
+    const { page, close } = await openPage(await browser(), site, signedIn, ['400'])
     const rows = () => page.locator('tbody th a').evaluateAll((links) => links.map((link) => String(link)))
     await open(page, 'requests?operation=listWallets&statusClass=2xx')
     const first = await rows()

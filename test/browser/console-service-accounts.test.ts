@@ -2,38 +2,18 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createClient } from '@partner-payments/sdk'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, person, open } = useConsole(await useSharedService())
 
-async function person(role: 'Admin' | 'Developer' | 'Operator', options: Parameters<Browser['newContext']>[0] = {}) {
-  const opened = await openPage(browser, site, options, ['400', '403', '404'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role))
-  return opened
-}
-
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
 const press = (page: Page, name: string) => page.locator('main').getByRole('button', { name, exact: true }).click()
 
 const box = (page: Page, permission: string) => page.locator(`input[value="${permission}"]`)

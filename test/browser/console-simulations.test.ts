@@ -1,36 +1,15 @@
 /** The simulations of the sandbox in a real browser: what a form refuses, what it makes, and who has none. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { check, main, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { createCustomer, finalTransaction } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, person, open } = useConsole(await useSharedService())
 
-async function person(role: 'Developer' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, {}, ['400', '403', '404'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-
-const main = (page: Page) => page.locator('main').innerText()
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
 const run = (page: Page) => page.getByRole('button', { name: 'Simulate' }).click()
 
 test('a developer simulates a deposit and a transfer, and takes the transfer back', { skip }, async () => {

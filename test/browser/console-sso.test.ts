@@ -1,42 +1,22 @@
 /** A team sets its provider of OpenID Connect in the console, connects, joins and signs in there, in a real browser. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
+import { addAuthenticator, inviteTo, joinByPasskey, openPage, useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
-import {
-  type IdentityProvider,
-  providerClient,
-  signInAtProvider,
-  startIdentityProvider,
-} from '../support/identity-provider.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { untilEnd, useService } from '../support/fixture.ts'
+import { providerClient, signInAtProvider, startIdentityProvider } from '../support/identity-provider.ts'
 import { mailedPath } from '../support/team.ts'
 
-let provider: IdentityProvider
-let service: TestService
-let browser: Browser
-let site: string
 /** An Admin, who stays signed in. */
 let ann: Awaited<ReturnType<typeof openPage>>
-before(async () => {
-  if (skip !== false) return
-  provider = await startIdentityProvider()
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', WEBHOOK_HTTP: 'on' } })
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-  await provider?.close()
-})
+const provider = untilEnd(await startIdentityProvider())
+const { service, site, browser } = useConsole(await useService({ env: { WEBHOOK_HTTP: 'on' } }))
 
 /** The page of the provider asks for a font of another site, which is refused. */
 async function open(expected: readonly string[] = []) {
   const fonts = 'https://fonts.googleapis.com/'
-  const opened = await openPage(browser, site, {}, [`${provider.issuer}/`, fonts, ...expected])
+  const opened = await openPage(await browser(), site, {}, [`${provider.issuer}/`, fonts, ...expected])
   await opened.context.route(`${fonts}**`, (route) => route.fulfill({ contentType: 'text/css', body: '' }))
   return opened
 }

@@ -1,38 +1,17 @@
 /** Saved views, the file of a list and the search for an IBAN in a real browser. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
+import { check, main, press, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
 import { createBeneficiary, createCustomer, ibans, payoutText } from '../support/world.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, site, person, open } = useConsole(await useSharedService())
 
-async function person(role: 'Admin' | 'Operator', name: string) {
-  const opened = await openPage(browser, site, { acceptDownloads: true }, ['400', '403', '404'])
-  await addAuthenticator(opened.context, opened.page)
-  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
-  return opened
-}
-
-const main = (page: Page) => page.locator('main').innerText()
-const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
-const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
 const views = (page: Page) => page.getByRole('navigation', { name: 'Saved views' })
 
 async function save(page: Page, name: string, who: 'own' | 'team'): Promise<void> {
@@ -43,7 +22,10 @@ async function save(page: Page, name: string, who: 'own' | 'team'): Promise<void
 }
 
 test('a person saves, opens, renames and deletes a view, and the team sees a shared one', { skip }, async () => {
-  const [ann, bob] = [await person('Operator', 'Ann Owner'), await person('Operator', 'Bob Reader')]
+  const [ann, bob] = [
+    await person('Operator', 'Ann Owner', { acceptDownloads: true }),
+    await person('Operator', 'Bob Reader', { acceptDownloads: true }),
+  ]
   await open(ann.page, 'transactions')
   assert.equal(await ann.page.getByText('Save this view').count(), 0, 'a list without filters has none to save')
   await open(ann.page, 'transactions?status=Pending&currency=EUR&cursor=')
@@ -83,7 +65,7 @@ test(
   'the filtered transactions are downloaded as CSV, without a formula and without another partner',
   { skip },
   async () => {
-    const { page, close } = await person('Operator', 'Cara Clerk')
+    const { page, close } = await person('Operator', 'Cara Clerk', { acceptDownloads: true })
     const payee = textAt(await createBeneficiary(service.client), 'id')
     for (const reference of ['=1+1', 'Rent, "May"'])
       success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference })))
@@ -105,7 +87,7 @@ test(
 )
 
 test('the search finds the payee of an IBAN, and none of another partner', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Finn Finder')
+  const { page, close } = await person('Operator', 'Finn Finder', { acceptDownloads: true })
   const other = await otherPartner(service, 'Other Ltd')
   const foreign = { name: 'Foreign Payee', currency: 'EUR', iban: ibans.FR }
   success(await other.post('/v1/beneficiaries', foreign))
@@ -122,7 +104,7 @@ test(
   { skip },
   async () => {
     const { client } = service
-    const { page, close } = await person('Operator', 'Fred Finder')
+    const { page, close } = await person('Operator', 'Fred Finder', { acceptDownloads: true })
     const [customer, another] = [await createCustomer(client), await createCustomer(client)]
     const guid = textAt(customer, 'guid')
     const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')

@@ -5,34 +5,22 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { noBrowser as skip } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { addAuthenticator, check, inviteTo, joinByPasskey, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { codeOf, joinByPassword, mailedPath, password, sendForm, sessionOf } from '../support/team.ts'
 import { until } from '../support/until.ts'
 
-let service: SharedService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await joinTestService()
-  site = siteOf(service)
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { service, site, visit } = useConsole(await useSharedService())
 
 const partnerId = () => service.credentials.partnerId
 
 const invite = (role: 'Admin' | 'Developer' | 'Operator', name?: string) => inviteTo(service, role, name)
-const open = (options?: Parameters<Browser['newContext']>[0], expected?: readonly string[]) =>
-  openPage(browser, site, options, expected)
+const open = (options?: Parameters<Browser['newContext']>[0], expected: readonly string[] = []) =>
+  visit(options, expected)
 
 /** How many mails about a new device an address has. */
 async function newDeviceMails(address: string): Promise<number> {

@@ -1,32 +1,13 @@
 /** Rules for countries at the desk in a real browser: refused at their field, proposed, approved by another person, and read in German. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { openPage } from '../support/console.ts'
-import { checkForms, joinDesk } from '../support/desk.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { staffAtDesk } from '../support/staff.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
+import { checkForms, useDesk } from '../support/desk.ts'
 
-let service: TestService
-let browser: Browser
-let site: string
-let as: readonly string[] = []
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', TWO_PERSONS: 'on' } })
-  site = service.opsUrl.replace('127.0.0.1', 'localhost')
-  as = (await staffAtDesk({ opsUrl: site, env: service.env, folder: service.dataDir }, { name: 'Rosa', role: 'admin' }))
-    .as
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { site, visit, join } = await useDesk({ TWO_PERSONS: 'on' })
 
 test('a rule is refused at its field, proposed, approved by a second person, and removed', { skip }, async () => {
-  const cora = await joinDesk({ service, browser, site, as }, 'Cora', 'compliance', ['400'])
+  const cora = await join('Cora', 'compliance', ['400'])
   const { page } = cora
   await page.getByRole('link', { name: 'Countries' }).click()
   await page.getByText('No country has a rule').waitFor()
@@ -52,7 +33,7 @@ test('a rule is refused at its field, proposed, approved by a second person, and
   await checkForms(page)
   assert.equal(await page.getByRole('button', { name: /^Approve/ }).count(), 0, 'not by its author')
 
-  const carl = await joinDesk({ service, browser, site, as }, 'Carl', 'compliance', ['400'])
+  const carl = await join('Carl', 'compliance', ['400'])
   await carl.page.goto(`${site}/desk/countries`)
   await carl.page.getByRole('button', { name: /^Approve/ }).click()
   await carl.page.waitForURL(`${site}/desk/changes`)
@@ -82,7 +63,7 @@ test(
   'a role that does not change rules reads them in both languages, and a form of it is refused',
   { skip },
   async () => {
-    const sam = await joinDesk({ service, browser, site, as }, 'Sam', 'support', ['400'])
+    const sam = await join('Sam', 'support', ['400'])
     const { page } = sam
     await page.goto(`${site}/desk/countries`)
     await page.getByRole('rowheader', { name: 'Iran (IR)' }).waitFor()
@@ -92,7 +73,7 @@ test(
       `fetch('${site}/desk/countries', { method: 'POST', body: new URLSearchParams(${fields}) }).then(({ status }) => status)`,
     )
     assert.equal(status, 400)
-    const german = await openPage(browser, site, { locale: 'de-DE' })
+    const german = await visit({ locale: 'de-DE' })
     await german.context.addCookies(await sam.context.cookies())
     await german.page.goto(`${site}/desk/countries`)
     await german.page.getByRole('heading', { name: 'Länder' }).waitFor()

@@ -1,17 +1,16 @@
 /** The desk in a real browser beside a file-based bank: staff read the files that came and went, and whether bank and ledger agree. */
 import assert from 'node:assert/strict'
 import { readdir, rename } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { createTestService, type Service } from '../support/composition.ts'
-import { check, inviteTo, openPage } from '../support/console.ts'
-import { checkForms, joinDesk } from '../support/desk.ts'
-import { type BankFolders, createBankFolders, entryOf, ownIban, reportXml } from '../support/iso-incoming.ts'
+import { createTestService, masterKeyText } from '../support/composition.ts'
+import { check, inviteTo } from '../support/console.ts'
+import { checkForms, useDesk } from '../support/desk.ts'
+import { untilEnd } from '../support/fixture.ts'
+import { createBankFolders, entryOf, ownIban, reportXml } from '../support/iso-incoming.ts'
 import { isoAccount } from '../support/iso-books.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { staffAtDesk } from '../support/staff.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { isoBankSetting } from '../../examples/iso-bank/config.ts'
@@ -19,34 +18,15 @@ import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 
-let service: TestService
-let inside: Service
-let browser: Browser
-let folders: BankFolders
-let site: string
-let as: readonly string[] = []
-before(async () => {
-  if (skip !== false) return
-  folders = await createBankFolders()
-  const { toBank, fromBank } = folders
-  const { accounts, ...setting } = isoBankSetting({ kind: 'folder', toBank, fromBank }, folders.root)
-  const bank = { ...setting, accounts: accounts.filter(({ iban }) => iban === ownIban) }
-  const env = { RAIL: 'iso20022', ISO20022_BANKS: JSON.stringify([bank]), PAGE_RATE_PER_SECOND: '1000' }
-  service = await startTestService({
-    env: { ...env, MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64') },
-  })
-  site = service.opsUrl.replace('127.0.0.1', 'localhost')
-  inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })
-  browser = await launchBrowser()
-  as = (await staffAtDesk({ opsUrl: site, env: service.env, folder: service.dataDir }, { name: 'Rosa', role: 'admin' }))
-    .as
-})
-after(async () => {
-  await browser?.close()
-  await inside?.close()
-  await service?.dispose()
-  await folders?.remove()
-})
+const folders = untilEnd(await createBankFolders())
+const { toBank, fromBank } = folders
+const { accounts, ...setting } = isoBankSetting({ kind: 'folder', toBank, fromBank }, folders.root)
+const isoBank = { ...setting, accounts: accounts.filter(({ iban }) => iban === ownIban) }
+const env = { RAIL: 'iso20022', ISO20022_BANKS: JSON.stringify([isoBank]), MASTER_KEY: masterKeyText }
+const { service, site, visit, join } = await useDesk(env)
+const inside = untilEnd(
+  await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] }),
+)
 
 const today = () => new Date().toISOString().slice(0, 10)
 const messages = (state: string) =>
@@ -100,7 +80,7 @@ const textOf = (page: Page) => page.locator('main').innerText()
 test('staff read files and what was read from them, and reconciliation day by day', { skip }, async () => {
   const payout = await payInFile()
   await bringIn(payout.endToEndId)
-  const sam = await joinDesk({ service, browser, site, as }, 'Sam', 'support')
+  const sam = await join('Sam', 'support')
   const { page } = sam
   await page.getByRole('link', { name: 'Bank files' }).click()
   await page.getByRole('heading', { name: 'Bank files' }).waitFor()
@@ -190,9 +170,9 @@ async function takeFile(one: Page, two: Page) {
 
 test('a stuck payout is looked into, and two persons end it by a document of the bank', { skip }, async () => {
   const { payoutId, reference, partnerId, statusOf } = await stuckPayout()
-  const sam = await joinDesk({ service, browser, site, as }, 'Sue', 'support', ['400'])
-  const one = await joinDesk({ service, browser, site, as }, 'Ada', 'finance', ['400'])
-  const two = await joinDesk({ service, browser, site, as }, 'Grace', 'finance')
+  const sam = await join('Sue', 'support', ['400'])
+  const one = await join('Ada', 'finance', ['400'])
+  const two = await join('Grace', 'finance')
 
   await takeFile(one.page, two.page)
   await one.page.goto(`${site}/desk/find`)
@@ -254,7 +234,7 @@ test(
   'a file of a bank is found by its name and by the id of its message, and a runbook opens from the queue',
   { skip },
   async () => {
-    const ida = await joinDesk({ service, browser, site, as }, 'Ida', 'support', ['404'])
+    const ida = await join('Ida', 'support', ['404'])
     const { page } = ida
     for (const [text, rows] of [
       ['statement.xml', 1],
@@ -291,7 +271,7 @@ test(
 )
 
 test('staff read reconciliation in both languages, and a session of a team reads nothing', { skip }, async () => {
-  const fay = await joinDesk({ service, browser, site, as }, 'Fay', 'compliance')
+  const fay = await join('Fay', 'compliance')
   const { page } = fay
   await page.getByRole('link', { name: 'Reconciliation' }).click()
   await page.getByRole('heading', { name: 'Reconciliation' }).waitFor()
@@ -310,7 +290,7 @@ test('staff read reconciliation in both languages, and a session of a team reads
   await page.getByRole('link', { name: 'Show as of now' }).click()
   await page.getByRole('link', { name: 'unknown_payment' }).first().click()
   await page.getByRole('heading', { name: 'Case unknown_payment' }).waitFor()
-  const german = await openPage(browser, site, { locale: 'de-DE' })
+  const german = await visit({ locale: 'de-DE' })
   await german.context.addCookies(await fay.context.cookies())
   await german.page.goto(`${site}/desk/reconciliation`)
   await german.page.getByRole('heading', { name: 'Abgleich' }).waitFor()
@@ -337,7 +317,7 @@ test(
   'a file-based bank whose folder is away is said to fail, in the queue too, until its files are listed again',
   { skip },
   async () => {
-    const { page, close } = await joinDesk({ service, browser, site, as }, 'Nora', 'support')
+    const { page, close } = await join('Nora', 'support')
     const stateOf = async () => {
       await page.goto(`${site}/desk/connectors`)
       return page.locator('tbody tr', { hasText: 'iso20022' }).first().innerText()

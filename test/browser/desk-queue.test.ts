@@ -1,40 +1,18 @@
 /** The queue of the desk in a real browser: what waits has an owner and notes, and the page of connectors. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Browser } from 'playwright-core'
 import { newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { createTestService } from '../support/composition.ts'
-import { check, openPage } from '../support/console.ts'
-import { checkForms, joinDesk } from '../support/desk.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { staffAtDesk } from '../support/staff.ts'
+import { createTestService, masterKeyText } from '../support/composition.ts'
+import { check } from '../support/console.ts'
+import { checkForms, useDesk } from '../support/desk.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
-let service: TestService
-let browser: Browser
-let site: string
-let as: readonly string[] = []
-before(async () => {
-  if (skip !== false) return
-  const MASTER_KEY = Buffer.alloc(32, '686f757365', 'hex').toString('base64')
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', MASTER_KEY } })
-  site = service.opsUrl.replace('127.0.0.1', 'localhost')
-  browser = await launchBrowser()
-  const desk = { opsUrl: site, env: service.env, folder: service.dataDir }
-  as = (await staffAtDesk(desk, { name: 'Rosa', role: 'admin' })).as
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
-
-const joinStaff = (name: string, role: string, expected: readonly string[] = []) =>
-  joinDesk({ service, browser, site, as }, name, role, expected)
+const { service, site, as, visit, join } = await useDesk({ MASTER_KEY: masterKeyText })
 
 test(
   'a hit is taken from the queue, the second person is told who has it, and it leaves with the decision',
@@ -47,7 +25,7 @@ test(
       'the customer is a hit',
       async () => Number((await service.operator('screening', 'status'))['openHits']) === 1,
     )
-    const [ada, lena] = [await joinStaff('Ada', 'support', ['400']), await joinStaff('Lena', 'compliance', ['400'])]
+    const [ada, lena] = [await join('Ada', 'support', ['400']), await join('Lena', 'compliance', ['400'])]
     await ada.page.goto(`${site}/desk/queue?show=unowned`)
     await check(ada.page)
     await ada.page.getByRole('link', { name: 'Screening hit' }).click()
@@ -106,7 +84,7 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
       'Partner', now(), current_date, now(), current_date, now(), now(), 1, now()
     from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
   await inside.close()
-  const { page, context, close } = await joinStaff('Grace', 'finance')
+  const { page, context, close } = await join('Grace', 'finance')
   await until('the look is new', async () => {
     await page.goto(`${site}/desk/queue`)
     return (await page.getByRole('link', { name: 'Recall not answered in time' }).count()) === 1
@@ -129,7 +107,7 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
   await page.goto(`${site}/desk/waiting?kind=pool&partner=${partnerId}&id=ing+EUR`)
   await page.getByText('It no longer waits for a person.').waitFor()
   await check(page)
-  const german = await openPage(browser, site, { locale: 'de-DE' }, ['404'])
+  const german = await visit({ locale: 'de-DE' }, ['404'])
   await german.context.addCookies(await context.cookies())
   for (const [path, name] of [
     ['queue', 'Aufgaben'],

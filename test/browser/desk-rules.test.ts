@@ -1,31 +1,12 @@
 /** Rules of monitoring at the desk in a real browser: written by form, tried on the past, turned on and off by two persons. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { openPage } from '../support/console.ts'
-import { checkForms, joinDesk } from '../support/desk.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { staffAtDesk } from '../support/staff.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
+import { checkForms, useDesk } from '../support/desk.ts'
 import { until } from '../support/until.ts'
 
-let service: TestService
-let browser: Browser
-let site: string
-/** The options by which commands act for the admin. */
-let as: readonly string[] = []
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
-  site = service.opsUrl.replace('127.0.0.1', 'localhost')
-  as = (await staffAtDesk({ opsUrl: site, env: service.env, folder: service.dataDir }, { name: 'Rosa', role: 'admin' }))
-    .as
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const { site, visit, join } = await useDesk()
 
 const flip = async (page: Page, name: 'Turn on' | 'Turn off', note: string) => {
   await page.getByRole('button', { name }).first().click()
@@ -54,7 +35,7 @@ async function tryOnThePast(page: Page, id: string): Promise<void> {
 }
 
 test('a rule is written, refused at its field, tried, and turned on and off by two persons', { skip }, async () => {
-  const cora = await joinDesk({ service, browser, site, as }, 'Cora', 'compliance', ['400'])
+  const cora = await join('Cora', 'compliance', ['400'])
   const { page } = cora
   await page.getByRole('link', { name: 'Rules' }).click()
   await page.getByText('No rule yet').waitFor()
@@ -89,7 +70,7 @@ test('a rule is written, refused at its field, tried, and turned on and off by t
   await flip(page, 'Turn on', 'Once more')
   await page.getByRole('alert').waitFor()
 
-  const carl = await joinDesk({ service, browser, site, as }, 'Carl', 'compliance', ['400'])
+  const carl = await join('Carl', 'compliance', ['400'])
   await carl.page.goto(`${site}/desk/rules/${id}`)
   await checkForms(carl.page)
   await flip(carl.page, 'Turn on', 'Agreed')
@@ -119,7 +100,7 @@ test('a rule is written, refused at its field, tried, and turned on and off by t
 })
 
 test('a role that does not decide reads the rules without forms, in both languages', { skip }, async () => {
-  const sam = await joinDesk({ service, browser, site, as }, 'Sam', 'support', ['400', '404'])
+  const sam = await join('Sam', 'support', ['400', '404'])
   const { page } = sam
   await page.goto(`${site}/desk/rules`)
   await page.getByRole('link', { name: /^Just under/ }).click()
@@ -131,7 +112,7 @@ test('a role that does not decide reads the rules without forms, in both languag
     )
   const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
   assert.deepEqual([await post(''), await post(`/${id}/off`), await post('/nope/on')], [400, 400, 404])
-  const german = await openPage(browser, site, { locale: 'de-DE' })
+  const german = await visit({ locale: 'de-DE' })
   await german.context.addCookies(await sam.context.cookies())
   await german.page.goto(`${site}/desk/rules/${id}`)
   await german.page.getByRole('heading', { name: 'Rückprüfungen' }).waitFor()

@@ -1,58 +1,36 @@
 /** Staff join, connect and sign in by a real provider of OpenID Connect in a real browser. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
 import { textAt } from '../support/client.ts'
-import { addAuthenticator, openPage } from '../support/console.ts'
+import { addAuthenticator, openPage, useBrowser } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
-import {
-  type IdentityProvider,
-  providerClient,
-  signInAtProvider,
-  startIdentityProvider,
-} from '../support/identity-provider.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { untilEnd, useFolder, useService } from '../support/fixture.ts'
+import { providerClient, signInAtProvider, startIdentityProvider } from '../support/identity-provider.ts'
 
-let provider: IdentityProvider
-let service: TestService
-let browser: Browser
-let site: string
-let folder: string
-let links: { readonly ann: string; readonly bo: string }
-before(async () => {
-  if (skip !== false) return
-  folder = await mkdtemp(join(tmpdir(), 'desk-sso-'))
-  await writeFile(join(folder, 'secret'), providerClient.clientSecret)
-  provider = await startIdentityProvider()
-  const { clientId } = providerClient
-  const STAFF_SSO = JSON.stringify({ issuer: provider.issuer, clientId, clientSecretFile: join(folder, 'secret') })
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', STAFF_SSO } })
-  site = service.opsUrl.replace('127.0.0.1', 'localhost')
-  provider.allow([`${site}/desk/sso`])
-  // Both before the first joins: from then on commands sign in.
-  const invite = async (name: string, role: string) => {
-    const email = `${name.toLowerCase()}@example.com`
-    return textAt(await service.operator('staff', 'invite', '--email', email, '--name', name, '--role', role), 'link')
-  }
-  links = { ann: await invite('Ann', 'admin'), bo: await invite('Bo', 'finance') }
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-  await provider?.close()
-  if (folder !== undefined) await rm(folder, { recursive: true })
-})
+const secretFile = join(await useFolder(), 'secret')
+await writeFile(secretFile, providerClient.clientSecret)
+const provider = untilEnd(await startIdentityProvider())
+const { clientId } = providerClient
+const STAFF_SSO = JSON.stringify({ issuer: provider.issuer, clientId, clientSecretFile: secretFile })
+const service = await useService({ env: { STAFF_SSO } })
+const site = service.opsUrl.replace('127.0.0.1', 'localhost')
+provider.allow([`${site}/desk/sso`])
+// Both before the first joins: from then on commands sign in.
+const invite = async (name: string, role: string) => {
+  const email = `${name.toLowerCase()}@example.com`
+  return textAt(await service.operator('staff', 'invite', '--email', email, '--name', name, '--role', role), 'link')
+}
+const links = { ann: await invite('Ann', 'admin'), bo: await invite('Bo', 'finance') }
+const browser = useBrowser()
 
 test(
   'a person joins by the provider, signs out and comes back; another one is told that no account is connected',
   { skip },
   async () => {
     provider.people.set('ann', { email: 'ann@example.com', email_verified: true })
-    const { page } = await openPage(browser, site, {}, ['403'])
+    const { page } = await openPage(await browser(), site, {}, ['403'])
     await page.goto(links.ann)
     await checkForms(page)
     await page.getByRole('link', { name: 'Join with single sign-on' }).click()
@@ -66,7 +44,7 @@ test(
     await page.goto(`${site}/desk/staff`)
     await page.getByRole('cell', { name: 'Single sign-on' }).waitFor()
     provider.people.set('eve', { email: 'ann@example.com', email_verified: true })
-    const eve = await openPage(browser, site, {}, ['403'])
+    const eve = await openPage(await browser(), site, {}, ['403'])
     await eve.page.goto(`${site}/desk/sign-in`)
     await eve.page.getByRole('link', { name: 'Continue with single sign-on' }).click()
     await signInAtProvider(eve.page, 'eve')
@@ -81,7 +59,7 @@ test(
 )
 
 test('a person with a passkey connects the account at the desk', { skip }, async () => {
-  const { page, context } = await openPage(browser, site)
+  const { page, context } = await openPage(await browser(), site)
   await addAuthenticator(context, page)
   await page.goto(links.bo)
   await page.getByRole('button', { name: 'Create passkey and join' }).click()

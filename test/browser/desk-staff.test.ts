@@ -1,40 +1,29 @@
 /** The desk in a real browser: commands that sign in, changes that two persons make, staff, and a partner on one page. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { noBrowser as skip } from '../support/browser.ts'
 import type { JsonObject } from '../support/client.ts'
-import { check, inviteTo, type OpenedPage, openPage } from '../support/console.ts'
+import { check, inviteTo, type OpenedPage, openPage, useBrowser } from '../support/console.ts'
 import { checkForms, joinDesk } from '../support/desk.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { useService } from '../support/fixture.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { present } from '../../service/src/kernel/index.ts'
 
-let service: TestService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', TWO_PERSONS: 'on' } })
-  site = service.opsUrl.replace('127.0.0.1', 'localhost')
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const service = await useService({ env: { TWO_PERSONS: 'on' } })
+const site = service.opsUrl.replace('127.0.0.1', 'localhost')
+const browser = useBrowser()
 
 /** The options by which commands act for the first admin. Empty until then. */
 let as: readonly string[] = []
 /** The browser of the first admin. */
 let rosa: OpenedPage | undefined
 
-const joinStaff = (name: string, role: string, expected: readonly string[] = []) =>
-  joinDesk({ service, browser, site, as }, name, role, expected)
+const joinStaff = async (name: string, role: string, expected: readonly string[] = []) =>
+  joinDesk({ service, browser: await browser(), site, as }, name, role, expected)
 
 test('the first admin joins, and confirms at the desk the code of a command that signs in', { skip }, async () => {
   rosa = await joinStaff('Rosa', 'admin', ['400'])
@@ -98,7 +87,7 @@ test('two persons change a limit: a command proposes, another person approves at
   await finn.page.getByLabel('Note').fill('Not agreed')
   await finn.page.locator('dialog').getByRole('button', { name: 'Reject change' }).click()
   await finn.page.getByText('No change waits').waitFor()
-  const german = await openPage(browser, site, { locale: 'de-DE' })
+  const german = await openPage(await browser(), site, { locale: 'de-DE' })
   await german.context.addCookies(await finn.context.cookies())
   for (const [page, heading] of [
     ['changes', 'Änderungen'],
@@ -169,7 +158,7 @@ test(
     })
     await page.goto(`${site}/desk/changes`)
     await page.getByText('No change waits').waitFor()
-    const other = await openPage(browser, site)
+    const other = await openPage(await browser(), site)
     await other.context.addCookies(await ines.context.cookies())
     await ines.page.goto(`${site}/desk/device`)
     await ines.page.getByRole('heading', { name: 'Your sessions' }).waitFor()
@@ -241,7 +230,7 @@ test(
     await reader.page.goto(`${site}/desk/partners/${partnerId}`)
     await reader.page.getByRole('heading', { name: 'Limits' }).waitFor()
     assert.deepEqual(await reader.page.locator('main details > summary').allInnerTexts(), ['Let an Admin in again'])
-    const german = await openPage(browser, site, { locale: 'de-DE' })
+    const german = await openPage(await browser(), site, { locale: 'de-DE' })
     await german.context.addCookies(await nina.context.cookies())
     await german.page.goto(`${site}/desk/partners/${partnerId}`)
     await german.page.getByRole('heading', { name: 'Gebühren' }).waitFor()

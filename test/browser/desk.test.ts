@@ -1,45 +1,21 @@
 /** The desk in a real browser: two persons of staff join with passkeys and decide a case. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Browser } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { createTestService } from '../support/composition.ts'
-import { check, inviteTo, openPage } from '../support/console.ts'
-import { checkForms, joinDesk } from '../support/desk.ts'
+import { createTestService, masterKeyText } from '../support/composition.ts'
+import { check, inviteTo } from '../support/console.ts'
+import { checkForms, useDesk } from '../support/desk.ts'
 import { isoAccount } from '../support/iso-books.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { staffAtDesk } from '../support/staff.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { dayMs, newId } from '../../service/src/kernel/index.ts'
 import { createCustomer } from '../support/world.ts'
 
-let service: TestService
-let browser: Browser
-let site: string
-before(async () => {
-  if (skip !== false) return
-  // The key of the composed services, which sign by a key of this database.
-  const MASTER_KEY = Buffer.alloc(32, '686f757365', 'hex').toString('base64')
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', MASTER_KEY } })
-  site = service.opsUrl.replace('127.0.0.1', 'localhost')
-  browser = await launchBrowser()
-  const desk = { opsUrl: site, env: service.env, folder: service.dataDir }
-  as = (await staffAtDesk(desk, { name: 'Rosa', role: 'admin' })).as
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
-
-/** The options by which commands act for the first admin. */
-let as: readonly string[] = []
-
-const joinStaff = (name: string, role: string, expected: readonly string[] = []) =>
-  joinDesk({ service, browser, site, as }, name, role, expected)
+// The key of the composed services, which sign by a key of this database.
+const { service, site, as, visit, join } = await useDesk({ MASTER_KEY: masterKeyText })
 
 test('two persons join with passkeys and decide a case, and the first cannot approve it', { skip }, async () => {
   const inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })
@@ -55,7 +31,7 @@ test('two persons join with passkeys and decide a case, and the first cannot app
     booked: { currency: 'EUR', amount: 1234n },
   })
   assert.equal(opened, true)
-  const one = await joinStaff('Ada', 'finance', ['400'])
+  const one = await join('Ada', 'finance', ['400'])
   await one.page.getByRole('link', { name: 'Safeguarding' }).click()
   await check(one.page)
   await safeguarding.compute(today)
@@ -67,7 +43,7 @@ test('two persons join with passkeys and decide a case, and the first cannot app
   await one.page.getByText(`Missing, due for`).waitFor()
   await check(one.page)
   await one.page.goto(`${site}/desk/queue`)
-  const two = await joinStaff('Grace', 'finance', ['400'])
+  const two = await join('Grace', 'finance', ['400'])
   await check(one.page)
   await one.page.getByRole('link', { name: 'unknown_payment' }).click()
   await check(one.page)
@@ -113,8 +89,8 @@ test('compliance decides hits of screening, two persons a high one; finance read
     const { openHits } = await service.operator('screening', 'status')
     return Number(openHits) === 1
   })
-  const lena = await joinStaff('Lena', 'compliance', ['400'])
-  const finn = await joinStaff('Finn', 'finance', ['403'])
+  const lena = await join('Lena', 'compliance', ['400'])
+  const finn = await join('Finn', 'finance', ['403'])
   await finn.page.getByRole('link', { name: 'Screening', exact: true }).click()
   await check(finn.page)
   await finn.page.getByRole('link', { name: 'Borislav Tremurov' }).click()
@@ -134,7 +110,7 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await lena.page.locator('#note').fill('Again')
   await lena.page.getByRole('button', { name: 'Decide hit' }).click()
   assert.match(await lena.page.locator('.summary').innerText(), /another person approves it/)
-  const mia = await joinStaff('Mia', 'compliance')
+  const mia = await join('Mia', 'compliance')
   await mia.page.goto(address)
   await mia.page.getByLabel('Clear').check()
   await mia.page.locator('#note').fill('Agreed')
@@ -157,7 +133,7 @@ test(
       bankAccounts: [isoAccount],
     })
     const { partnerId } = service.credentials
-    const sam = await joinStaff('Sam', 'support')
+    const sam = await join('Sam', 'support')
     await sam.page.goto(`${site}/desk/reviews`)
     await sam.page.getByText('No review is overdue').waitFor()
     await check(sam.page)
@@ -185,7 +161,7 @@ test(
     assert.equal(await read(), 1)
     assert.equal(reviewers.size, 51)
     assert.ok(!reviewers.has('Reviewer of another day'))
-    const german = await openPage(browser, site, { locale: 'de-DE' })
+    const german = await visit({ locale: 'de-DE' })
     await german.context.addCookies(await sam.context.cookies())
     await german.page.goto(`${site}/desk/reviews`)
     await german.page.getByRole('heading', { name: 'Überprüfungen' }).waitFor()
@@ -214,7 +190,7 @@ test(
       ...about,
       booked: { currency: 'EUR', amount: 1250n },
     })
-    const fay = await joinStaff('Fay', 'support', ['400'])
+    const fay = await join('Fay', 'support', ['400'])
     await fay.page.getByRole('link', { name: 'Find', exact: true }).click()
     await check(fay.page)
     const find = async (text: string) => {
@@ -239,7 +215,7 @@ test(
       }
     await fay.page.getByRole('link', { name: 'Open case' }).click()
     await fay.page.getByRole('heading', { name: 'Case unknown_payment' }).waitFor()
-    const german = await openPage(browser, site, { locale: 'de-DE' })
+    const german = await visit({ locale: 'de-DE' })
     await german.context.addCookies(await fay.context.cookies())
     await german.page.goto(`${site}/desk/find`)
     await german.page.locator('#q').fill(reference)
@@ -268,7 +244,7 @@ test(
     const ask = (url: string, given: string) => fetch(url, { headers: { cookie: given }, redirect: 'manual' })
     const desk = `${service.opsUrl}/desk/queue`
     for (const given of [cookie, `__Host-staff=${value}`]) assert.equal((await ask(desk, given)).status, 303)
-    const staff = await joinStaff('Joan', 'support')
+    const staff = await join('Joan', 'support')
     const [own] = (await staff.context.cookies()).filter(({ name }) => name === '__Host-staff')
     assert.ok(own)
     assert.deepEqual([own.httpOnly, own.secure, own.sameSite], [true, true, 'Strict'])

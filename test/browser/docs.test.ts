@@ -1,33 +1,25 @@
 /** The documentation of a running sandbox in a real browser. A blocked or failed request fails the test. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { eventNames, type Operation, type OperationId, operationIds, operations, tags } from '@partner-payments/wire'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
+import { useBrowser } from '../support/console.ts'
+import { useService } from '../support/fixture.ts'
 import { shareOf } from '../support/share.ts'
 
 const desktop = { width: 1280, height: 900 }
 const phone = { width: 390, height: 844 }
 
-let service: TestService
-let browser: Browser
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService()
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const service = await useService()
+const browser = useBrowser()
 
 type Watched = { readonly page: Page; readonly verify: () => Promise<void> }
 
 /** A page at `path`. `verify` requires that the policy blocked nothing, and that no request left the origin. */
 async function open(path: string, viewport = desktop): Promise<Watched> {
-  const page = await browser.newPage({ viewport })
+  const page = await (await browser()).newPage({ viewport })
   const failures: string[] = []
   const requests: string[] = []
   page.on('console', (message) => void (message.type() === 'error' && failures.push(message.text())))
@@ -150,10 +142,9 @@ const phases = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 } as const
 test(
   'Execute as filled in succeeds for every operation of a fresh sandbox, and a second time with a new key',
   { skip },
-  async (context) => {
-    const fresh = await startTestService()
-    context.after(() => fresh.dispose())
-    const page = await browser.newPage({ viewport: desktop })
+  async () => {
+    const fresh = await useService()
+    const page = await (await browser()).newPage({ viewport: desktop })
     await page.goto(`${fresh.baseUrl}/docs`)
     await untilShown(page)
     await page.getByText('Credentials for').click()

@@ -1,31 +1,22 @@
 /** Recoveries of a sign-in in a real browser: by another Admin, and by two persons of staff. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { noBrowser as skip } from '../support/browser.ts'
+import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf, useBrowser } from '../support/console.ts'
 import { checkForms, joinDesk } from '../support/desk.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { useService } from '../support/fixture.ts'
 import { mailedPath } from '../support/team.ts'
 import { until } from '../support/until.ts'
 
-let service: TestService
-let browser: Browser
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const service = await useService()
+const browser = useBrowser()
 
 async function joined(role: 'Admin' | 'Operator', fullName: string, expected: readonly string[] = []) {
   const address = await inviteTo(service, role, fullName)
-  const opened = await openPage(browser, siteOf(service), {}, expected)
+  const opened = await openPage(await browser(), siteOf(service), {}, expected)
   await addAuthenticator(opened.context, opened.page)
   await joinByPasskey(service, opened.page, address)
   return { ...opened, address }
@@ -40,7 +31,7 @@ const linkTo = (address: string, path: string) =>
 
 /** A person with a new device opens the link and sets a passkey. */
 async function recover(link: string) {
-  const opened = await openPage(browser, siteOf(service), {}, ['404'])
+  const opened = await openPage(await browser(), siteOf(service), {}, ['404'])
   const { page } = opened
   await addAuthenticator(opened.context, page)
   await page.goto(siteOf(service) + link)
@@ -81,8 +72,8 @@ test(
   async () => {
     const joan = await joined('Admin', 'Joan Locked')
     const site = service.opsUrl.replace('127.0.0.1', 'localhost')
-    const desk = (as: readonly string[]) => ({ service, browser, site, as })
-    const rosa = await joinDesk(desk([]), 'Rosa', 'admin')
+    const desk = async (as: readonly string[]) => ({ service, browser: await browser(), site, as })
+    const rosa = await joinDesk(await desk([]), 'Rosa', 'admin')
     // One admin alone invites the next one.
     const file = `${service.dataDir}/rosa.token`
     const { runCommand } = await import('../../service/src/command.ts')
@@ -92,7 +83,7 @@ test(
     await rosa.page.goto(link)
     await rosa.page.getByRole('button', { name: 'Sign this command in' }).click()
     await signingIn
-    const sam = await joinDesk(desk(['--token-file', file]), 'Sam', 'support')
+    const sam = await joinDesk(await desk(['--token-file', file]), 'Sam', 'support')
     const begin = async () => {
       const { page } = sam
       await page.goto(`${site}/desk/partners/${service.credentials.partnerId}`)
@@ -111,7 +102,7 @@ test(
     await begin()
     await sam.page.reload()
     await checkForms(sam.page)
-    const cancelled = await openPage(browser, siteOf(service))
+    const cancelled = await openPage(await browser(), siteOf(service))
     await cancelled.page.goto(siteOf(service) + (await linkTo(joan.address, '/console/recover/cancel')))
     await cancelled.page.getByText('Lost phone').waitFor()
     await checkForms(cancelled.page)

@@ -1,27 +1,17 @@
 /** A support session in a real browser: from the link to its end. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { check, openPage, siteOf } from '../support/console.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
+import { check, openPage, siteOf, useBrowser } from '../support/console.ts'
+import { useService } from '../support/fixture.ts'
 
-let service: TestService
-let browser: Browser
-before(async () => {
-  if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
-  browser = await launchBrowser()
-})
-after(async () => {
-  await browser?.close()
-  await service?.dispose()
-})
+const service = await useService()
+const browser = useBrowser()
 
 test('staff open the console by the link, read, and end the session', { skip }, async () => {
   const words = ['--partner', service.credentials.partnerId, '--staff', 'Sam Staff', '--note', 'Ticket 7']
   const { pathname, search } = new URL(String((await service.operator('impersonate', ...words))['consoleUrl']))
-  const opened = await openPage(browser, siteOf(service), {})
+  const opened = await openPage(await browser(), siteOf(service), {})
   const { page } = opened
   await page.goto(siteOf(service) + pathname + search)
   await check(page)

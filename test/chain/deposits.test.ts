@@ -1,23 +1,20 @@
 /** Tokens that arrive on a real chain: confirmations, owners, other contracts, dust, and reorganisations. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../service/src/postgres/index.ts'
 import { strangeContract } from '../support/chain/anvil.ts'
-import { type ChainScene, createChainScene } from '../support/chain/scene.ts'
+import { createChainScene } from '../support/chain/scene.ts'
 import { callData } from '../support/chain/token.ts'
 import type { TestPartner } from '../support/composition.ts'
+import { untilEnd } from '../support/fixture.ts'
 
 const payer = `0x${'77'.repeat(20)}`
 
-let scene: ChainScene
-before(async () => {
-  scene = await createChainScene({ chain: { minimumDeposit: { USDC: '0.01' } } })
-  await scene.begin()
-  for (const currency of ['USDC', 'EURC'] as const) await scene.anvil.fund(payer, 10n ** 12n, currency)
-  await scene.anvil.send(payer, strangeContract, callData('mint', payer, 10n ** 12n))
-  await scene.mine()
-})
-after(() => scene.close())
+const scene = untilEnd(await createChainScene({ chain: { minimumDeposit: { USDC: '0.01' } } }))
+await scene.begin()
+for (const currency of ['USDC', 'EURC'] as const) await scene.anvil.fund(payer, 10n ** 12n, currency)
+await scene.anvil.send(payer, strangeContract, callData('mint', payer, 10n ** 12n))
+await scene.mine()
 
 const posted = async (partner: TestPartner, currency: 'USDC' | 'EURC' = 'USDC') =>
   (await scene.balance(partner, currency)).posted

@@ -1,31 +1,23 @@
 /** Nodes that lie, lag, hang or belong to another chain move no money, and stop nothing for ever. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { Unreachable } from '../../service/src/kernel/api/index.ts'
 import { hourMs } from '../../service/src/kernel/index.ts'
 import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { type Anvil, contracts, startAnvil } from '../support/chain/anvil.ts'
-import { cut, failing, hanging, type NodeProxy, startNodeProxy } from '../support/chain/proxy.ts'
-import { type ChainScene, createChainScene } from '../support/chain/scene.ts'
-import type { TestPartner } from '../support/composition.ts'
+import { contracts, startAnvil } from '../support/chain/anvil.ts'
+import { cut, failing, hanging, startNodeProxy } from '../support/chain/proxy.ts'
+import { createChainScene } from '../support/chain/scene.ts'
 
 const payer = `0x${'77'.repeat(20)}`
 const recipient = `0x${'88'.repeat(20)}`
 
-let anvil: Anvil
-let proxies: readonly [NodeProxy, NodeProxy]
-let scene: ChainScene
-let partner: TestPartner
-let address: string
-before(async () => {
-  anvil = await startAnvil()
-  proxies = [await startNodeProxy(anvil.url), await startNodeProxy(anvil.url)]
-  scene = await createChainScene({ anvil, urls: proxies.map(({ url }) => url) })
-  await scene.begin()
-  await anvil.fund(payer, 10n ** 12n)
-  partner = await scene.addPartner()
-  ;({ address } = await scene.addWallet(partner))
-})
+const anvil = await startAnvil()
+const proxies = [await startNodeProxy(anvil.url), await startNodeProxy(anvil.url)] as const
+const scene = await createChainScene({ anvil, urls: proxies.map(({ url }) => url) })
+await scene.begin()
+await anvil.fund(payer, 10n ** 12n)
+const partner = await scene.addPartner()
+const { address } = await scene.addWallet(partner)
 beforeEach(() => {
   for (const proxy of proxies) proxy.behave(undefined)
 })

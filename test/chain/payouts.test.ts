@@ -1,29 +1,24 @@
 /** Tokens that are paid on a real chain: hashes, refusals, reverts, replacements, foreign transactions, two workers. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { travelRuleOf } from '../../service/src/chains/evm/index.ts'
 import { contracts } from '../support/chain/anvil.ts'
-import { type ChainScene, createChainScene } from '../support/chain/scene.ts'
+import { createChainScene } from '../support/chain/scene.ts'
 import { callData } from '../support/chain/token.ts'
-import type { TestPartner } from '../support/composition.ts'
+import { untilEnd } from '../support/fixture.ts'
 
 const payer = `0x${'77'.repeat(20)}`
 const recipientOf = (digit: string) => `0x${digit.repeat(40)}`
 
-let scene: ChainScene
-let partner: TestPartner
-before(async () => {
-  scene = await createChainScene()
-  await scene.begin()
-  await scene.anvil.fund(payer, 10n ** 14n)
-  partner = await scene.addPartner()
-  const { address } = await scene.addWallet(partner)
-  await scene.anvil.transfer(payer, address, 100_000_000000n)
-  await scene.mine()
-})
-after(() => scene.close())
+const scene = untilEnd(await createChainScene())
+await scene.begin()
+await scene.anvil.fund(payer, 10n ** 14n)
+const partner = await scene.addPartner()
+const { address } = await scene.addWallet(partner)
+await scene.anvil.transfer(payer, address, 100_000_000000n)
+await scene.mine()
 
 const statusOf = async (id: string) => (await scene.payoutOf(partner, id)).status
 const noncesOf = async () =>

@@ -4,7 +4,7 @@
  * `MODEL_SEED=<seed> MODEL_RUNS=<count>` repeats a run or makes it longer.
  */
 import assert from 'node:assert/strict'
-import { after, before, test, type TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { type Bank, startBank } from '../../examples/connector/bank.ts'
 import { createExampleConnector } from '../../examples/connector/connector.ts'
 import { Unreachable } from '../../service/src/kernel/api/index.ts'
@@ -12,15 +12,9 @@ import { minuteMs, newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
-import {
-  addPartner,
-  balanceOf,
-  createTestService,
-  pay,
-  type Service,
-  type TestPartner,
-} from '../support/composition.ts'
+import { addPartner, balanceOf, pay, type TestPartner } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
+import { useModules } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { createRandom, hostile, type Storm, stormyWeather, WorkerDeath } from './hostile.ts'
 
@@ -47,11 +41,7 @@ const callTimeoutMs = 400
 /** Nothing, more than the first retry, more than a lease, more than the longest retry. */
 const waitsMs = [0, 2 * secondMs, 20 * secondMs, 10 * minuteMs] as const
 
-let service: Service
-before(async () => {
-  service = await createTestService({ chooseConnector: () => 'example' })
-})
-after(() => service.close())
+const service = await useModules({ chooseConnector: () => 'example' })
 
 type Made = { readonly partner: TestPartner; readonly amount: Amount }
 type Scene = {

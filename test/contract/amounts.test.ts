@@ -1,10 +1,10 @@
 /** Amounts are exact from the request to the response. Contract page, amount and currency. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { success, textAt } from '../support/client.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { joinTestService } from '../support/service.ts'
 import {
   balanceOf,
   cents,
@@ -17,8 +17,7 @@ import {
 } from '../support/world.ts'
 import { until } from '../support/until.ts'
 
-const service = await joinTestService()
-after(() => service.dispose())
+const service = await useSharedService()
 const { client } = service
 const customer = textAt(await createCustomer(client), 'guid')
 const beneficiary = textAt(await createBeneficiary(client), 'id')

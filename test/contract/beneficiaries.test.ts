@@ -1,15 +1,15 @@
 /** Beneficiaries. Interface document, Beneficiary update request; contract page, beneficiary update and Extensions. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { success, textAt } from '../support/client.ts'
 import { assertShape, beneficiary as beneficiaryShape } from '../support/documented.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
-import { otherPartner, joinTestService } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { createBeneficiary, createCustomer, ibans, listAll, payoutText } from '../support/world.ts'
 
-const service = await joinTestService()
-after(() => service.dispose())
+const service = await useSharedService()
 const { client } = service
 const stranger = await otherPartner(service)
 

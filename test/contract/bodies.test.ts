@@ -1,25 +1,21 @@
 /** Invalid bodies, generated from the operations table for every operation with a body. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { Call, JsonObject } from '../support/client.ts'
 import { success, textAt } from '../support/client.ts'
 import { type Field, fieldsOf, spoiled, wrongValues } from '../support/fields.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects, subjectsWithBody } from '../support/requests.ts'
-import { askedOf, joinTestService } from '../support/service.ts'
+import { askedOf } from '../support/service.ts'
 import { createWorld, snapshot } from '../support/world.ts'
 
-const service = await joinTestService()
-const receiver = await startReceiver()
+const service = await useSharedService()
+const receiver = await useReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)
 const before = await snapshot(client)
 const bodies = askedOf(subjectsWithBody)
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 function attempt(subject: Subject, change: Partial<Call> = {}) {
   return client.send({ method: subject.operation.method, ...subject.request(world), ...change })

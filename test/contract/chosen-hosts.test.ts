@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { success, textAt } from '../support/client.ts'
 import { startTcpReceiver } from '../support/exchange.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { useService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
 const requestsMax = 4
-const service = await startTestService({ env: { REQUESTS_MAX: String(requestsMax), PAGE_RATE_PER_SECOND: '1000' } })
+const service = await useService({ env: { REQUESTS_MAX: String(requestsMax) } })
 const silent = await startTcpReceiver(() => undefined)
 after(async () => {
   silent.close()
-  await service.dispose()
 })
 const { client: partnerB, credentials } = service
 const partnerA = await otherPartner(service)

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { success } from '../support/client.ts'
+import { useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const service = await startTestService()
-after(() => service.dispose())
+const service = await useService()
 const { hostname, port } = new URL(service.baseUrl)
 
 /** Sends raw text. Resolves to the received text when the server closes, or after `count` problems. */

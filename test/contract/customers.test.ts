@@ -1,15 +1,15 @@
 /** Customers. Interface document, Customer and Limits 3; contract page, customer update, KYC formats, `{id}`. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
 import { assertShape, customer as customerShape, kycTextFields } from '../support/documented.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
-import { otherPartner, joinTestService } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { createCustomer, listAll, uniqueEmail } from '../support/world.ts'
 
-const service = await joinTestService()
-after(() => service.dispose())
+const service = await useSharedService()
 const { client } = service
 const pathOf = (customer: JsonObject) => `/v1/customers/${textAt(customer, 'guid')}`
 const kycOf = (customer: JsonObject) => objectAt(customer, 'kyc')

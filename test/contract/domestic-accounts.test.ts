@@ -1,15 +1,14 @@
 /** Payees by sort code or routing number. Contract page, Extensions. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
 import { assertShape, beneficiary as beneficiaryShape } from '../support/documented.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { joinTestService } from '../support/service.ts'
 import { createCustomer, payoutText, transactionOf } from '../support/world.ts'
 import { until } from '../support/until.ts'
 
-const service = await joinTestService()
-after(() => service.dispose())
+const service = await useSharedService()
 const { client } = service
 
 const named = { name: 'Grace Hopper', address: { city: 'London', country: 'GB' } }

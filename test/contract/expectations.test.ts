@@ -1,16 +1,15 @@
 /** Refusals name what is expected: allowed values, formats with an example, bounds, positions, known names. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { formatMeanings, patternMeanings, timeInputPattern } from '@partner-payments/wire'
 import { type Call, type JsonObject, listAt, textAt } from '../support/client.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { subjects, subjectsWithBody } from '../support/requests.ts'
-import { joinTestService } from '../support/service.ts'
 
-const service = await joinTestService()
+const service = await useSharedService()
 const { client } = service
-after(() => service.dispose())
 
 /** The message of the field error with this pointer. */
 function messageOf(problem: JsonObject, pointer: string): string {

@@ -1,17 +1,17 @@
 /** The streams over HTTP: changed transactions, and everything that is held about a customer. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
-import { joinTestService, otherPartner } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
-const service = await joinTestService()
+const service = await useSharedService()
 const { client } = service
 const stranger = await otherPartner(service)
-after(() => service.dispose())
 
 type Line = { readonly cursor: string; readonly transaction: { readonly reference: string } }
 const path = '/v1/exports/transactions'

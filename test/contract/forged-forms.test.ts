@@ -1,16 +1,12 @@
 /** Forms that a stranger forges: none costs what it claims, and none is an error of the service. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { useSharedService } from '../support/fixture.ts'
 import { createAuthenticator } from '../support/passkey.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 
-let service: SharedService
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service?.dispose())
+const service = await useSharedService()
 
 /** `service/src/people/sign-in/passkeys.test.ts` has many more, at the verbs. */
 const claims = [{ length: 60_000_000 }, '\0']

@@ -1,18 +1,15 @@
 /** Exchange over HTTP, as a partner sees it. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
+import { useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { balanceOf, cents, listAll } from '../support/world.ts'
 
-let service: TestService
-before(async () => {
-  service = await startTestService({ env: { FX_FEE: 'EUR=0.50+10bp' } })
-  success(await service.client.post('/v1/simulations/fx/rates', { base: 'EUR', quote: 'USD', rate: 1.25 }))
-})
-after(() => service?.dispose())
+const service = await useService({ env: { FX_FEE: 'EUR=0.50+10bp' } })
+success(await service.client.post('/v1/simulations/fx/rates', { base: 'EUR', quote: 'USD', rate: 1.25 }))
 
 const sell = (amount: number, fields: JsonObject = {}) => ({
   sellCurrency: 'EUR',
@@ -72,10 +69,9 @@ test('200 with the first answer to a repeated key, on many connections', async (
   assert.equal(answers.filter(({ headers }) => headers['idempotent-replayed'] === 'true').length, 9)
 })
 
-test("404 to another partner's quote, in every operation", async () => {
+test("404 with a pointer to the conversion of another partner's quote, which stays open", async () => {
   const id = textAt(await quoteOf(), 'id')
   const stranger = await otherPartner(service)
-  assertProblem(await stranger.get(`/v1/fx/quotes/${id}`), { status: 404, code: 'not_found' })
   const body = { quoteId: id, idempotencyKey: randomUUID() }
   assertProblem(await stranger.post('/v1/fx/conversions', body), {
     status: 404,

@@ -1,37 +1,23 @@
 /** A key that manages the team becomes no Admin: the way from its first request to a payment of two invented persons, over real sockets. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
-import {
-  createProviderBrowser,
-  type IdentityProvider,
-  providerClient,
-  startIdentityProvider,
-} from '../support/identity-provider.ts'
+import { untilEnd, useService } from '../support/fixture.ts'
+import { createProviderBrowser, providerClient, startIdentityProvider } from '../support/identity-provider.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startTestService, type TestService } from '../support/service.ts'
 
-let provider: IdentityProvider
-let service: TestService
+const provider = untilEnd(await startIdentityProvider())
+const service = await useService({ env: { WEBHOOK_HTTP: 'on', TRUSTED_PROXIES: '127.0.0.1' } })
+const { partnerId } = service.credentials
+await service.operator('approval', 'set', '--partner', partnerId, '--currency', 'EUR', '--above', '10.00')
 /** A key with `users:read` and `users:write`, as the operator issues it. */
-let narrow: Client
-before(async () => {
-  provider = await startIdentityProvider()
-  service = await startTestService({ env: { WEBHOOK_HTTP: 'on', TRUSTED_PROXIES: '127.0.0.1' } })
-  const { partnerId } = service.credentials
-  await service.operator('approval', 'set', '--partner', partnerId, '--currency', 'EUR', '--above', '10.00')
-  narrow = service.clientOf(
-    await service.operator(
-      ...['service-account', 'create', '--partner', partnerId, '--name', 'Directory'],
-      ...['--permissions', 'users:read,users:write'],
-    ),
-  )
-})
-after(async () => {
-  await service?.dispose()
-  await provider?.close()
-})
+const narrow = service.clientOf(
+  await service.operator(
+    ...['service-account', 'create', '--partner', partnerId, '--name', 'Directory'],
+    ...['--permissions', 'users:read,users:write'],
+  ),
+)
 
 const refused = { status: 403, code: 'permission_denied' }
 const send = (client: Client, method: string, target: string, body?: JsonObject) =>

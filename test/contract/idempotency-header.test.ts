@@ -1,30 +1,23 @@
 /** Every operation but a GET takes effect once per `Idempotency-Key`. Contract page, idempotency elsewhere. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { keepsAnswer, keyPlaceOf, type Operation, usesKey } from '@partner-payments/wire'
-import { createLog } from '../../service/src/kernel/index.ts'
-import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, type Json, listAt, success, textAt } from '../support/client.ts'
+import { useReceiver, useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
 import { subjects, type ValidRequest } from '../support/requests.ts'
 import { accountWith, otherPartner, startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createWorld, ibans, invitee, listAll, payoutText, uniqueEmail } from '../support/world.ts'
 
-const service = await startTestService()
-const second = await startTestService({ dataDir: service.dataDir, env: { DATABASE_URL: service.databaseUrl } })
-const receiver = await startReceiver()
-const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })
+const service = await useService()
+const second = await service.anotherProcess()
+const receiver = await useReceiver()
+const db = service.connect()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)
-after(async () => {
-  await db.close()
-  await second.dispose()
-  await service.dispose()
-  await receiver.close()
-})
 
 /** Deletions come last, because what they delete has no more effects. */
 const phases: Readonly<Record<Operation['method'], number>> = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 }

@@ -1,10 +1,11 @@
 /** One idempotency key makes at most one payment. Contract page, idempotency. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Answer, type Client, success, textAt } from '../support/client.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { accountWith, otherPartner, joinTestService } from '../support/service.ts'
+import { accountWith, otherPartner } from '../support/service.ts'
 import {
   balanceOf,
   createBeneficiary,
@@ -15,8 +16,7 @@ import {
   payoutText,
 } from '../support/world.ts'
 
-const service = await joinTestService()
-after(() => service.dispose())
+const service = await useSharedService()
 const { client } = service
 const customer = textAt(await createCustomer(client), 'guid')
 const beneficiary = textAt(await createBeneficiary(client), 'id')

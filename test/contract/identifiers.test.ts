@@ -1,22 +1,17 @@
 /** Identifiers in upper case: every operation treats them as the same identifiers in lower case. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { events, identifierPatterns } from '@partner-payments/wire'
 import { type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { joinTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createWorld, payoutText } from '../support/world.ts'
 
-const service = await joinTestService()
-const receiver = await startReceiver()
+const service = await useSharedService()
+const receiver = await useReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 // A filter has something to find.
 for (const verb of [['block', '--direction', 'inbound', '--yes'], ['unblock']]) {

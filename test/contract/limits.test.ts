@@ -1,14 +1,15 @@
 /** Limits that the operator configures. Contract page, limits, timestamp window, simulations. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Client, nowSeconds, success, textAt } from '../support/client.ts'
+import { useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { accountWith, impersonation, startTestService } from '../support/service.ts'
+import { accountWith, impersonation } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const burst = 20
-const service = await startTestService({
+const service = await useService({
   env: {
     RATE_PER_SECOND: String(burst / 10),
     ITEM_RATE_PER_SECOND: '1',
@@ -17,7 +18,6 @@ const service = await startTestService({
     LOG_LEVEL: 'debug',
   },
 })
-after(() => service.dispose())
 const permissions = ['customers:read', 'simulations:write', 'webhooks:read']
 /** A new account, so that each test has a full rate limit. */
 const account = () => accountWith(service, permissions)

@@ -1,13 +1,13 @@
 /** The form of every list. Contract page, lists: `{data, nextCursor, hasMore}`, limit 1-100, opaque signed cursor. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { OperationId } from '@partner-payments/wire'
 import { type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { joinTestService, otherPartner } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import {
   createBeneficiary,
   createCustomer,
@@ -18,8 +18,8 @@ import {
   payoutText,
 } from '../support/world.ts'
 
-const service = await joinTestService()
-const receiver = await startReceiver()
+const service = await useSharedService()
+const receiver = await useReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)
 const stranger = await otherPartner(service)
@@ -37,10 +37,6 @@ await service.operator(
   '--yes',
   ...by,
 )
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 type Properties = { readonly properties?: Readonly<Record<string, unknown>> }
 const lists = subjects.filter((each) =>

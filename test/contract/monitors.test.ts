@@ -1,23 +1,18 @@
 /** Monitors of balances through the API: the event and the mail as a partner receives them, permissions, other partners. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { untilEnd, useReceiver, useService } from '../support/fixture.ts'
 import { mailServer, readMail } from '../support/mail-server.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { accountWith, otherPartner, startTestService } from '../support/service.ts'
+import { accountWith, otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, createCustomer, finalTransaction, payoutText } from '../support/world.ts'
 
-const mails = await mailServer()
-const receiver = await startReceiver()
-const service = await startTestService({ env: { SMTP_URL: mails.url, REPORT_CLOCK_DIFFERENCE_MS: '0' } })
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-  await mails.stop()
-})
+const mails = untilEnd(await mailServer())
+const receiver = await useReceiver()
+const service = await useService({ env: { SMTP_URL: mails.url, REPORT_CLOCK_DIFFERENCE_MS: '0' } })
 const { client } = service
 const [euros] = listAt(success(await client.get('/v1/accounts'))).filter(({ currency }) => currency === 'EUR')
 const path = `/v1/accounts/${textAt(euros ?? {}, 'id')}/monitors`

@@ -1,14 +1,14 @@
 /** The nonce and the timestamp. Interface document, Authentication and Limits 1, 2; contract page, nonce. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Call, type Client, type JsonObject, nowSeconds, success, textAt } from '../support/client.ts'
+import { useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { accountWith, startTestService } from '../support/service.ts'
 import { createBeneficiary, listAll, payoutText } from '../support/world.ts'
 
-const service = await startTestService()
-after(() => service.dispose())
+const service = await useService()
 const { client } = service
 const fewer = await accountWith(service, ['customers:read'])
 

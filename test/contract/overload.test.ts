@@ -1,22 +1,17 @@
 /** Above the capacity of a process: accepted requests complete, further requests are refused at once. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { createDatabase, sql } from '../../service/src/postgres/index.ts'
-import { createLog } from '../../service/src/kernel/index.ts'
+import { test } from 'node:test'
+import { sql } from '../../service/src/postgres/index.ts'
 import { success, textAt } from '../support/client.ts'
+import { useService } from '../support/fixture.ts'
 import { halfRequest } from '../support/half-request.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
 const requestsMax = 4
-const service = await startTestService({ env: { REQUESTS_MAX: String(requestsMax) } })
-const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })
-after(async () => {
-  await db.close()
-  await service.dispose()
-})
+const service = await useService({ env: { REQUESTS_MAX: String(requestsMax) } })
+const db = service.connect()
 const { client } = service
 const beneficiary = textAt(await createBeneficiary(client), 'id')
 const pay = (key: string) =>

@@ -1,20 +1,15 @@
 /** The `partnerUser` of a transaction is the customer for whom it is. Interface document, Transaction; contract page, `partnerUser`. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
 import { assertShape, transaction as transactionShape } from '../support/documented.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { joinTestService } from '../support/service.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, createWorld, listAll, payoutText, transactionOf } from '../support/world.ts'
 
-const service = await joinTestService()
-const receiver = await startReceiver()
+const service = await useSharedService()
+const receiver = await useReceiver()
 const { client } = service
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 const kyc = {
   legalName: 'Analytical Engines Ltd',

@@ -1,25 +1,21 @@
 /** Every path of a payout takes its id or its reference. The answer that makes a payout has both. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { operations, type Operation } from '@partner-payments/wire'
 import { makeBulk } from '../support/bulks.ts'
 import { listAt, success, textAt } from '../support/client.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { joinTestService, otherPartner } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { createWorld, payoutText } from '../support/world.ts'
 
-const service = await joinTestService()
-const receiver = await startReceiver()
+const service = await useSharedService()
+const receiver = await useReceiver()
 const { client } = service
 const stranger = await otherPartner(service)
 const world = await createWorld(client, receiver.url, service)
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 const path = (name: string) => `/v1/payouts/${encodeURIComponent(name)}`
 const paths = subjects.filter(({ operation }) => operation.path.startsWith('/v1/payouts/{'))

@@ -1,11 +1,12 @@
 /** Fiat payouts. Interface document, Fiat payout; contract page, payout `reference`, payout `status`. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
 import { assertShape, dateTime, fiatPayout, transaction as transactionShape } from '../support/documented.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertCommonHeaders, assertProblem, indistinct } from '../support/problem.ts'
-import { otherPartner, joinTestService } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import {
   balanceOf,
   createBeneficiary,
@@ -17,8 +18,7 @@ import {
   transactionOf,
 } from '../support/world.ts'
 
-const service = await joinTestService()
-after(() => service.dispose())
+const service = await useSharedService()
 const { client } = service
 const stranger = await otherPartner(service)
 const customer = textAt(await createCustomer(client), 'guid')
@@ -88,6 +88,9 @@ test('200 to twenty concurrent payouts with one reference: one has it, the other
   const references = answers.map((answer) => textAt(success(answer), 'reference'))
   assert.equal(references.filter((each) => each === reference).length, 1)
   assert.equal(new Set(references).size, 20)
+  const transactions = await Promise.all(references.map((each) => transactionOf(client, each)))
+  for (const transaction of transactions)
+    assert.equal(transaction.userReference ?? transaction.reference, reference, 'each keeps the text of the partner')
 })
 
 test("200 and the transaction of a payout to a customer's beneficiary, from Pending to Completed", async () => {

@@ -1,14 +1,13 @@
 /** The canonical query, and the path as called. Interface document, Authentication; contract page, canonical query. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Answer, canonicalQuery, listAt, percentEncode, success, textAt } from '../support/client.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { joinTestService } from '../support/service.ts'
 import { createBeneficiary, createCustomer, payoutText, transactionOf } from '../support/world.ts'
 
-const service = await joinTestService()
-after(() => service.dispose())
+const service = await useSharedService()
 const { client } = service
 
 const get = (query: string, signedQuery?: string): Promise<Answer> => {

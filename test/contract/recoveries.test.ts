@@ -1,21 +1,17 @@
 /** Recoveries of a sign-in over HTTP and SMTP, without a browser. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createLog, present } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { untilEnd, useService } from '../support/fixture.ts'
 import { mailServer, readMail } from '../support/mail-server.ts'
-import { startTestService } from '../support/service.ts'
 import { staffAtDesk } from '../support/staff.ts'
 import { joinByToken, sendForm } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { inviteTo } from '../support/console.ts'
 
-const mails = await mailServer()
-const service = await startTestService({ env: { SMTP_URL: mails.url, PAGE_RATE_PER_SECOND: '1000' } })
-after(async () => {
-  await service.dispose()
-  await mails.stop()
-})
+const mails = untilEnd(await mailServer())
+const service = await useService({ env: { SMTP_URL: mails.url } })
 const { partnerId } = service.credentials
 
 /** The text of the newest mail to an address whose subject has these words. */

@@ -1,12 +1,11 @@
 /** The public pages of a running service: the reference, the pages of problems, and where `/` leads. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { textAt } from '../support/client.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { joinTestService } from '../support/service.ts'
 
-const service = await joinTestService()
-after(service.dispose)
+const service = await useSharedService()
 
 const read = (path: string, method = 'GET') =>
   fetch(new URL(path, service.baseUrl), { method, redirect: 'manual', signal: AbortSignal.timeout(10_000) })

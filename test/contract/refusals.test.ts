@@ -1,23 +1,20 @@
 /** Refusals of authentication, authorization and routing, generated from the operations table for every operation. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { permissions } from '@partner-payments/wire'
 import { type Answer, type Call, type Client, createClient, nowSeconds, success } from '../support/client.ts'
+import { useReceiver, useService } from '../support/fixture.ts'
 import { assertCommonHeaders, assertProblem, indistinct } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { accountWith, askedOf, impersonation, otherPartner, startTestService } from '../support/service.ts'
+import { accountWith, askedOf, impersonation, otherPartner } from '../support/service.ts'
 import { createWorld, snapshot } from '../support/world.ts'
 
 const trusting = { TRUSTED_PROXIES: '127.0.0.1' }
-const service = await startTestService({ env: trusting })
+const service = await useService({ env: trusting })
 /** The sandbox names the mistake in a signature of a known key; without simulations the service answers as in production. */
-const withoutSimulations = await startTestService({
-  dataDir: service.dataDir,
-  env: { ...trusting, DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
-})
-const receiver = await startReceiver()
+const withoutSimulations = await service.anotherProcess({ SIMULATIONS: 'off' })
+const receiver = await useReceiver()
 const { client, credentials } = service
 const world = await createWorld(client, receiver.url, service)
 const every = (kind: string) => permissions.filter((permission) => permission.endsWith(`:${kind}`))
@@ -30,11 +27,6 @@ const [readers, writers, elsewhere, alsoElsewhere, staff, stranger] = await Prom
   otherPartner(service),
 ])
 const before = await snapshot(client)
-after(async () => {
-  await withoutSimulations.dispose()
-  await service.dispose()
-  await receiver.close()
-})
 
 const asked = askedOf(subjects)
 let attempts = 0

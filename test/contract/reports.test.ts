@@ -2,18 +2,14 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, finalTransaction } from '../support/world.ts'
 
-let service: SharedService
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service?.dispose())
+const service = await useSharedService()
 
 const day = 86_400_000
 

@@ -1,16 +1,12 @@
 /** A partner reads its request log by signed requests, over real sockets. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, listAt, success } from '../support/client.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-let service: SharedService
-before(async () => {
-  service = await joinTestService()
-})
-after(() => service.dispose())
+const service = await useSharedService()
 
 const find = (requestId: string) =>
   until('the request is in the log', async (): Promise<JsonObject | undefined> => {

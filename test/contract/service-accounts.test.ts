@@ -1,17 +1,13 @@
 /** A partner makes, narrows and revokes its own keys by signed requests, over real sockets. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { type JsonObject, success, textAt } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-let service: TestService
-before(async () => {
-  service = await startTestService({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
-})
-after(() => service.dispose())
+const service = await useService({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
 
 const spki = { type: 'spki', format: 'pem' } as const
 const path = '/v1/service-accounts'

@@ -1,21 +1,15 @@
 /** What a partner reads when its signature is refused: the missing header, the canonical string and the mistake. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Credentials, type JsonObject, success, textAt } from '../support/client.ts'
+import { useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { readCredentials, startTestService } from '../support/service.ts'
+import { readCredentials } from '../support/service.ts'
 import { type Mutated, mutatedCalls, type SignedCall, signedCall } from '../support/signature-mutations.ts'
 
-const service = await startTestService()
-const production = await startTestService({
-  dataDir: service.dataDir,
-  env: { DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
-})
-after(async () => {
-  await production.stop()
-  await service.dispose()
-})
+const service = await useService()
+const production = await service.anotherProcess({ SIMULATIONS: 'off' })
 const { client, credentials } = service
 const rightShareMin = 0.95
 

@@ -1,17 +1,17 @@
 /** Simulations and their transactions. Interface document, Transaction; contract page, Extensions. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { eventNames } from '@partner-payments/wire'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { assertShape, transaction as transactionShape } from '../support/documented.ts'
+import { useService } from '../support/fixture.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createCustomer, finalTransaction, listAll, transactionOf } from '../support/world.ts'
 
-const service = await startTestService()
-after(() => service.dispose())
+const service = await useService()
 const { client } = service
 const customer = await createCustomer(client, { partnerCustomerIdentifier: 'customer-1' })
 const customerId = textAt(customer, 'guid')

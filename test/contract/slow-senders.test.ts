@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { success } from '../support/client.ts'
-import { startTestService } from '../support/service.ts'
+import { useService } from '../support/fixture.ts'
 import { forgedHead, openSender, type SlowSender } from '../support/slow-sender.ts'
 import { until } from '../support/until.ts'
 
 const connectionsMax = 100
 const bytesMax = 262_144
-const service = await startTestService({
+const service = await useService({
   env: {
     HEADERS_TIMEOUT_MS: '1500',
     BODY_TIMEOUT_MS: '3000',
@@ -20,7 +20,6 @@ const { client } = service
 const senders: SlowSender[] = []
 after(async () => {
   for (const { socket } of senders) socket.destroy()
-  await service.dispose()
 })
 const open = (text: string): SlowSender => {
   const sender = openSender(service.baseUrl, text)

@@ -1,15 +1,14 @@
 /** Strangers behind a proxy with TLS: what they may ask for together, how their addresses are counted, and what browsers are told. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { strangersBudget } from '../../service/src/edge/gateway/static-pages.ts'
 import { success } from '../support/client.ts'
-import { startTestService } from '../support/service.ts'
+import { useService } from '../support/fixture.ts'
 
 const burst = 10
-const service = await startTestService({
+const service = await useService({
   env: { PUBLIC_URL: 'https://pay.example.com', TRUSTED_PROXIES: '127.0.0.1', PAGE_RATE_PER_SECOND: '1' },
 })
-after(() => service.dispose())
 
 const load = (path: string, address: string, encoding = 'br') =>
   fetch(`${service.baseUrl}${path}`, {

@@ -1,22 +1,14 @@
 /** Support sessions over HTTP, as a browser without scripts and an attacker send them. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createLog, newId } from '../../service/src/kernel/index.ts'
-import { createDatabase, type Database, sql } from '../../service/src/postgres/index.ts'
+import { test } from 'node:test'
+import { newId } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
 import { inviteTo } from '../support/console.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { useService } from '../support/fixture.ts'
 import { joinByPassword, sendForm, sessionOf } from '../support/team.ts'
 
-let service: TestService
-let db: Database
-before(async () => {
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
-  db = createDatabase({ url: service.databaseUrl, connectionsMax: 1, log: createLog('silent') })
-})
-after(async () => {
-  await db.close()
-  await service.dispose()
-})
+const service = await useService()
+const db = service.connect()
 
 const at = (path: string) => new URL(path, service.baseUrl)
 const read = (path: string, cookie: string) => fetch(at(path), { headers: { cookie }, redirect: 'manual' })

@@ -1,22 +1,17 @@
 /** Times in requests. Contract page, times: read as any RFC 3339 UTC time, in bodies and queries. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { timeInputPattern } from '@partner-payments/wire'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { joinTestService } from '../support/service.ts'
 import { createWorld } from '../support/world.ts'
 
-const service = await joinTestService()
-const receiver = await startReceiver()
+const service = await useSharedService()
+const receiver = await useReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 type Properties = Readonly<Record<string, { readonly format?: string; readonly pattern?: string }>>
 const timesOf = (schema: unknown): readonly string[] =>

@@ -1,15 +1,14 @@
 /** Invitations. Interface document, Invitation request, Invitation, Invitation resend; contract page, the same. */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { assertShape, invitation as invitationShape, invitations as invitationsShape } from '../support/documented.ts'
+import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { joinTestService, otherPartner } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { invitee, listAll } from '../support/world.ts'
 
-const service = await joinTestService()
-after(() => service.dispose())
+const service = await useSharedService()
 const { client } = service
 const path = '/v1/users/invitations'
 
@@ -148,12 +147,6 @@ test('400 with /redirectUrl when a resend has a redirectUrl that is not an absol
   const one = `${path}/${textAt(await invited(), 'inviteId')}`
   for (const redirectUrl of badUrls)
     assertProblem(await client.post(`${one}/resend`, { redirectUrl }), { status: 400, pointer: '/redirectUrl' })
-})
-
-test('404 to get, resend and revoke when the invitation is unknown', async () => {
-  const one = `${path}/${randomUUID()}`
-  for (const answer of [await client.get(one), await client.post(`${one}/resend`, {}), await client.delete(one)])
-    assertProblem(answer, { status: 404, code: 'not_found' })
 })
 
 test('200 to the list for each status', async () => {

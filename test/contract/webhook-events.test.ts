@@ -1,22 +1,17 @@
 /** Which event types a subscription gets: every event type against every kind of subscription. Decision 0132. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { eventNames } from '@partner-payments/wire'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { emitted } from '../support/emitted.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { joinTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { listAll } from '../support/world.ts'
 
-const service = await joinTestService()
-const receiver = await startReceiver()
+const service = await useSharedService()
+const receiver = await useReceiver()
 const { client } = service
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 /** The twelve of the interface document, and ours. */
 const documented = Object.keys(emitted)

@@ -1,24 +1,20 @@
 /** Event types, subscriptions, deliveries. Interface document, Endpoints 3; contract page, Extensions, webhooks. */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { type Client, type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
 import { assertShape, dateTime, uuid } from '../support/documented.ts'
 import { emitted } from '../support/emitted.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { joinTestService, otherPartner } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, finalTransaction, listAll } from '../support/world.ts'
 
-const service = await joinTestService()
-const receiver = await startReceiver()
+const service = await useSharedService()
+const receiver = await useReceiver()
 const { client } = service
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 const names = Object.keys(emitted)
 const event = 'partner.customer.deposit.completed'
@@ -230,19 +226,4 @@ test('a failed delivery is repeated with the same event id and body', async () =
   new Webhook(textAt(created, 'secret')).verify(second?.body ?? '', second?.headers as Record<string, string>)
   await remove(created)
   await flaky.close()
-})
-
-test("404 for another partner's subscription in every operation", async () => {
-  const created = success(await subscribe())
-  const stranger = await otherPartner(service, randomUUID())
-  const path = `/v1/webhooks/${textAt(created, 'id')}`
-  for (const response of [
-    await stranger.get(path),
-    await stranger.patch(path, { status: 'Disabled' }),
-    await stranger.delete(path),
-    await stranger.get(`${path}/deliveries`),
-  ])
-    assertProblem(response, { status: 404, code: 'not_found' })
-  assert.equal(success(await client.get(path)).status, 'Enabled')
-  await remove(created)
 })

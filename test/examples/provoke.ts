@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { type ProblemCode, serviceAccounts } from '@partner-payments/wire'
 import { createLog, hourMs } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../service/src/postgres/index.ts'
-import { createTestService } from '../roles/processes.ts'
+import { createProcesses } from '../roles/processes.ts'
 import { startUpstream } from '../roles/upstream.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
@@ -209,7 +209,7 @@ const ofExchange: Partial<Record<ProblemCode, Provocation>> = {
 
 /** Posts to the path of a new customer in an installation of production that has nothing configured. */
 async function inProduction(path: string, body?: JsonObject) {
-  const service = await createTestService()
+  const service = await createProcesses()
   try {
     const { url } = await service.role('serve', { MODE: 'production', SMTP_URL: 'smtp://127.0.0.1:9' })
     const client = service.client(url, await service.operator('partner', 'create', '--name', 'Example'))
@@ -375,7 +375,7 @@ async function makeReadOnly(url: string): Promise<void> {
 }
 
 async function behindGateway(manner: 'hangUp' | 'silence', REQUEST_TIMEOUT_MS = '20000'): Promise<Answer> {
-  const [service, upstream] = await Promise.all([createTestService(), startUpstream()])
+  const [service, upstream] = await Promise.all([createProcesses(), startUpstream()])
   try {
     upstream.behave(manner)
     const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS })

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
 import { unmovedBy } from '../../service/src/lifecycle/engine.ts'
 import { awaitingParts, depositLifecycle } from '../../service/src/deposits/lifecycle.ts'
@@ -12,16 +12,13 @@ import { creditorReferenceOf } from '../../service/src/iso20022/index.ts'
 import { updateDeposits } from '../../service/src/deposits/store.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { readSanctionsList } from '../../service/src/screening/index.ts'
-import { addPartner, createTestService, ip, type Service, type TestPartner } from '../support/composition.ts'
+import { addPartner, ip, type TestPartner } from '../support/composition.ts'
 import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
 import { pathTo, rowsOn, statusesIn } from './walk.ts'
+import { useModules } from '../support/fixture.ts'
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-  await service.screening.lists.load(await readSanctionsList(listBytes()), 'Sam Staff')
-})
-after(() => service.close())
+const service = await useModules()
+await service.screening.lists.load(await readSanctionsList(listBytes()), 'Sam Staff')
 
 async function* listBytes(): AsyncGenerator<Uint8Array> {
   yield await readFile(new URL('../../service/src/screening/samples/un.xml', import.meta.url))

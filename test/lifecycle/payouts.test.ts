@@ -3,7 +3,7 @@
  * and trigger that is not in the table, which changes nothing.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Caller, Refusal } from '../../service/src/kernel/api/index.ts'
 import { AssertionFailure, hourMs, newId, present } from '../../service/src/kernel/index.ts'
 import { instructionIdOf, type PayoutClaim } from '../../service/src/payouts/index.ts'
@@ -12,15 +12,12 @@ import { updatePayouts } from '../../service/src/payouts/store.ts'
 import { unmovedBy } from '../../service/src/lifecycle/engine.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { Money } from '../../service/src/rails/index.ts'
-import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { addPartner, createTestService, pay, type TestPartner } from '../support/composition.ts'
 import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
 import { pathTo, rowsOn, statusesIn } from './walk.ts'
+import { useModules } from '../support/fixture.ts'
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 const { triggers, statuses } = payoutLifecycle
 type Trigger = (typeof triggers)[number]

@@ -1,19 +1,16 @@
 /** Every trigger of a recall in every status, on the real database: what the table says, and nothing where it has no row. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { dayMs, newId, present } from '../../service/src/kernel/index.ts'
 import { transitionOn } from '../../service/src/lifecycle/index.ts'
 import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import type { RecallClaim } from '../../service/src/payouts/recalls/index.ts'
 import { recallLifecycle } from '../../service/src/payouts/recalls/lifecycle.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { addPartner, createTestService, pay, type Service, stepMsDefault } from '../support/composition.ts'
+import { addPartner, pay, stepMsDefault } from '../support/composition.ts'
+import { useModules } from '../support/fixture.ts'
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 const { statuses, triggers } = recallLifecycle
 type Status = (typeof statuses)[number]

@@ -4,7 +4,7 @@
  * bank exactly that, and suspense holds exactly what the open cases say.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
@@ -13,16 +13,13 @@ import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { BankNotification, Connector, Money } from '../../service/src/rails/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { addPartner, createTestService, ip, pay, type Service, stepMsDefault } from '../support/composition.ts'
+import { addPartner, ip, pay, stepMsDefault } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
 import { checkLedger } from './ledger-audit.ts'
+import { useModules } from '../support/fixture.ts'
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-})
-after(() => service.close())
+const service = await useModules()
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
 /** `iban`: money that nothing announced. `awaited`: money that names a deposit. `stranger`: for no account of ours. */
 const credits = ['iban', 'awaited', 'stranger'] as const

@@ -1,25 +1,14 @@
 /** Concurrent requests for one balance and one key: exactly as many are accepted as the balance allows, once each. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { submitDuePayouts, processBankNotifications } from '../../service/src/banks/settlement/index.ts'
-import {
-  addPartner,
-  balanceOf,
-  createTestService,
-  type Service,
-  ip,
-  pay,
-  stepMsDefault,
-} from '../support/composition.ts'
+import { addPartner, balanceOf, ip, pay, stepMsDefault } from '../support/composition.ts'
 import { checkPayments } from './payments.ts'
+import { useModules } from '../support/fixture.ts'
 
-let service: Service
-before(async () => {
-  service = await createTestService({ connectionsMax: 20 })
-})
-after(() => service.close())
+const service = await useModules({ connectionsMax: 20 })
 
 const times = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
@@ -42,51 +31,6 @@ test('of 50 concurrent payouts against a balance for 20 exactly 20 are accepted'
   assert.deepEqual(await balanceOf(service, partnerId), { posted: 20_000n, reserved: 20_000n, available: 0n })
   await checkPayments(service.db, partnerId, new Map())
   assert.equal((await service.payouts.list(partnerId, { limit: '100' })).data.length, 20)
-})
-
-test('30 concurrent duplicates under one key: one payout, thirty equal answers', async () => {
-  const partner = await addPartner(service, 100_000n)
-  const request = { idempotencyKey: newId(), reference: 'INV-1' }
-  const answers = await times(30, () => pay(service, partner, '10.00', request))
-  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
-  for (const { payout } of answers) assert.deepEqual(payout, answers[0]?.payout)
-  assert.equal((await balanceOf(service, partner.partnerId)).reserved, 1000n)
-  await checkPayments(service.db, partner.partnerId, new Map())
-})
-
-test('concurrent different requests under one key: one is paid, the others are refused', async () => {
-  const partner = await addPartner(service, 100_000n)
-  const idempotencyKey = newId()
-  const outcomes = await times(10, (index) =>
-    pay(service, partner, `${index + 1}.00`, { idempotencyKey }).then(
-      () => 'paid',
-      (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
-    ),
-  )
-  const expected = ['paid', ...Array.from({ length: 9 }, () => 'idempotency_key_reused')]
-  assert.deepEqual(outcomes.toSorted(), expected.toSorted())
-  await checkPayments(service.db, partner.partnerId, new Map())
-})
-
-test('concurrent payouts that request one reference: each has its own transaction', async () => {
-  const partner = await addPartner(service, 100_000n)
-  const answers = await times(10, () => pay(service, partner, '1.00', { reference: 'RENT' }))
-  const references = new Set(answers.map(({ payout }) => payout.reference))
-  assert.equal(references.size, 10)
-  assert.ok(references.has('RENT'))
-  const views = await Promise.all([...references].map((one) => service.transactions.get(partner.partnerId, one)))
-  const texts = views.map(({ row }) => row.userReference ?? row.reference)
-  assert.deepEqual(new Set(texts), new Set(['RENT']), 'each transaction keeps the text of the partner')
-})
-
-test('a key refused for insufficient funds stays free: the same request passes once the balance covers it', async () => {
-  const partner = await addPartner(service)
-  const request = { idempotencyKey: newId() }
-  assert.equal(await accepted(pay(service, partner, '10.00', request)), false)
-  const money = { debit: 'settlement.sandbox' as const, currency: 'EUR', amount: 1000n } as const
-  await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, money))
-  const { replayed } = await pay(service, partner, '10.00', request)
-  assert.equal(replayed, false)
 })
 
 test('two partners may use the same key and the same reference', async () => {

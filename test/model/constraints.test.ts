@@ -4,17 +4,14 @@
  * listed here with what becomes of it.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../service/src/postgres/index.ts'
-import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
+import { addPartner, pay } from '../support/composition.ts'
+import { useModules } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { readSources } from '../tidy/source.ts'
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 /** By constraint: what the request gets. */
 const outcomes: Readonly<Record<string, string>> = {

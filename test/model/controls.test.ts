@@ -4,24 +4,17 @@
  * the payouts before it, and so do the counters, the balance and the fees after each step.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Caller, Refusal } from '../../service/src/kernel/api/index.ts'
 import { dayMs, hourMs, newId, nilId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import {
-  addPartner,
-  balanceOf,
-  createTestService,
-  pay,
-  type Service,
-  stepMsDefault,
-  type TestPartner,
-} from '../support/composition.ts'
+import { addPartner, balanceOf, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
 import { checkPayments, type Ends } from './payments.ts'
 import { checkWalks, type Places } from './walks.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** The amount selects what the sandbox bank does (docs/sandbox.md): pays, refuses, rejects, returns, is silent. */
 const amounts = [1n, 120_00n, 999_99n, 1_000_01n, 2_345_67n, 4001_01n, 4001_02n, 4001_05n, 4001_07n, 4500_01n]
@@ -328,11 +321,7 @@ async function addControlled(service: Service): Promise<TestPartner> {
   return partner
 }
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 test('in any order of requests, decisions and days, limits are exact, fees add up and each payout has one outcome', async (t) => {
   await fc.assert(

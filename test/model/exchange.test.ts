@@ -1,26 +1,18 @@
 /** Random sequences of quotes, conversions and payouts on a real database: no money is made or lost, and positions are explained. */
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { type Currency, currencies, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { createTestService, ip, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { ip, pay, type Service, type TestPartner } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
+import { useModules } from '../support/fixture.ts'
 import { addTrader, convert, quote, withTerms } from '../support/fx.ts'
 import { checkLedger } from './ledger-audit.ts'
 
-let service: Service
-/** Another process on the same database. */
-let other: Service
-before(async () => {
-  service = await createTestService()
-  other = await createTestService({ url: service.url })
-})
-after(async () => {
-  await other.close()
-  await service.close()
-})
+const service = await useModules()
+const other = await service.anotherProcess()
 
 const currency = fc.constantFrom(...(Object.keys(currencies) as Currency[]))
 const amount = fc

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, suite, test } from 'node:test'
+import { after, suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { Unreachable } from '../../service/src/kernel/api/index.ts'
 import { keptFromPartners, operatorPartnerId } from '../../service/src/cases/index.ts'
@@ -23,62 +23,45 @@ import {
 import { readSanctionsList } from '../../service/src/screening/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { createSessions } from '../support/checkout.ts'
-import {
-  addPartner,
-  createTestService,
-  ip,
-  pay,
-  type Service,
-  stepMsDefault,
-  type TestPartner,
-} from '../support/composition.ts'
+import { addPartner, ip, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
+import { useModules } from '../support/fixture.ts'
 import { connectorId } from '../support/iso-incoming.ts'
-import { createFolders, type Folders, removeFolders } from '../support/iso-outgoing.ts'
+import { createFolders, removeFolders } from '../support/iso-outgoing.ts'
 import { decideAll, listedName, sampleList, screenAll, sendCredit } from '../support/screening/held.ts'
 
 /** A Thursday. TARGET is open. */
 const now = new Date('2026-01-08T09:00:00Z')
-let service: Service
-let byFiles: Service
-let folders: Folders
 /** True if the bank does not answer. */
 let isSilent = false
-
-before(async () => {
-  const lost = () => Promise.reject(new Unreachable('downstream_timeout', 'the bank does not answer'))
-  service = await createTestService({
-    now,
-    wrapConnector: (bank) => ({
-      ...bank,
-      instruct: (instructions, options) => (isSilent ? lost() : bank.instruct(instructions, options)),
-      find: (keys, options) => (isSilent ? lost() : bank.find(keys, options)),
-    }),
-  })
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-  folders = await createFolders()
-  const { toBank, fromBank, archive } = folders
-  const account = { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', ownerName: 'Example' }
-  const bank = {
-    initiator: { name: 'Example' },
-    accounts: [{ ...account, ownerAddress: { town: 'Berlin', country: 'DE' } }],
-    archive,
-    transport: { kind: 'folder', toBank, fromBank },
-  }
-  byFiles = await createTestService({
-    // After the cut-off of a Friday.
-    now: new Date('2026-01-09T18:00:00Z'),
-    chooseConnector: () => connectorId,
-    settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([bank]) },
-  })
+const lost = () => Promise.reject(new Unreachable('downstream_timeout', 'the bank does not answer'))
+const service = await useModules({
+  now,
+  wrapConnector: (bank) => ({
+    ...bank,
+    instruct: (instructions, options) => (isSilent ? lost() : bank.instruct(instructions, options)),
+    find: (keys, options) => (isSilent ? lost() : bank.find(keys, options)),
+  }),
 })
-after(async () => {
-  await service.close()
-  await byFiles.close()
-  await removeFolders(folders)
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+const folders = await createFolders()
+after(() => removeFolders(folders))
+const { toBank, fromBank, archive } = folders
+const account = { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', ownerName: 'Example' }
+const isoBank = {
+  initiator: { name: 'Example' },
+  accounts: [{ ...account, ownerAddress: { town: 'Berlin', country: 'DE' } }],
+  archive,
+  transport: { kind: 'folder', toBank, fromBank },
+}
+const byFiles = await useModules({
+  // After the cut-off of a Friday.
+  now: new Date('2026-01-09T18:00:00Z'),
+  chooseConnector: () => connectorId,
+  settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([isoBank]) },
 })
 
-const money = (of = service) => addPartner(of, 1_000_00n)
-const timelineOf = async ({ caller }: TestPartner, reference: string, of = service) => {
+const money = (of: Service = service) => addPartner(of, 1_000_00n)
+const timelineOf = async ({ caller }: TestPartner, reference: string, of: Service = service) => {
   const call = { caller, params: { reference }, query: {}, body: undefined }
   return (await transactionsRoutes(of.transactions, of.holdOf).getTransactionTimeline(call as never)).body
 }
@@ -225,7 +208,7 @@ const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
     return seen
   },
   walletOwnership: async () => {
-    const of = await createTestService({ settings: { WALLET_PROOF_ABOVE: '0' } })
+    const of = await useModules({ settings: { WALLET_PROOF_ABOVE: '0' } })
     const { caller, partnerId } = await addPartner(of)
     const walletAddress = `0x${'7'.repeat(40)}`
     const { id } = await of.beneficiaries.create(partnerId, { name: 'Grace Hopper', currency: 'USDC', walletAddress })
@@ -234,7 +217,6 @@ const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
       { amount: rawNumber('5'), currency: 'USDC', beneficiaryId: id },
       ip,
     )
-    await of.close()
     const hold = verdicts.find(({ rule }) => rule === 'walletOwnership')?.hold
     return hold && explain(hold)
   },

@@ -4,7 +4,7 @@
  * pooled or segregated. The oracle (guarded.ts) says after each step what everything is.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import fc from 'fast-check'
 import { type Caller, Refusal } from '../../service/src/kernel/api/index.ts'
@@ -13,11 +13,12 @@ import { amountText, newId, present, secondMs } from '../../service/src/kernel/i
 import { readRule } from '../../service/src/monitoring/index.ts'
 import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { createTestService, ip, pay, type Service, stepMsDefault } from '../support/composition.ts'
+import { ip, pay, stepMsDefault } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
 import * as oracle from './guarded.ts'
 import { alertsOf, all, compare, type Day, prepare } from './guarded-day.ts'
 import { checkLedger } from './ledger-audit.ts'
+import { useModules } from '../support/fixture.ts'
 
 const amounts = [10_00n, 60_00n, 250_00n, oracle.rejected, oracle.refused]
 const states = ['Complete', 'Incomplete', 'Invalid'] as const
@@ -69,12 +70,8 @@ const action = fc.oneof(
 )
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 
-let service: Service
-before(async () => {
-  service = await createTestService({ connectionsMax: 4 })
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-})
-after(() => service.close())
+const service = await useModules({ connectionsMax: 4 })
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
 const text = (minor: bigint) => rawNumber(amountText(minor, 'EUR'))
 const nth = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)]

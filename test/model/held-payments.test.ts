@@ -3,23 +3,20 @@
  * service: a payment leaves only while no name of its parties, and no payee with its account, has a hit that is open or confirmed.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { minuteMs, newId, present } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { addPartner, pay, type TestPartner } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
+import { useModules } from '../support/fixture.ts'
 import { sampleList, screenAll, sendCredit } from '../support/screening/held.ts'
 import { checkLedger } from './ledger-audit.ts'
 
-let service: Service
-before(async () => {
-  service = await createTestService({ connectionsMax: 4 })
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-})
-after(() => service.close())
+const service = await useModules({ connectionsMax: 4 })
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
 /** The entry that each name matches. */
 const entryOf: Readonly<Record<string, string | undefined>> = {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, suite, test } from 'node:test'
+import { before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { operations, rawNumber } from '@partner-payments/wire'
 import { Refusal } from '../../service/src/kernel/api/index.ts'
@@ -14,7 +14,8 @@ import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { createSessionsInParts } from '../support/checkout.ts'
-import { balanceOf, createTestService, ip, pay, type Service, stepMsDefault } from '../support/composition.ts'
+import { balanceOf, ip, pay, stepMsDefault } from '../support/composition.ts'
+import { useModules } from '../support/fixture.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { findingsOf } from '../support/integrity.ts'
 import { createPaidSessions } from '../support/refunds.ts'
@@ -190,21 +191,19 @@ const bookings: Readonly<Record<string, string>> = {
   'settlement/wrong-debits.ts': 'bank: staff takes back what a bank has taken',
 }
 
-let service: Service
+// The sandbox bank carries tokens, too: the verb is the same on a chain.
+const service = await useModules({ chooseConnector: () => 'sandbox' })
 const sessions = createSessionsInParts(() => service)
 const paidSessionOf = createPaidSessions(() => service)
 const scenes = new Map<State, Scene>()
 
 before(async () => {
-  // The sandbox bank carries tokens, too: the verb is the same on a chain.
-  service = await createTestService({ chooseConnector: () => 'sandbox' })
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
   for (const state of states) scenes.set(state, await sceneOf(state))
   await service.screening.lists.load(await sampleList(), 'Sam Staff')
   await screenAll(service)
   for (const [state, { enter }] of scenes) await enter(state)
 })
-after(() => service.close())
 
 /** A partner with two customers, who have 1,000.00 each. `held` is the customer whose state is tried. */
 async function sceneOf(state: State) {

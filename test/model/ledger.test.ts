@@ -1,14 +1,15 @@
 /** Random movements on the real ledger and on a model of a few lines: both must refuse and hold the same. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { AssertionFailure, newId } from '../../service/src/kernel/index.ts'
 import { sqlState, violates } from '../../service/src/postgres/index.ts'
 import { entryOf } from '../../service/src/ledger/index.ts'
-import { addPartner, balanceOf, createTestService, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
 import { checkLedger } from './ledger-audit.ts'
+import { useModules } from '../support/fixture.ts'
 
 type Move = {
   readonly kind: 'in' | 'out' | 'reserve' | 'post' | 'release'
@@ -23,11 +24,7 @@ const move: fc.Arbitrary<Move> = fc.record({
   pick: fc.nat(100),
 })
 
-let service: Service
-before(async () => {
-  service = await createTestService({ connectionsMax: 12 })
-})
-after(() => service.close())
+const service = await useModules({ connectionsMax: 12 })
 
 const settlement = 'settlement.sandbox' as const
 

@@ -5,7 +5,7 @@
  * was made for.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import fc from 'fast-check'
 import { Refusal } from '../../service/src/kernel/api/index.ts'
@@ -15,7 +15,6 @@ import { submitDuePayouts, processBankNotifications } from '../../service/src/ba
 import {
   addPartner,
   balanceOf,
-  createTestService,
   type Service,
   ip,
   pay,
@@ -26,6 +25,7 @@ import { createFaultyRail, type Fault, faults } from './bank.ts'
 import { checkPayments, type Ends } from './payments.ts'
 import { checkWalks, type Places } from './walks.ts'
 import { drawing } from '../support/drawing.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** The amount selects the behaviour of the sandbox bank (docs/sandbox.md); the value is the final status. */
 const amounts = {
@@ -301,11 +301,7 @@ async function checkEnds(day: Day): Promise<void> {
 }
 
 const { wrapConnector, arm, disarm } = createFaultyRail()
-let service: Service
-before(async () => {
-  service = await createTestService({ wrapConnector })
-})
-after(() => service.close())
+const service = await useModules({ wrapConnector })
 
 test('in any order of steps and faults no cent is lost or created, and every event is appended once', async (t) => {
   await fc.assert(

@@ -1,39 +1,16 @@
 /** Every command that changes something leaves a record in the audit log: of the partner, or of the operator. */
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { readdir, readFile } from 'node:fs/promises'
+import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { commandNames, declarationOf, isCommand, rolesOf } from '../../service/src/operator/declarations.ts'
-import { addPartner, createTestService, type Service } from '../support/composition.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { addPartner } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 import { screenAll } from '../support/screening/held.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-audit-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-}
-let service: Service
-before(async () => {
-  service = await createTestService({ url: database.url })
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const { service, run, printed } = await useOperator()
 
-async function printed(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-  const { code, stdout, stderr } = await runOperator([...args], env)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
-}
 /** What commands have left, oldest first. */
 const recordsOf = async (partnerId: string) =>
   (await service.audit.list(partnerId, { limit: '100' })).data
@@ -51,7 +28,7 @@ test('limits and credentials: who, what and why, and nothing of what was refused
     ...['service-account', 'create', ...partner, '--name', 'Second', '--permissions', 'payouts:read'],
   )
   await printed('service-account', 'revoke', ...partner, '--id', String(serviceAccountId), '--yes')
-  const refused = await runOperator(['limit', 'remove', ...partner, '--id', newId()], env)
+  const refused = await run(...['limit', 'remove', ...partner, '--id', newId()])
   assert.notEqual(refused.code, 0)
   const records = await recordsOf(partnerId)
   assert.deepEqual(records, [

@@ -1,27 +1,21 @@
 /** Payments of a file-based bank, by the operator's commands. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, mkdir, readdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
-import { createClient, success, textAt } from '../support/client.ts'
+import { test } from 'node:test'
+import { success, textAt } from '../support/client.ts'
+import { useFolder, useService } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, start, stop } from '../support/program.ts'
-import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { listAll } from '../support/world.ts'
-import { readFileSync } from 'node:fs'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-banks-'))
+const folder = await useFolder()
 const [toBank, fromBank, archive] = ['to', 'from', 'archive'].map((name) => join(folder, name)) as [
   string,
   string,
   string,
 ]
 await Promise.all([mkdir(toBank), mkdir(fromBank)])
-const database = await createTestDatabase()
-const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
 const bank = {
   initiator: { name: 'Example' },
   accounts: [
@@ -37,23 +31,10 @@ const bank = {
   reach: { Instant: 'all' },
   transport: { kind: 'folder', toBank, fromBank },
 }
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  PORT,
-  OPS_PORT,
-  RAIL: 'iso20022',
-  RAIL_RULES: 'GBP=sandbox',
-  ISO20022_BANKS: JSON.stringify([bank]),
-}
-const service = await start(['serve'], env)
-const credentials = JSON.parse(readFileSync(join(folder, 'sandbox-credentials.json'), 'utf8')) as Record<string, string>
-const client = createClient(`http://127.0.0.1:${PORT}`, readCredentials(credentials))
-after(async () => {
-  await stop(service)
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
+const service = await useService({
+  env: { RAIL: 'iso20022', RAIL_RULES: 'GBP=sandbox', ISO20022_BANKS: JSON.stringify([bank]) },
 })
+const { client, env } = service
 
 type Answer = Readonly<Record<string, unknown>>
 const operator = async (...words: readonly string[]) => {
@@ -72,7 +53,7 @@ test('an operator sees the files of a bank and the way of a payment, and asks fo
   const [listed] = await listAll(client, '/v1/payouts')
   assert.ok(listed)
   const payout = textAt(listed, 'id')
-  const partner = credentials['partnerId'] ?? ''
+  const { partnerId: partner } = service.credentials
   const named = ['--partner', partner, '--payout', payout] as const
   await until('the file is at the bank', async () => (await readdir(toBank)).some((name) => name.endsWith('.xml')))
   await until('the row says so', async () => (await list())[0]?.['state'] === 'Delivered')
@@ -103,7 +84,7 @@ test('an operator sees the files of a bank and the way of a payment, and asks fo
 })
 
 test('what is wrong with a command is told in one line', async () => {
-  const partner = credentials['partnerId'] ?? ''
+  const { partnerId: partner } = service.credentials
   const none = '01890000-0000-7000-8000-000000000000'
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [['payment', '--partner', partner], /--payout is required/],

@@ -1,40 +1,19 @@
 /** The operator's commands for the directory of BICs. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { addPartner, createTestService, type Service, type TestPartner } from '../support/composition.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { addPartner } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-bics-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-}
-let service: Service
-let partner: TestPartner
-before(async () => {
-  service = await createTestService({ url: database.url })
-  partner = await addPartner(service)
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const operator = await useOperator()
+const { service, folder } = operator
+const partner = await addPartner(service)
 
 const example = fileURLToPath(new URL('../../examples/bic-directory/banks.csv', import.meta.url))
-const bic = (...args: readonly string[]) => runOperator(['bic', ...args], env)
-async function printed(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-  const { code, stdout, stderr } = await bic(...args)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
-}
+const bic = (...args: readonly string[]) => operator.run('bic', ...args)
+const printed = (...args: readonly string[]) => operator.printed('bic', ...args)
 
 test('what is wrong is said in one line, and loads nothing', async () => {
   const wrong = join(folder, 'wrong.csv')

@@ -1,31 +1,14 @@
 /** Cases by the operator's commands, on a sandbox whose bank contradicts itself. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, test } from 'node:test'
-import { createClient, success, textAt } from '../support/client.ts'
+import { test } from 'node:test'
+import { success, textAt } from '../support/client.ts'
+import { useService } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, start, stop } from '../support/program.ts'
-import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf } from '../support/world.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-cases-'))
-const database = await createTestDatabase()
-const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
-const SANDBOX_BANK_DELAY_MS = '10'
-const env = { DATA_DIR: folder, DATABASE_URL: database.url, PORT, OPS_PORT, SANDBOX_BANK_DELAY_MS }
-const service = await start(['serve'], env)
-const credentials = JSON.parse(readFileSync(join(folder, 'sandbox-credentials.json'), 'utf8')) as Record<string, string>
-const client = createClient(`http://127.0.0.1:${PORT}`, readCredentials(credentials))
-after(async () => {
-  await stop(service)
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
+const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '10' } })
+const { client, env } = service
 
 type Case = {
   readonly partnerId: string
@@ -132,7 +115,7 @@ for (const [args, message] of [
   })
 
 test('an action that does not exist, and one that the case does not allow, are refused with one line', async () => {
-  const unknown = { partnerId: credentials.partnerId, id: '0190a000-0000-7000-8000-000000000001' } as Case
+  const unknown = { partnerId: service.credentials.partnerId, id: '0190a000-0000-7000-8000-000000000001' } as Case
   for (const [action, message] of [
     [
       'keep',

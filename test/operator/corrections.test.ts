@@ -1,51 +1,25 @@
 /** Commands that move money by the decision of people: each needs two who have signed in, in a sandbox too. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { commandNames, declarationOf } from '../../service/src/operator/declarations.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { lastListedOn } from '../../service/src/rails/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
-import {
-  type BankFolders,
-  createBankFolders,
-  createIncomingBank,
-  entryOf,
-  markFiled,
-  reportXml,
-} from '../support/iso-incoming.ts'
+import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
+import { untilEnd, useOperator } from '../support/fixture.ts'
+import { createBankFolders, createIncomingBank, entryOf, markFiled, reportXml } from '../support/iso-incoming.ts'
 import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
 import { joinedStaff } from '../support/staff.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-corrections-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-}
-let service: Service
-let folders: BankFolders
-let bank: ReturnType<typeof createIncomingBank>
+const { service, folder, env, printed } = await useOperator({ now: new Date(), chooseConnector: () => 'iso20022' })
 let [one, two]: readonly (readonly string[])[] = []
-before(async () => {
-  service = await createTestService({ url: database.url, now: new Date(), chooseConnector: () => 'iso20022' })
-  folders = await createBankFolders()
-  bank = createIncomingBank(service, folders)
-})
-after(async () => {
-  await service.close()
-  await folders.remove()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const folders = untilEnd(await createBankFolders())
+const bank = createIncomingBank(service, folders)
 
 const bankSetting = {
   initiator: { name: 'Example Payments' },
@@ -60,11 +34,6 @@ const bankSetting = {
   recalls: 'letter',
   archive: join(folder, 'archive'),
   transport: { kind: 'folder', toBank: join(folder, 'to'), fromBank: join(folder, 'from') },
-}
-async function printed(...words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-  const { code, stdout, stderr } = await runOperator(words, env)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, words.join(' '))
-  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
 }
 /** One person proposes it, another one approves. */
 async function byTwo(...words: readonly string[]) {
@@ -253,7 +222,7 @@ test('a debit is taken from the payment that it was matched with, and its case s
 })
 
 test('a payout of a bank without files ends by the written word too, and one that the bank pays after all is a case', async () => {
-  const sandbox = await createTestService({ url: database.url, now: new Date() })
+  const sandbox = await createTestService({ url: service.url, now: new Date() })
   try {
     const partner = await addPartner(sandbox, 1_000_00n)
     const { partnerId } = partner

@@ -1,41 +1,23 @@
 /** A call with an option of another command does nothing, and a command that takes access away says whose and waits for a yes. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { commandNames, declarationOf, rolesOf } from '../../service/src/operator/declarations.ts'
 import { deskChanges } from '../../service/src/operator/index.ts'
 import { compose } from '../../service/src/app/compose.ts'
 import { readConfig } from '../../service/src/app/config.ts'
 import { createLog, systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { addPartner, createTestService, type Service, type TestPartner } from '../support/composition.ts'
+import { addPartner } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
 import { linesOf, run } from '../support/program.ts'
 import { joinedStaff } from '../support/staff.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-cut-off-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-}
-let service: Service
-let partner: TestPartner
-before(async () => {
-  service = await createTestService({ url: database.url, now: new Date() })
-  partner = await addPartner(service, 100_000n)
-  const account = { partnerId: partner.partnerId, name: 'Till', permissions: ['payouts:read'] } as const
-  await service.db.transaction((tx) => service.access.createServiceAccount(tx, account))
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const { service, folder, env } = await useOperator({ now: new Date() })
+const partner = await addPartner(service, 100_000n)
+const account = { partnerId: partner.partnerId, name: 'Till', permissions: ['payouts:read'] } as const
+await service.db.transaction((tx) => service.access.createServiceAccount(tx, account))
 
 /** Everything that the calls of this file could have changed. */
 const standing = async () => {
@@ -211,7 +193,7 @@ test('the desk runs what its command takes: an empty field is left out, and anot
   const config = readConfig({}, env)
   const { db } = service
   const parts = { config, db, clock: systemClock, log: createLog('silent'), mailboxFolder: folder }
-  const changes = await deskChanges({ service: compose(parts), db, config, databaseUrl: database.url })
+  const changes = await deskChanges({ service: compose(parts), db, config, databaseUrl: service.url })
   const fee = { partner: partner.partnerId, currency: 'EUR', fixed: '0.20' }
   await assert.rejects(changes.run(grace.signed.account, 'fee set', { ...fee, customer: 'C' }), {
     code: 'validation_failed',

@@ -2,23 +2,17 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { textAt, success } from '../support/client.ts'
+import { useReceiver, useService } from '../support/fixture.ts'
 import { readMail } from '../support/mail-server.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, finalTransaction } from '../support/world.ts'
 
-const service = await startTestService()
-const well = await startReceiver()
-const gone = await startReceiver(() => 410)
+const service = await useService()
+const well = await useReceiver()
+const gone = await useReceiver(() => 410)
 const { client } = service
-after(async () => {
-  await service.dispose()
-  await well.close()
-  await gone.close()
-})
 
 const metrics = async () => (await fetch(`${service.opsUrl}/metrics`)).text()
 const mails = async () => {

@@ -1,32 +1,12 @@
 /** The operator's command that shows the positions of exchanges. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { createTestService, type Service } from '../support/composition.ts'
+import { test } from 'node:test'
+import { useOperator } from '../support/fixture.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-fx-'))
-const database = await createTestDatabase()
-const env = { DATA_DIR: folder, DATABASE_URL: database.url }
-let service: Service
-before(async () => {
-  service = await createTestService({ url: database.url })
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const { service, printed } = await useOperator()
 
-async function positions(): Promise<unknown> {
-  const { code, stdout, stderr } = await runOperator(['fx', 'position'], env)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  return JSON.parse(stdout)
-}
+const positions = () => printed('fx', 'position')
 
 test('without exchanges there is no position', async () => {
   assert.deepEqual(await positions(), { source: null, asOf: null, positions: [], totalEur: '0.00' })

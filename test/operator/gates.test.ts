@@ -1,49 +1,21 @@
 /** The operator's commands for what customers may do in each state of their verification, and for their reviews. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
-import {
-  addPartner,
-  createTestService,
-  pay,
-  type Service,
-  stepMsDefault,
-  type TestPartner,
-} from '../support/composition.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { addPartner, pay, stepMsDefault } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-gates-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-}
-let service: Service
-let partner: TestPartner
-before(async () => {
-  service = await createTestService({ url: database.url })
-  partner = await addPartner(service, 100_000n)
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const operator = await useOperator()
+const { service } = operator
+const partner = await addPartner(service, 100_000n)
 
-const gate = ([verb = '', ...args]: readonly string[]) =>
-  runOperator(['gate', verb, ...args, '--partner', partner.partnerId, ...(verb === 'list' ? [] : ['--yes'])], env)
-async function printed(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await gate(args)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  return JSON.parse(stdout)
-}
+const gate = ([verb = '', ...args]: readonly string[]) => [
+  ...['gate', verb, ...args, '--partner', partner.partnerId],
+  ...(verb === 'list' ? [] : ['--yes']),
+]
+const printed = (...args: readonly string[]) => operator.printed<unknown>(...gate(args))
 
 test('a gate is set, listed with the defaults, holds in a running service, and is removed', async () => {
   const all = ['OpenAccount', 'Receive', 'Pay', 'Convert']
@@ -91,23 +63,16 @@ test('wrong arguments are named in one line, and set nothing', async () => {
     ],
     [['remove', '--state', 'Invalid'], /No such gate/],
   ]
-  for (const [args, says] of cases) {
-    const { code, stderr } = await gate(args)
-    assert.equal(code, 1, String(args))
-    assert.match(stderr, says)
-    assert.equal(stderr.trimEnd().split('\n').length, 1)
-  }
+  for (const [args, says] of cases) assert.match(await operator.refused(...gate(args)), says)
   const args = ['gate', 'set', '--partner', partner.customer.id, '--state', 'Invalid', '--allow', 'none', '--yes']
-  const stranger = await runOperator(args, env)
-  assert.equal(stranger.code, 1)
-  assert.match(stranger.stderr, /No such partner/)
+  assert.match(await operator.refused(...args), /No such partner/)
   const listed = (await printed('list')) as readonly { readonly isDefault: boolean }[]
   assert.ok(listed.every(({ isDefault }) => isDefault))
 })
 
 test('a customer is reviewed, listed, and overdue on its day; wrong arguments say what is right', async () => {
   const review = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await runOperator(['review', ...args, '--partner', partner.partnerId], env)
+    const { code, stdout, stderr } = await operator.run('review', ...args, '--partner', partner.partnerId)
     return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
   }
   const { customer, partnerId } = partner
@@ -118,8 +83,7 @@ test('a customer is reviewed, listed, and overdue on its day; wrong arguments sa
   assert.deepEqual(rest, { partnerId, customerId: customer.id, risk: 'high', reviewedBy: 'Ada' })
   assert.deepEqual(await review('list'), [made])
   assert.deepEqual([await review('missing'), await review('overdue')], [[], []])
-  const overdue = await runOperator(['review', 'overdue'], env)
-  assert.deepEqual([overdue.code, overdue.stdout.trim()], [0, '[]'])
+  assert.deepEqual(await operator.printed('review', 'overdue'), [])
   assert.match(String(await review('set', ...by, '--risk', 'huge')), /--risk must be low or medium or high/)
   assert.match(String(await review('set', ...by, '--risk', 'low', '--months', '0')), /--months must be from 1 to 120/)
   assert.match(
@@ -130,11 +94,7 @@ test('a customer is reviewed, listed, and overdue on its day; wrong arguments sa
 })
 
 test('rules for payments that lack data of their payers are set, listed and removed, and banks are counted', async () => {
-  const told = async (...args: readonly string[]): Promise<unknown> => {
-    const { code, stdout, stderr } = await runOperator(['payer-data', ...args], env)
-    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-    return JSON.parse(stdout)
-  }
+  const told = (...args: readonly string[]) => operator.printed<unknown>('payer-data', ...args)
   const outside = ['--banks', 'outside', '--currency', 'EUR', '--above', '1000.00']
   const rule = { region: 'outside', currency: 'EUR', measure: 'ask', answerDays: 5, above: '1000.00' }
   assert.deepEqual(await told('set', ...outside, '--measure', 'ask', '--days', '5'), { rules: [rule] })
@@ -142,8 +102,7 @@ test('rules for payments that lack data of their payers are set, listed and remo
   assert.deepEqual(await told('set', ...outside, '--measure', 'reject'), { rules: [rejecting] })
   assert.deepEqual(await told('list'), { rules: [rejecting] })
   assert.deepEqual(await told('remove', ...outside), { rules: [] })
-  const again = await runOperator(['payer-data', 'remove', ...outside], env)
-  assert.match(again.stderr, /No such rule/)
+  assert.match(await operator.refused('payer-data', 'remove', ...outside), /No such rule/)
   assert.deepEqual(await told('waiting'), [])
   const now = service.clock.now()
   const { partnerId } = partner

@@ -1,42 +1,19 @@
 /** The operator's commands for pools of IBANs from a bank's file. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { addPartner, createTestService, type Service, type TestPartner } from '../support/composition.ts'
+import { test } from 'node:test'
+import { addPartner } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 import { ibansFrom } from '../support/ibans.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-ibans-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-  IBAN_POOLS: 'DE',
-  IBAN_ISSUERS: 'LT:10000',
-}
-let service: Service
-let partner: TestPartner
-before(async () => {
-  service = await createTestService({ url: database.url, settings: { IBAN_POOLS: 'DE', IBAN_ISSUERS: 'LT:10000' } })
-  partner = await addPartner(service)
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const operator = await useOperator({ settings: { IBAN_POOLS: 'DE', IBAN_ISSUERS: 'LT:10000' } })
+const { service, folder } = operator
+const partner = await addPartner(service)
 
 type Printed = Readonly<Record<string, unknown>>
-const ibans = (...args: readonly string[]) => runOperator(['ibans', ...args], env)
-async function printed(...args: readonly string[]): Promise<Printed> {
-  const { code, stdout, stderr } = await ibans(...args)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  return JSON.parse(stdout) as Printed
-}
+const ibans = (...args: readonly string[]) => operator.run('ibans', ...args)
+const printed = (...args: readonly string[]) => operator.printed('ibans', ...args)
 async function fileOf(name: string, content: string): Promise<string> {
   const path = join(folder, name)
   await writeFile(path, content)

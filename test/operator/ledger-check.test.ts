@@ -3,10 +3,7 @@
  * it is changed and the check must name its table, or a reason says why no other row knows it. A new column fails until it is classified.
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { comparisons, type Finding, findingsMax } from '../../service/src/ledger/integrity/index.ts'
@@ -14,21 +11,19 @@ import { newId } from '../../service/src/kernel/index.ts'
 import { createCheckpoints } from '../../service/src/ledger/index.ts'
 import { createDatabase, sql, type Sql, toStatement, type Tx } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { createTestService, ip, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
+import { ip, pay, stepMsDefault } from '../support/composition.ts'
 import { auditLogs } from '../support/audit-logs.ts'
+import { useOperator } from '../support/fixture.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { runOperator } from '../support/operator.ts'
 import { findingsOf } from '../support/integrity.ts'
-import { createTestDatabase } from '../support/postgres.ts'
 import { linesOf } from '../support/program.ts'
 import { copies, deletable, elsewhere, tables } from './ledger-check-columns.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-check-'))
-const database = await createTestDatabase()
-const env = { DATA_DIR: folder, DATABASE_URL: database.url }
-let service: Service
-let partner: TestPartner
-let partnerId: string
+const { service, env } = await useOperator()
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+const partner = await addTrader(service, ['EUR', 'USD'])
+const { partnerId } = partner
 
 async function work(steps: number): Promise<void> {
   for (let step = 0; step < steps; step += 1) {
@@ -66,10 +61,6 @@ async function payAmerican(): Promise<void> {
 
 /** Payments of every kind, in every status, with checkpoints and a chain. */
 before(async () => {
-  service = await createTestService({ url: database.url })
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-  partner = await addTrader(service, ['EUR', 'USD'])
-  partnerId = partner.partnerId
   const { customer, caller } = partner
   await service.db.transaction((tx) =>
     service.deposits.creditPartner(tx, partnerId, { debit: 'settlement.sandbox', currency: 'EUR', amount: 5_000_000n }),
@@ -102,11 +93,6 @@ before(async () => {
   await service.accounts.transfer(partnerId, cover, undefined)
   const segregated = service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, 'EUR'))
   assert.deepEqual(await segregated, [])
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
 /** What the check finds after a change, which is undone. */
@@ -261,7 +247,7 @@ function readForEachRow(plan: Plan, again = false): readonly string[] {
 }
 
 test('no comparison reads a table again for each row of another', async () => {
-  const reader = createDatabase({ url: database.url, connectionsMax: 1, log: service.log, readsWholeTables: true })
+  const reader = createDatabase({ url: service.url, connectionsMax: 1, log: service.log, readsWholeTables: true })
   const readAgain = async (statement: Sql): Promise<readonly string[]> => {
     const { text, values } = toStatement(statement)
     const explained = await reader.pool.query<Record<'QUERY PLAN', readonly [{ Plan: Plan }]>>(

@@ -1,53 +1,33 @@
 /** The operator's commands that read the ledger: balances at a time, and statements of any length. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { firstIdOf, newId } from '../../service/src/kernel/index.ts'
 import { createCheckpoints } from '../../service/src/ledger/index.ts'
 import type { JsonObject } from '../support/client.ts'
-import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { addPartner, pay } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 import { linesOf } from '../support/program.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-ledger-'))
-const database = await createTestDatabase()
-const env = { DATA_DIR: folder, DATABASE_URL: database.url }
+const operator = await useOperator()
+const { service } = operator
 const startedMs = Date.UTC(2026, 0, 2)
 const deposits = 1200
-let service: Service
-let partnerId: string
+const partner = await addPartner(service)
+const { partnerId } = partner
+const { db, ledger, log } = service
+const transfer = { debit: 'settlement.sandbox', credit: 'balance', currency: 'EUR', amount: 1234n } as const
+const entries = Array.from({ length: deposits }, (_, at) => ({
+  // One a second.
+  id: `${firstIdOf(new Date(startedMs + at * 1000)).slice(0, 14)}7${newId().slice(15)}`,
+  permit: 'bank' as const,
+  transfers: [{ ...transfer, kind: 'direct', partnerId, partyId: partnerId, reference: `=ref "${at}", x` }] as const,
+}))
+await db.transaction((tx) => ledger.enterMany(tx, entries, new Map()))
+await createCheckpoints({ db, log, partnerIds: async () => [partnerId] }).checkpointStep()
+await pay(service, partner, '100.00')
 
-before(async () => {
-  service = await createTestService({ url: database.url })
-  const partner = await addPartner(service)
-  ;({ partnerId } = partner)
-  const { db, ledger, log } = service
-  const transfer = { debit: 'settlement.sandbox', credit: 'balance', currency: 'EUR', amount: 1234n } as const
-  const entries = Array.from({ length: deposits }, (_, at) => ({
-    // One a second.
-    id: `${firstIdOf(new Date(startedMs + at * 1000)).slice(0, 14)}7${newId().slice(15)}`,
-    permit: 'bank' as const,
-    transfers: [{ ...transfer, kind: 'direct', partnerId, partyId: partnerId, reference: `=ref "${at}", x` }] as const,
-  }))
-  await db.transaction((tx) => ledger.enterMany(tx, entries, new Map()))
-  await createCheckpoints({ db, log, partnerIds: async () => [partnerId] }).checkpointStep()
-  await pay(service, partner, '100.00')
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
-
-const operator = (words: string) => runOperator(['ledger', ...words.split(' ')], env)
-async function printed(words: string): Promise<string> {
-  const { code, stdout, stderr } = await operator(words)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  return stdout
-}
+const run = (words: string) => operator.run('ledger', ...words.split(' '))
+const printed = (words: string) => operator.text('ledger', ...words.split(' '))
 const at = (second: number) => new Date(startedMs + second * 1000).toISOString()
 
 test('balances of now and of a past time, with what each account holds', async () => {
@@ -90,7 +70,7 @@ test('a statement as a table, of another account and of a period', async () => {
 
 test('wrong arguments are refused with one line', async () => {
   const refused = async (words: string, line: RegExp) => {
-    const { code, stdout, stderr } = await operator(words)
+    const { code, stdout, stderr } = await run(words)
     assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, stderr)
     assert.match(stderr, line)
   }

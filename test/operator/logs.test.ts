@@ -1,20 +1,13 @@
 /** The log line of every request, and the client address behind trusted proxies. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { success } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { useService } from '../support/fixture.ts'
+import type { TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-let trusting: TestService
-let direct: TestService
-before(async () => {
-  trusting = await startTestService({ env: { LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' } })
-  direct = await startTestService({ env: { LOG_LEVEL: 'info' } })
-})
-after(async () => {
-  await trusting.dispose()
-  await direct.dispose()
-})
+const trusting = await useService({ env: { LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' } })
+const direct = await useService({ env: { LOG_LEVEL: 'info' } })
 
 type Line = Readonly<Record<string, unknown>> & { readonly msg?: string; readonly requestId?: string }
 

@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { type Environment, freePorts, linesOf, run, start, stop } from '../support/program.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-master-key-'))
 const database = await createTestDatabase()
-const db = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') }))
 after(async () => {
-  await db.close()
   await database.drop()
   await rm(folder, { recursive: true, force: true })
 })

@@ -1,43 +1,16 @@
 /** The operator's commands of monitoring: a rule from a file to an alert that two persons close, and its export. */
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { addPartner, pay, type TestPartner } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-monitoring-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-}
-let service: Service
-before(async () => {
-  service = await createTestService({ url: database.url, now: new Date() })
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const { service, folder, env, printed, refused } = await useOperator({ now: new Date() })
 
-async function printed<T>(...args: readonly string[]): Promise<T> {
-  const { code, stdout, stderr } = await runOperator(args, env)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  return JSON.parse(stdout) as T
-}
-async function refused(...args: readonly string[]): Promise<string> {
-  const { code, stderr } = await runOperator(args, env)
-  assert.equal(code, 1)
-  return stderr
-}
 const rule = (...args: readonly string[]) => ['monitoring', 'rule', ...args]
 const [ada, joan] = [
   ['--staff', 'Ada'],
@@ -112,7 +85,7 @@ test('a rule from a file to an alert that two persons close, and its export; the
   await writeFile(file, JSON.stringify({ ...given, hours: 0, threshold: '1000.00', count: 2 }))
   assert.equal(
     await refused(...rule('set', '--from', file, ...ada)),
-    'operator: /hours must be a whole number from 1 to 2160.\n',
+    'operator: /hours must be a whole number from 1 to 2160.',
   )
   assert.match(await refused(...rule('set', '--from', join(folder, 'none.json'), ...ada)), /none\.json: ENOENT/)
   await writeFile(file, JSON.stringify({ ...given, hours: 72, threshold: '1000.00', count: 2, severity: 'high' }))

@@ -2,31 +2,16 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { payouts } from '@partner-payments/wire'
-import { createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { commandsOf, useService } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, start, stop } from '../support/program.ts'
-import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-find-'))
-const database = await createTestDatabase()
-const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
-const env = { DATA_DIR: folder, DATABASE_URL: database.url, PORT, OPS_PORT, SANDBOX_BANK_DELAY_MS: '10' }
-const service = await start(['serve'], env)
-const credentials = JSON.parse(readFileSync(join(folder, 'sandbox-credentials.json'), 'utf8')) as Record<string, string>
-const client = createClient(`http://127.0.0.1:${PORT}`, readCredentials(credentials))
-const { partnerId = '' } = credentials
-after(async () => {
-  await stop(service)
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
+const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '10' } })
+const { client, env } = service
+const { partnerId } = service.credentials
 
 type Payment = {
   readonly partnerId: string
@@ -49,11 +34,8 @@ type Payment = {
 }
 type Found = { readonly payments: readonly Payment[]; readonly hasMore: boolean }
 
-const find = async (...args: readonly string[]): Promise<Found> => {
-  const { code, stdout, stderr } = await runOperator(['payment', 'find', ...args], env)
-  assert.equal(code, 0, stderr)
-  return JSON.parse(stdout) as Found
-}
+const commands = commandsOf(env)
+const find = (...args: readonly string[]) => commands.printed<Found>('payment', 'find', ...args)
 const idsOf = ({ payments }: Found) => payments.map(({ payoutId }) => payoutId)
 
 const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }

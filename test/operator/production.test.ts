@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Client, createClient, success, textAt } from '../support/client.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { mailServer } from '../support/mail-server.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { type Ending, freePorts, linesOf, type Program, run, start, stop } from '../support/program.ts'
@@ -16,7 +17,7 @@ import { createBeneficiary, createCustomer, invitee, listAll, payoutText } from 
 
 const dataDir = await mkdtemp(join(tmpdir(), 'partner-payments-production-'))
 const database = await createTestDatabase()
-const mails = await mailServer()
+const mails = untilEnd(await mailServer())
 const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
 const env = {
   MODE: 'production',
@@ -58,7 +59,6 @@ before(async () => {
 })
 after(async () => {
   assert.equal((await stop(service)).code, 0)
-  await mails.stop()
   await database.drop()
   for (const folder of [dataDir, tokens]) await rm(folder, { recursive: true, force: true })
 })

@@ -1,21 +1,18 @@
 /** Safeguarding by the operator's commands: accounts, a day, its files, and their verification without a database. */
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
+import { masterKeyText } from '../support/composition.ts'
+import { commandsOf, untilEnd, useFolder } from '../support/fixture.ts'
 import { entryOf, ownIban, reportXml } from '../support/iso-incoming.ts'
 import { runOperator } from '../support/operator.ts'
 import { createSafeguarded } from '../support/safeguarding.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-safeguarding-'))
+const folder = await useFolder()
 for (const name of ['to', 'from']) await mkdir(join(folder, name))
-const service = await createSafeguarded()
+const service = untilEnd(await createSafeguarded())
 const { today } = service
-after(async () => {
-  await service.close()
-  await rm(folder, { recursive: true, force: true })
-})
 const bank = {
   initiator: { name: 'Example' },
   accounts: [
@@ -31,22 +28,17 @@ const bank = {
   preferredScheme: 'Instant',
   transport: { kind: 'folder', toBank: join(folder, 'to'), fromBank: join(folder, 'from') },
 }
-const masterKey = Buffer.alloc(32, '686f757365', 'hex').toString('base64')
 const env = {
   DATA_DIR: folder,
   DATABASE_URL: service.url,
-  MASTER_KEY: masterKey,
+  MASTER_KEY: masterKeyText,
   ISO20022_BANKS: JSON.stringify([bank]),
   RAIL: 'iso20022',
   RAIL_RULES: 'GBP=sandbox,USD=sandbox',
   REPORT_CLOCK_DIFFERENCE_MS: '0',
 }
-const operator = (...words: readonly string[]) => runOperator(['safeguarding', ...words], env)
-async function printed<T>(...words: readonly string[]): Promise<T> {
-  const { code, stdout, stderr } = await operator(...words)
-  assert.deepEqual([code, stderr], [0, ''])
-  return JSON.parse(stdout) as T
-}
+const commands = commandsOf(env)
+const printed = <T>(...words: readonly string[]) => commands.printed<T>('safeguarding', ...words)
 async function refused(words: readonly string[], line: RegExp, more: Readonly<Record<string, string>> = {}) {
   const { code, stderr } = await runOperator(['safeguarding', ...words], { ...env, ...more })
   assert.notEqual(code, 0)

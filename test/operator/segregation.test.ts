@@ -1,45 +1,18 @@
 /** The operator's commands for pooled and segregated balances, while a service runs on the same database. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { newId } from '../../service/src/kernel/index.ts'
 import { entryOf } from '../../service/src/ledger/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { addPartner, pay } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-segregation-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-}
-let service: Service
-before(async () => {
-  service = await createTestService({ url: database.url })
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const operator = await useOperator()
+const { service } = operator
 
-const run = (partnerId: string, ...args: readonly string[]) =>
-  runOperator(['segregation', ...args, '--partner', partnerId], env)
-async function printed(partnerId: string, ...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await run(partnerId, ...args)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  return JSON.parse(stdout)
-}
-async function refused(partnerId: string, ...args: readonly string[]): Promise<string> {
-  const { code, stderr } = await run(partnerId, ...args)
-  assert.equal(code, 1)
-  return stderr
-}
+const about = (partnerId: string, args: readonly string[]) => ['segregation', ...args, '--partner', partnerId]
+const printed = (partnerId: string, ...args: readonly string[]) => operator.printed<unknown>(...about(partnerId, args))
+const refused = (partnerId: string, ...args: readonly string[]) => operator.refused(...about(partnerId, args))
 const euros = ['--currency', 'EUR'] as const
 const decided = [...euros, '--staff', 'Ann', '--note', 'approved by the board'] as const
 

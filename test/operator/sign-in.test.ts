@@ -1,52 +1,26 @@
 /** Commands act for a person who has signed in, and changes of rules wait for a second one. */
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { commandNames, declarationOf, isCommand, rolesOf } from '../../service/src/operator/declarations.ts'
-import { addPartner, createTestService, type Service, type TestPartner } from '../support/composition.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { addPartner } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 import { joinedStaff } from '../support/staff.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-staff-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-  TWO_PERSONS: 'on',
-}
+const operator = await useOperator({ now: new Date(), settings: { TWO_PERSONS: 'on' } })
+const { service, folder, printed } = operator
+const partner = await addPartner(service, 100_000n)
 type Joined = Awaited<ReturnType<typeof joinedStaff>>
-let service: Service
-let partner: TestPartner
 let ada: Joined
 let grace: Joined
 let sam: Joined
-before(async () => {
-  service = await createTestService({ url: database.url, now: new Date() })
-  partner = await addPartner(service, 100_000n)
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
 
-const command = (...words: readonly string[]) => runOperator(words, env)
-async function printed(...words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-  const { code, stdout, stderr } = await command(...words)
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, words.join(' '))
-  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
-}
-async function refused(expected: RegExp, ...words: readonly string[]): Promise<void> {
-  const { code, stdout, stderr } = await command(...words)
-  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' }, words.join(' '))
-  assert.match(stderr, expected)
-}
+const command = operator.run
+const refused = async (expected: RegExp, ...words: readonly string[]) =>
+  assert.match(await operator.refused(...words), expected)
 const limit = (amount = '500.00') => [
   ...['limit', 'set', '--partner', partner.partnerId, '--scope', 'partner', '--period', 'day'],
   ...['--currency', 'EUR', '--amount', amount],
@@ -61,7 +35,7 @@ test('without an account only the first one is invited; then each change needs a
   const invite = ['staff', 'invite', '--name', 'Nora', '--role', 'admin', '--email']
   assert.match(String((await printed(...invite, 'nora@example.com'))['link']), /\/desk\/join\?token=/)
   ada = await joinedStaff(service, folder, 'Ada Admin', 'admin')
-  await refused(/sign in first: npm run -s operator -- sign-in\n/, ...invite, 'second@example.com')
+  await refused(/sign in first: npm run -s operator -- sign-in$/, ...invite, 'second@example.com')
   await refused(/sign in first/, ...limit(), '--staff', 'Ada Admin')
   // One admin alone invites the next one.
   assert.ok((await printed(...invite, 'second@example.com', ...ada.as))['link'])

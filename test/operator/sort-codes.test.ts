@@ -1,31 +1,13 @@
 /** The tables of the modulus check: loaded by a command, and used for the next payee. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { addPartner, createTestService, type Service } from '../support/composition.ts'
-import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { test } from 'node:test'
+import { addPartner } from '../support/composition.ts'
+import { useOperator } from '../support/fixture.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-sort-codes-'))
-const database = await createTestDatabase()
-const env = {
-  DATA_DIR: folder,
-  DATABASE_URL: database.url,
-  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
-}
-let service: Service
-let partnerId: string
-before(async () => {
-  service = await createTestService({ url: database.url })
-  partnerId = (await addPartner(service)).partnerId
-})
-after(async () => {
-  await service.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-})
+const { service, folder, run } = await useOperator()
+const partnerId = (await addPartner(service)).partnerId
 
 /** Weights of our own: the standard check of a range, and a check with a substitute. */
 const weights = [
@@ -37,7 +19,7 @@ const file = async (name: string, text: string) => {
   await writeFile(path, text)
   return path
 }
-const load = (...words: readonly string[]) => runOperator(['sort-codes', 'load', ...words, '--staff', 'Sam Staff'], env)
+const load = (...words: readonly string[]) => run('sort-codes', 'load', ...words, '--staff', 'Sam Staff')
 const payee = (sortCode: string, accountNumber: string) =>
   service.beneficiaries.create(partnerId, { name: 'Grace Hopper', currency: 'GBP', sortCode, accountNumber })
 const refused = async (...account: readonly [string, string]) =>
@@ -56,7 +38,7 @@ const refused = async (...account: readonly [string, string]) =>
 
 test('without a table every number of the right form is taken', async () => {
   await payee('40-00-00', '11111112')
-  const { stderr } = await runOperator(['sort-codes', 'show'], env)
+  const { stderr } = await run('sort-codes', 'show')
   assert.equal(stderr, 'operator: No table of the modulus check was loaded.\n')
 })
 
@@ -97,7 +79,7 @@ test('the same files are a repetition, two loads at once are two versions, and a
   assert.deepEqual(others.map(({ stdout }) => (JSON.parse(stdout) as { version: number }).version).toSorted(), [2, 3])
   await payee('40-00-00', '11111110')
   await refused('40-00-00', '11111112')
-  const shown = JSON.parse((await runOperator(['sort-codes', 'show'], env)).stdout) as {
+  const shown = JSON.parse((await run('sort-codes', 'show')).stdout) as {
     version: number
     ranges: number
   }

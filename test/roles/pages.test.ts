@@ -4,27 +4,19 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Cell, createCell, startRouter } from '../support/cells.ts'
 import { type Client, createClient, type JsonObject, success, textAt } from '../support/client.ts'
 import { stop } from '../support/program.ts'
 import { transactionOf } from '../support/world.ts'
 import { until } from '../support/until.ts'
-import { createTestService, type Running, type Service } from './processes.ts'
+import { useProcesses } from './processes.ts'
 
-let service: Service
-let single: Running
-let api: Running
-let gateway: Running
-let client: Client
-before(async () => {
-  service = await createTestService()
-  single = await service.role('serve')
-  api = await service.role('api')
-  gateway = await service.role('gateway', { API_URL: api.url, TRUSTED_PROXIES: '127.0.0.1' })
-  client = service.client(single.url, await service.operator('partner', 'create', '--name', 'Acme'))
-})
-after(() => service.close())
+const service = await useProcesses()
+const single = await service.role('serve')
+const api = await service.role('api')
+const gateway = await service.role('gateway', { API_URL: api.url, TRUSTED_PROXIES: '127.0.0.1' })
+const client = service.client(single.url, await service.operator('partner', 'create', '--name', 'Acme'))
 
 const order = (): JsonObject => ({
   amount: 49.9,

@@ -1,6 +1,7 @@
 /** Each role as a separate process. They reach the database through a TCP proxy that a test can cut. */
 import { randomBytes } from 'node:crypto'
 import { type Client, type Credentials, createClient } from '../support/client.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { type Environment, freePorts, type Program, run, start, stop } from '../support/program.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { readCredentials } from '../support/service.ts'
@@ -18,7 +19,7 @@ export type Service = {
   readonly close: () => Promise<void>
 }
 
-export async function createTestService(): Promise<Service> {
+export async function createProcesses(): Promise<Service> {
   const database = await createTestDatabase()
   const wire = await startWire(Number(new URL(database.url).port))
   const masterKey = randomBytes(32)
@@ -50,3 +51,6 @@ export async function createTestService(): Promise<Service> {
     },
   }
 }
+
+/** Ends with the file. */
+export const useProcesses = async (): Promise<Service> => untilEnd(await createProcesses())

@@ -1,36 +1,24 @@
 /** The request log of a gateway and an api process: who sent each request, every kind of refusal, and the stop of a process. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
-import { createDatabase, type Database, sql } from '../../service/src/postgres/index.ts'
-import { type Client, type Credentials, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { freePorts, stop } from '../support/program.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, invitee, payoutText } from '../support/world.ts'
-import { createTestService, type Running, type Service } from './processes.ts'
+import { useProcesses } from './processes.ts'
 
 const trusting = { TRUSTED_PROXIES: '127.0.0.1', RATE_PER_SECOND: '1000' }
 
-let service: Service
-let db: Database
-let api: Running
-let gateway: Running
-let credentials: Credentials
-let client: Client
-
-before(async () => {
-  service = await createTestService()
-  db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })
-  api = await service.role('api')
-  gateway = await service.role('gateway', { API_URL: api.url, ...trusting })
-  credentials = await service.operator('partner', 'create', '--name', 'Apart')
-  client = service.client(gateway.url, credentials)
-})
-after(async () => {
-  await db.close()
-  await service.close()
-})
+const service = await useProcesses()
+const db = untilEnd(createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') }))
+const api = await service.role('api')
+const gateway = await service.role('gateway', { API_URL: api.url, ...trusting })
+const credentials = await service.operator('partner', 'create', '--name', 'Apart')
+const client = service.client(gateway.url, credentials)
 
 const ofPartner = () => ['--partner', credentials.partnerId] as const
 const find = (requestId: string) =>

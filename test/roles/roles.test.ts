@@ -1,41 +1,28 @@
 /** Gateway, api and worker processes: what they share, how they authenticate each other, and their failures. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createInternalTokens } from '../../service/src/edge/gateway/internal-token.ts'
 import { createManualClock } from '../support/clock.ts'
 import { createLog, deriveKey } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
-import { type Answer, type Client, type Credentials, success, textAt } from '../support/client.ts'
+import { type Answer, success, textAt } from '../support/client.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { linesOf, stop } from '../support/program.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, finalTransaction, payoutText } from '../support/world.ts'
-import { createTestService, type Service, type Running } from './processes.ts'
+import { type Running, useProcesses } from './processes.ts'
 import { type Manner, startUpstream } from './upstream.ts'
 
-let service: Service
-let api: Running
-let gateways: readonly [Running, Running]
-let credentials: Credentials
-let client: Client
-let upstream: Awaited<ReturnType<typeof startUpstream>>
-
-before(async () => {
-  service = await createTestService()
-  upstream = await startUpstream()
-  const [started] = await Promise.all([service.role('api'), service.role('worker')])
-  api = started
-  gateways = await Promise.all([
-    service.role('gateway', { API_URL: api.url }),
-    service.role('gateway', { API_URL: api.url }),
-  ])
-  credentials = await service.operator('partner', 'create', '--name', 'Apart')
-  client = service.client(gateways[0].url, credentials)
-})
-after(async () => {
-  await upstream.close()
-  await service.close()
-})
+const service = await useProcesses()
+const upstream = untilEnd(await startUpstream())
+const [api] = await Promise.all([service.role('api'), service.role('worker')])
+const gateways = await Promise.all([
+  service.role('gateway', { API_URL: api.url }),
+  service.role('gateway', { API_URL: api.url }),
+])
+const credentials = await service.operator('partner', 'create', '--name', 'Apart')
+const client = service.client(gateways[0].url, credentials)
 
 function refused(answer: Answer, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)

@@ -4,13 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { assertShape, transaction as transactionShape } from '../support/documented.ts'
 import { type Event, eventsOf, receivedEvents } from '../support/deliveries.ts'
 import { emitted } from '../support/emitted.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { startTestService } from '../support/service.ts'
+import { useReceiver, useService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import {
   balanceOf,
@@ -23,13 +22,9 @@ import {
   transactionOf,
 } from '../support/world.ts'
 
-const service = await startTestService()
-const receiver = await startReceiver()
+const service = await useService()
+const receiver = await useReceiver()
 const { client } = service
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-})
 
 const float = await balanceOf(client)
 const subscription = success(await client.post('/v1/webhooks', { url: receiver.url, events: Object.keys(emitted) }))

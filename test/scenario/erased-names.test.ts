@@ -3,7 +3,7 @@
  * leaves of them, and until when. docs/decisions/0055-erasure.md gives the reason of each place.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { type Call, Refusal } from '../../service/src/kernel/api/index.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
@@ -17,30 +17,16 @@ import { standingOrdersRoutes } from '../../service/src/payouts/standing-orders/
 import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { addPartner, createTestService, ip, type Service, type TestPartner } from '../support/composition.ts'
-import {
-  type BankFolders,
-  createBankFolders,
-  createIncomingBank,
-  entryOf,
-  markFiled,
-  reportXml,
-} from '../support/iso-incoming.ts'
+import { addPartner, ip, type Service, type TestPartner } from '../support/composition.ts'
+import { untilEnd, useModules } from '../support/fixture.ts'
+import { createBankFolders, createIncomingBank, entryOf, markFiled, reportXml } from '../support/iso-incoming.ts'
 import { sendCredit } from '../support/screening/held.ts'
 import { placesOf } from '../support/traces.ts'
 
-let service: Service
-let folders: BankFolders
 let connector = 'sandbox'
-before(async () => {
-  service = await createTestService({ now: new Date(), stepMs: 0, chooseConnector: () => connector })
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-  folders = await createBankFolders()
-})
-after(async () => {
-  await service.close()
-  await folders.remove()
-})
+const service = await useModules({ now: new Date(), stepMs: 0, chooseConnector: () => connector })
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+const folders = untilEnd(await createBankFolders())
 
 const name = 'Quillonea Vexbridge'
 const payeeName = 'Jorvanda Pelstrim'

@@ -1,48 +1,19 @@
-/** Two processes on one database, as behind a load balancer: they share nonces, keys, payments and events. */
+/** Two services on one database, as behind a load balancer, share accounts, cursors, payments and events. */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Answer, type JsonObject, success, textAt } from '../support/client.ts'
 import { receivedEvents } from '../support/deliveries.ts'
-import { assertProblem } from '../support/problem.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { startTestService } from '../support/service.ts'
+import { useReceiver, useService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, createCustomer, listAll, payoutText } from '../support/world.ts'
 
-const one = await startTestService()
-const two = await startTestService({ dataDir: one.dataDir, env: { DATABASE_URL: one.databaseUrl } })
-const receiver = await startReceiver()
-after(async () => {
-  await two.dispose()
-  await one.dispose()
-  await receiver.close()
-})
+const one = await useService()
+const two = await one.anotherProcess()
+const receiver = await useReceiver()
 const clients = [one.client, two.client]
 /** Sends `times` concurrent calls to each process. */
 const onBothProcesses = (times: number, call: (client: typeof one.client, at: number) => Promise<Answer>) =>
   Promise.all(clients.flatMap((client) => Array.from({ length: times }, (_, at) => call(client, at))))
-
-test('200 for one and 401 for the others when both processes receive one nonce concurrently', async () => {
-  for (let round = 0; round < 5; round += 1) {
-    const nonce = randomUUID()
-    const answers = await onBothProcesses(5, (client) => client.send({ method: 'GET', target: '/v1/customers', nonce }))
-    assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
-    for (const answer of answers.filter((each) => each.status !== 200))
-      assertProblem(answer, { status: 401, code: 'nonce_replayed' })
-  }
-})
-
-test('200 with one payout for concurrent duplicates at both processes', async () => {
-  const beneficiary = textAt(await createBeneficiary(one.client), 'id')
-  for (let round = 0; round < 5; round += 1) {
-    const idempotencyKey = randomUUID()
-    const body = payoutText(beneficiary, '3.00', { idempotencyKey })
-    const answers = await onBothProcesses(5, (client) => client.post('/v1/payouts/fiat', body))
-    assert.equal(new Set(answers.map((answer) => success(answer) && answer.text)).size, 1)
-    assert.equal((await listAll(two.client, '/v1/payouts', `&idempotencyKey=${idempotencyKey}`)).length, 1)
-  }
-})
 
 test('200 with one set of IBANs for concurrent account requests at both processes', async () => {
   const guid = textAt(await createCustomer(two.client), 'guid')

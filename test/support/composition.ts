@@ -49,8 +49,9 @@ export type TestServiceOptions = {
 
 /** Shared by all test services and the recorded fixtures, so that each can open what another sealed. Its bytes must not change. */
 const masterKey = Buffer.alloc(32, '686f757365', 'hex')
+export const masterKeyText = masterKey.toString('base64')
 const configOf = (settings: Readonly<Record<string, string>> = {}) =>
-  readConfig({}, { MASTER_KEY: masterKey.toString('base64'), ...settings })
+  readConfig({}, { MASTER_KEY: masterKeyText, ...settings })
 const configDefault = configOf()
 export const stepMsDefault = 1000
 const euros = 'EUR' as const

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchBrowser } from './browser.ts'
+import { atEnd } from './fixture.ts'
 import { type JsonObject, success, textAt } from './client.ts'
 import type { SharedService } from './service.ts'
 import { mailedPath } from './team.ts'
@@ -108,4 +110,41 @@ export async function joinByPasskey(service: SharedService, page: Page, address:
 export async function cookieOf(context: BrowserContext): Promise<string> {
   const [cookie] = (await context.cookies()).filter(({ name }) => name === '__Host-session')
   return `__Host-session=${cookie?.value ?? ''}`
+}
+
+/** The text of the main part of a page. */
+export const main = (page: Page): Promise<string> => page.locator('main').innerText()
+
+/** Presses a button of the main part. */
+export const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.locator('main').getByRole('button', { name }).click()
+
+/** Statuses with which the console refuses, which the browser reports as failures. */
+const refusals = ['400', '403', '404']
+type Role = Parameters<typeof inviteTo>[1]
+
+/** Launches the browser on first use, so that a file whose tests are skipped needs none. Closes it at the end. */
+export function useBrowser(): () => Promise<Browser> {
+  let launched: Promise<Browser> | undefined
+  atEnd(async () => (await launched)?.close())
+  return () => (launched ??= launchBrowser())
+}
+
+/** The console of a service, in browsers of people. `expected`: texts of failures that the tests cause. */
+export function useConsole<S extends SharedService>(service: S, expected: readonly string[] = refusals) {
+  const browser = useBrowser()
+  const site = siteOf(service)
+  /** Opens a browser without a session. */
+  const visit = async (options: Parameters<typeof openPage>[2] = {}, failures = expected) =>
+    openPage(await browser(), site, options, failures)
+  /** A new person of the team, who has joined with a passkey and is signed in. */
+  const person = async (role: Role, name = 'Joan Clarke', options: Parameters<typeof openPage>[2] = {}) => {
+    const opened = await visit(options)
+    const email = await inviteTo(service, role, name)
+    await addAuthenticator(opened.context, opened.page)
+    await joinByPasskey(service, opened.page, email)
+    return { ...opened, email }
+  }
+  const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
+  return { service, client: service.client, site, browser, visit, person, open }
 }

@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict'
 import type { Browser, Page } from 'playwright-core'
 import { textAt } from './client.ts'
-import { addAuthenticator, check, openPage } from './console.ts'
+import { addAuthenticator, check, openPage, useBrowser } from './console.ts'
+import { useService } from './fixture.ts'
 import type { TestService } from './service.ts'
+import { staffAtDesk } from './staff.ts'
+
+type PageOptions = Parameters<typeof openPage> extends [unknown, unknown, ...infer Rest] ? Rest : never
 
 export type DeskOfTest = {
   readonly service: TestService
@@ -42,4 +46,18 @@ export async function checkForms(page: Page): Promise<void> {
       await check(page)
       assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, `${width}`)
     }
+}
+
+/** The desk of a service of its own, whose first admin is Rosa. `as`: the options by which commands act for her. */
+export async function useDesk(env: Readonly<Record<string, string>> = {}) {
+  const browser = useBrowser()
+  const service = await useService({ env })
+  const site = service.opsUrl.replace('127.0.0.1', 'localhost')
+  const desk = { opsUrl: site, env: service.env, folder: service.dataDir }
+  const { as } = await staffAtDesk(desk, { name: 'Rosa', role: 'admin' })
+  const visit = async (...given: PageOptions) => openPage(await browser(), site, ...given)
+  /** A person of staff who has joined by an invitation and is at the queue. */
+  const join = async (name: string, role: string, expected: readonly string[] = []) =>
+    joinDesk({ service, browser: await browser(), site, as }, name, role, expected)
+  return { service, site, as, visit, join }
 }

@@ -112,8 +112,9 @@ async function environmentOf(options: TestServiceOptions) {
     PORT: String(port),
     OPS_PORT: String(opsPort),
     SANDBOX_BANK_DELAY_MS: '50',
-    // The tests exceed the default rate limit. `test/contract/limits.test.ts` sets and tests the limit.
+    // The tests exceed the default limits of rates. `test/contract/limits.test.ts` and `strangers.test.ts` set and test them.
     RATE_PER_SECOND: '1000000',
+    PAGE_RATE_PER_SECOND: '1000',
     WEBHOOK_RETRY_DELAYS_MS: Array.from({ length: 11 }, () => '200').join(','),
     ...options.env,
   }
@@ -246,15 +247,13 @@ export type SharedService = Pick<
 >
 
 const sharedVariable = 'TEST_SHARED_SERVICE'
-/** Pages are opened faster than a person opens them. */
-const sharedSettings = { PAGE_RATE_PER_SECOND: '1000' }
 type Shared = { readonly baseUrl: string; readonly env: Environment; readonly logFile: string }
 
 /** Starts the service that `joinTestService` uses in the processes that inherit the environment of this one. */
 export async function startSharedService(): Promise<TestService> {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-shared-'))
   const logFile = join(folder, 'log')
-  const service = await startTestService({ logFile, env: sharedSettings })
+  const service = await startTestService({ logFile })
   const shared: Shared = { baseUrl: service.baseUrl, env: service.env, logFile }
   process.env[sharedVariable] = JSON.stringify(shared)
   const dispose = async () => {
@@ -267,7 +266,7 @@ export async function startSharedService(): Promise<TestService> {
 /** A new partner on the service that the files of this run share, or a service of its own if the file runs alone. */
 export async function joinTestService(): Promise<SharedService> {
   const given = process.env[sharedVariable]
-  if (given === undefined || callsGateway) return startTestService({ env: sharedSettings })
+  if (given === undefined || callsGateway) return startTestService()
   const { baseUrl, env, logFile } = JSON.parse(given) as Shared
   const operator = operatorOf(env)
   const printed = await operator('partner', 'create', '--name', 'Sandbox Partner')
@@ -295,7 +294,7 @@ export async function joinTestService(): Promise<SharedService> {
  * staff and approved by another.
  */
 export async function startStrictService(): Promise<TestService> {
-  const env = { ...sharedSettings, SANDBOX_DEFAULTS: 'production', WEBHOOK_RETRY_DELAYS_MS: '', STOP_DELAY_MS: '0' }
+  const env = { SANDBOX_DEFAULTS: 'production', WEBHOOK_RETRY_DELAYS_MS: '', STOP_DELAY_MS: '0' }
   const service = await startTestService({ env })
   let joined: Promise<TestService['operator']> | undefined
   return { ...service, operator: async (...words) => (await (joined ??= operatorByTwo(service)))(...words) }

@@ -1,0 +1,23 @@
+/** How a call of a verb ends. */
+import assert from 'node:assert/strict'
+import { Refusal } from '../../service/src/kernel/api/index.ts'
+
+/** The refusal by which the call ends. Fails if it succeeds, or fails otherwise. */
+export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
+  const error = await call.then(
+    () => assert.fail('the call was not refused'),
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof Refusal, String(error))
+  return error
+}
+
+/** The code of the refusal by which the call ends, or `done`. */
+export const outcomeOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'done',
+    (reason: unknown) => {
+      if (reason instanceof Refusal) return reason.code
+      throw reason
+    },
+  )
