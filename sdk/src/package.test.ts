@@ -15,7 +15,7 @@ import {
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { nodes, run } from '../../test/support/npm.ts'
 
@@ -30,21 +30,19 @@ const partner = join(folder, 'partner')
 const installed = join(partner, 'node_modules/@partner-payments/sdk')
 
 let manifestBefore = ''
-before(() => {
-  for (const path of ['package.json', 'tsconfig.json', 'scripts', 'sdk', 'wire/package.json', 'service/package.json'])
-    cpSync(join(repository, path), join(checkout, path), {
-      recursive: true,
-      filter: (source) => basename(source) !== 'dist' && basename(source) !== 'node_modules',
-    })
-  symlinkSync(join(repository, 'node_modules'), join(checkout, 'node_modules'), 'junction')
-  manifestBefore = readFileSync(join(checkout, 'sdk/package.json'), 'utf8')
-  run('npm', ['pack', '--offline', '--pack-destination', folder], join(checkout, 'sdk'))
-  mkdirSync(partner)
-  writeFileSync(join(partner, 'package.json'), '{}')
-  const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, tarball)], partner)
-  symlinkSync(types, join(partner, 'node_modules/@types'), 'junction')
-})
+for (const path of ['package.json', 'tsconfig.json', 'scripts', 'sdk', 'wire/package.json', 'service/package.json'])
+  cpSync(join(repository, path), join(checkout, path), {
+    recursive: true,
+    filter: (source) => basename(source) !== 'dist' && basename(source) !== 'node_modules',
+  })
+symlinkSync(join(repository, 'node_modules'), join(checkout, 'node_modules'), 'junction')
+manifestBefore = readFileSync(join(checkout, 'sdk/package.json'), 'utf8')
+run('npm', ['pack', '--offline', '--pack-destination', folder], join(checkout, 'sdk'))
+mkdirSync(partner)
+writeFileSync(join(partner, 'package.json'), '{}')
+const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, tarball)], partner)
+symlinkSync(types, join(partner, 'node_modules/@types'), 'junction')
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 const files = () =>

@@ -1,15 +1,21 @@
+/** Signatures of requests and webhooks. */
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
+import * as wire from '@partner-payments/wire'
 import { deliverySignature, readSigningKey, verifyingKeyText } from '@partner-payments/wire'
 import { Webhook } from 'standardwebhooks'
-import { type WebhookVerificationReason, WebhookVerificationError, verifyWebhook } from './webhook.ts'
+import fc from 'fast-check'
+import { verifyWebhook, WebhookVerificationError, type WebhookVerificationReason } from './webhook.ts'
+import { canonicalQuery, canonicalString, createSigner } from './sign.ts'
+import { signTestWebhook } from './sign-webhook.ts'
 
 const secret = `whsec_${Buffer.from('a webhook secret of 32 characters').toString('base64')}`
 const otherSecret = `whsec_${Buffer.from('another secret of 32 characters!!').toString('base64')}`
+
 const id = '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21'
 const nowSeconds = 1_767_225_600
 const body =
@@ -259,4 +265,150 @@ test('rejects a changed or truncated Ed25519 signature, and a valid one after si
   for (const signature of ['v1a,', v1a.slice(0, -8), `${v1a.slice(0, -2)}AAAA`, v1a.replace('v1a,', 'v1a,AAAA')])
     assert.equal(verificationOf(vectorFile.publicKey, signature, text), 'signature_invalid', signature)
   assert.equal(verificationOf(vectorFile.publicKey, `${'v1a,AAAA '.repeat(16)}${v1a}`, text), 'signature_invalid')
+})
+
+type Vector = Readonly<
+  Record<'name' | 'method' | 'path' | 'query' | 'canonicalQuery' | 'body' | 'bodySha256' | 'canonical', string>
+> & { readonly signature: string }
+type Vectors = {
+  readonly apiSecret: string
+  readonly timestamp: string
+  readonly nonce: string
+  readonly vectors: readonly Vector[]
+}
+
+const read = (name: string) => readFileSync(new URL(`../vectors/${name}`, import.meta.url), 'utf8')
+const { apiSecret, timestamp, nonce, vectors } = JSON.parse(read('signing.json')) as Vectors
+const privateKeyPem = read('key.pem')
+const sign = createSigner({ apiKey: 'ak_vectors', apiSecret, privateKeyPem })
+
+test('the openssl vectors are complete', () => assert.equal(vectors.length, 9))
+
+for (const vector of vectors) {
+  test(`signs as openssl does: ${vector.name}`, () => {
+    const request = { ...vector, body: Buffer.from(vector.body), timestamp, nonce }
+    assert.equal(canonicalQuery(vector.query), vector.canonicalQuery)
+    assert.equal(canonicalString(request, apiSecret), vector.canonical)
+    assert.deepEqual(sign(request), {
+      ApiKey: 'ak_vectors',
+      Nonce: nonce,
+      Timestamp: timestamp,
+      Signature: vector.signature,
+    })
+  })
+}
+
+test('produces the same canonical string as the service for any request', () => {
+  const word = fc.string({ unit: 'grapheme', maxLength: 12 })
+  const name = word.map((text) => encodeURIComponent(text))
+  const pair = fc.tuple(name, name).map(([key, value]) => `${key}=${value}`)
+  const parts = fc.record({
+    method: fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
+    path: word,
+    query: fc.array(fc.oneof(pair, name)).map((pairs) => pairs.join('&')),
+    timestamp: word,
+    nonce: word,
+    body: fc.uint8Array(),
+  })
+  fc.assert(
+    fc.property(parts, word, (request, secret) => {
+      assert.equal(canonicalString(request, secret), wire.canonicalString({ ...request, apiSecret: secret }))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('refuses an invalid percent-encoding as the service does', () => {
+  for (const query of ['a=%', 'a=%C3', '%zz']) {
+    assert.throws(() => canonicalQuery(query), URIError)
+    assert.throws(() => wire.canonicalQuery(query), URIError)
+  }
+})
+
+test('generates a new nonce and timestamp for each request', () => {
+  const request = { method: 'GET', path: '/v1/accounts', query: '', body: new Uint8Array(0) }
+  const [first, second] = [sign(request), sign(request)]
+  assert.notEqual(first.Nonce, second.Nonce)
+  assert.match(first.Nonce, new RegExp(wire.uuidPattern))
+  assert.ok(Math.abs(Number(first.Timestamp) - Date.now() / 1000) < 60)
+  const canonical = canonicalString({ ...request, timestamp: first.Timestamp, nonce: first.Nonce }, apiSecret)
+  const signature = Buffer.from(first.Signature, 'base64')
+  assert.ok(verify('sha256', Buffer.from(canonical), createPublicKey(privateKeyPem), signature))
+})
+
+test('refuses a key that is not RSA', () => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  assert.throws(
+    () => createSigner({ apiKey: 'a', apiSecret, privateKeyPem: pem }),
+    /not an RSA private key, but a key of type ed25519/,
+  )
+})
+
+const payload = { eventType: 'partner.customer.deposit.completed', amount: '9007199254740993.10', currency: 'EUR' }
+const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+const privateKey = `whsk_${Buffer.alloc(32, 7).toString('base64')}`
+
+test('verifyWebhook accepts a delivery signed with a secret, with exact amounts', () => {
+  const { headers, body, publicKey } = signTestWebhook({ secret, payload })
+  const event = verifyWebhook(secret, headers, body)
+  assert.equal(event.eventId, headers['webhook-id'])
+  assert.deepEqual(event.data, payload)
+  assert.match(body, /"amount":9007199254740993\.10,/)
+  assert.equal(headers['content-type'], 'application/json')
+  assert.equal(publicKey, undefined)
+  assert.throws(() => verifyWebhook(otherSecret, headers, body), /signature_invalid/)
+})
+
+test('verifyWebhook accepts a delivery signed with an Ed25519 key, by the returned public key', () => {
+  for (const given of [pem, privateKey, `whsk_${Buffer.alloc(64, 7).toString('base64')}`]) {
+    const { headers, body, publicKey } = signTestWebhook({ privateKey: given, payload })
+    assert.match(String(publicKey), /^whpk_[A-Za-z0-9+/]{43}=$/)
+    assert.equal(verifyWebhook(String(publicKey), headers, body).data.eventType, payload.eventType)
+    assert.throws(() => verifyWebhook(secret, headers, body), /signature_invalid/)
+  }
+})
+
+test('signs exactly as the service does', () => {
+  const timestampSeconds = 1_767_225_600
+  const { headers, body, publicKey } = signTestWebhook({ secret, privateKey, payload, timestampSeconds })
+  const id = headers['webhook-id']
+  const keys = [readSigningKey(secret), readSigningKey(privateKey)]
+  assert.equal(
+    headers['webhook-signature'],
+    keys.map((key) => deliverySignature(key, id, timestampSeconds, body)).join(' '),
+  )
+  assert.equal(publicKey, verifyingKeyText(readSigningKey(privateKey)))
+})
+
+test('the reference implementation of Standard Webhooks accepts the delivery', () => {
+  const { headers, body } = signTestWebhook({ secret, payload })
+  assert.equal((new Webhook(secret).verify(body, { ...headers }) as { eventId: string }).eventId, headers['webhook-id'])
+})
+
+test('a test can repeat an event id, and create an old delivery and one with both signatures', () => {
+  const eventId = '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21'
+  const { headers, body } = signTestWebhook({ secret, privateKey, payload, eventId })
+  assert.equal(verifyWebhook(secret, headers, body).eventId, eventId)
+  assert.equal(headers['webhook-signature'].split(' ').length, 2)
+  const old = signTestWebhook({ secret, payload, timestampSeconds: Math.floor(Date.now() / 1000) - 301 })
+  assert.throws(() => verifyWebhook(secret, old.headers, old.body), /timestamp_out_of_window/)
+})
+
+test('refuses a missing key, a public key and a key of another type', () => {
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  const refuses = (keys: { readonly secret?: string; readonly privateKey?: string }, message: RegExp) =>
+    assert.throws(
+      () => signTestWebhook({ ...keys, payload }),
+      (error) => {
+        assert.ok(error instanceof TypeError)
+        assert.match(error.message, message)
+        return true
+      },
+    )
+  refuses({}, /needs secret or privateKey/)
+  refuses({ secret: 'whsec_' }, /secret is empty/)
+  refuses({ secret: privateKey }, /pass a private key as privateKey/)
+  refuses({ privateKey: `whpk_${Buffer.alloc(32).toString('base64')}` }, /neither "whsk_..." nor/)
+  refuses({ privateKey: rsa.export({ type: 'pkcs8', format: 'pem' }).toString() }, /not an Ed25519 private key/)
 })

@@ -32,7 +32,7 @@ const asked = askedOf(subjects)
 let attempts = 0
 /**
  * Sends the valid request of the subject with `change` applied, each from an address of its own: refusals beyond the budget of an
- * address are delayed (service/src/edge/gateway/refusals.test.ts).
+ * address are delayed (service/src/edge/gateway/requests.test.ts).
  */
 function attempt(subject: Subject, change: Partial<Call> = {}, as: Client = client): Promise<Answer> {
   attempts += 1

@@ -9,8 +9,8 @@ import { createLog, newId } from '../../service/src/kernel/index.ts'
 import { createFolderTransport, createIsoBank } from '../../service/src/banks/files/banks.ts'
 import type { BankDeps, BankRules, Transport } from '../../service/src/banks/files/deps.ts'
 import type { Instruction } from '../../service/src/rails/index.ts'
-import type { Service } from './composition.ts'
-import { rulesOf } from './iso-incoming.ts'
+import { createTestService, type Service } from './composition.ts'
+import { connectorId, rulesOf } from './iso-incoming.ts'
 
 export type Folders = Readonly<Record<'root' | 'toBank' | 'fromBank' | 'atBank' | 'archive', string>>
 
@@ -27,6 +27,26 @@ export async function openFolders(root: string): Promise<Folders> {
 }
 
 export const removeFolders = ({ root }: Folders): Promise<void> => rm(root, { recursive: true, force: true })
+
+/** The modules with a file-based bank that has one account in euros, and its folders. */
+export async function createBankService() {
+  const folders = await createFolders()
+  const { toBank, fromBank, archive } = folders
+  const owner = { ownerName: 'Example', ownerAddress: { town: 'Berlin', country: 'DE' } }
+  const bank = {
+    initiator: { name: 'Example' },
+    accounts: [{ iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', ...owner }],
+    archive,
+    transport: { kind: 'folder', toBank, fromBank },
+  }
+  const service = await createTestService({
+    now: new Date('2026-01-08T09:00:00Z'),
+    chooseConnector: () => connectorId,
+    settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([bank]) },
+  })
+  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+  return { folders, service }
+}
 
 /** A process of the service with the bank. It shares no memory with another one. */
 export function openBank(

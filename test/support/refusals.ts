@@ -21,3 +21,14 @@ export const outcomeOf = (call: Promise<unknown>): Promise<string> =>
       throw reason
     },
   )
+
+/** Checks, for `assert.rejects`, a refusal with the code, whose first field is at the pointer, or whose detail has the words. */
+export const refused =
+  (code: string, where?: string | RegExp) =>
+  (error: unknown): true => {
+    assert.ok(error instanceof Refusal, String(error))
+    assert.equal(error.code, code)
+    if (typeof where === 'string') assert.equal(error.errors[0]?.pointer, where)
+    else if (where !== undefined) assert.match(error.detail, where)
+    return true
+  }

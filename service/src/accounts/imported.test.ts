@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { addPartner, createTestService, type Service, type TestPartner } from '../../../test/support/composition.ts'
 import { ibansFrom, importIbans } from '../../../test/support/ibans.ts'
-import { Refusal } from '../kernel/api/index.ts'
+import { refused } from '../../../test/support/refusals.ts'
 import { createLog, dayMs, hourMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { createImportedPools, type PoolLevel } from './imported.ts'
@@ -28,13 +28,7 @@ async function open(customerId: string, { partnerId }: TestPartner = partner, on
   return ibans.find(({ country }) => country === 'DE')?.iban ?? ''
 }
 const openOne = async (by: TestPartner = partner) => open((await customersOf(1, by))[0] ?? '', by)
-const refusal = (code: string, says: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof Refusal, String(error))
-  assert.equal(error.code, code)
-  assert.match(error.detail, says)
-  return true
-}
-const exhausted = refusal('iban_pool_exhausted', /No IBAN is left in DE/)
+const exhausted = refused('iban_pool_exhausted', /No IBAN is left in DE/)
 const countsOf = async () =>
   Object.fromEntries(
     (await service.accounts.pools.list(service.db)).map(({ name, total, free, given, quarantined, withdrawn }) => [
@@ -210,10 +204,10 @@ test('the pool of a partner comes before the shared one, and no other partner ta
   await importIbans(service, 'own', ibansFrom(60, 1), { partnerId })
   await assert.rejects(openOne(other), exhausted)
   const about = { partnerId: other.partnerId }
-  await assert.rejects(importIbans(service, 'own', ibansFrom(70, 1), about), refusal('validation_failed', /belongs to/))
-  await assert.rejects(importIbans(service, 'all', ibansFrom(70, 1), about), refusal('validation_failed', /is shared/))
+  await assert.rejects(importIbans(service, 'own', ibansFrom(70, 1), about), refused('validation_failed', /belongs to/))
+  await assert.rejects(importIbans(service, 'all', ibansFrom(70, 1), about), refused('validation_failed', /is shared/))
   const dollars = { partnerId, currency: 'USD' }
-  await assert.rejects(importIbans(service, 'own', ibansFrom(70, 1), dollars), refusal('validation_failed', /has the/))
+  await assert.rejects(importIbans(service, 'own', ibansFrom(70, 1), dollars), refused('validation_failed', /has the/))
 })
 
 test('the IBAN of a closed or erased account is quarantined, and never given or imported again', async () => {
@@ -246,8 +240,8 @@ test('what is withdrawn is not given; openings and a withdrawal at once never sh
   const withdraw = (iban?: string, partnerId?: string) =>
     db.transaction((tx) => accounts.pools.withdraw(tx, { pool: 'ing', iban, partnerId }))
   assert.equal(await withdraw(first), 1)
-  await assert.rejects(withdraw(first), refusal('not_found', /No such free IBAN/))
-  await assert.rejects(withdraw(undefined, partner.partnerId), refusal('validation_failed', /is shared/))
+  await assert.rejects(withdraw(first), refused('not_found', /No such free IBAN/))
+  await assert.rejects(withdraw(undefined, partner.partnerId), refused('validation_failed', /is shared/))
   const owners = await customersOf(15)
   const [withdrawn, ...outcomes] = await Promise.allSettled([withdraw(), ...owners.map((id) => open(id))])
   assert.equal(withdrawn.status, 'fulfilled')

@@ -1,58 +1,49 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { noProofs } from '../../../test/support/proofs.ts'
 import { decimalText } from '@partner-payments/wire'
 import { isValidIBAN } from 'ibantools'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createCursors, Refusal } from '../kernel/api/index.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, createSealer, newId, randomBytes } from '../kernel/index.ts'
 import { createAudit } from '../audit/index.ts'
 import { createEventOutbox } from '../events/index.ts'
-import { createIdempotency, type Idempotency } from '../idempotency/index.ts'
+import { createIdempotency } from '../idempotency/index.ts'
 import { createLedger, entryOf } from '../ledger/index.ts'
-import { createDatabase, type Database, sql } from '../postgres/index.ts'
+import { createDatabase, sql } from '../postgres/index.ts'
 import { createScreening } from '../screening/index.ts'
 import { decidesHits, twoOfStaff } from '../people/staff/index.ts'
-import { createCustomers, type Customers } from '../parties/customers/index.ts'
-import { createTransactions, type Transactions } from '../transactions/index.ts'
+import { createCustomers } from '../parties/customers/index.ts'
+import { createTransactions } from '../transactions/index.ts'
 import { accountsRoutes, createAccounts, type Issuer } from './index.ts'
 import { defaultIssuers } from './rules.ts'
 import { blockSize } from './rules.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
 const ledger = createLedger({ clock, segregates: false, holds: async () => [] })
-let database: TestDatabase
-let db: Database
-let customers: Customers
-let idempotency: Idempotency
-let transactions: Transactions
 const cursors = createCursors(randomBytes(32))
 
-before(async () => {
-  database = await createTestDatabase()
-  db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
-  const keys = { sealer: createSealer([randomBytes(32)]), cursors }
-  const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, ...keys })
-  customers = createCustomers({
-    db,
-    clock,
-    ...keys,
-    log: createLog('silent'),
-    screening,
-    gatesByDefault: 'open',
-    ...noProofs,
-    identifiers: 'unique',
-  })
-  idempotency = createIdempotency({ db, clock, ...keys })
-  const audit = createAudit({ db, clock, ...keys })
-  const eventOutbox = createEventOutbox()
-  transactions = createTransactions({ db, clock, cursors, eventOutbox, customers, audit, clockDifferenceMsMax: 0 })
+const database = await createTestDatabase()
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') }))
+const keys = { sealer: createSealer([randomBytes(32)]), cursors }
+const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, ...keys })
+const customers = createCustomers({
+  db,
+  clock,
+  ...keys,
+  log: createLog('silent'),
+  screening,
+  gatesByDefault: 'open',
+  ...noProofs,
+  identifiers: 'unique',
 })
-after(async () => {
-  await db?.close()
-  await database?.drop()
-})
+const idempotency = createIdempotency({ db, clock, ...keys })
+const audit = createAudit({ db, clock, ...keys })
+const eventOutbox = createEventOutbox()
+const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers, audit, clockDifferenceMsMax: 0 })
+after(() => database?.drop())
 
 const noPools = { poolCountries: [], poolLevels: { freeMin: 0, daysMin: 0 } }
 const accountsFor = (issuers: readonly Issuer[]) =>
@@ -111,42 +102,6 @@ test('50 concurrent calls for customers of several partners issue each IBAN once
   assert.equal(new Set(blocks.map(({ country, block }) => `${country} ${block}`)).size, blocks.length)
   // Concurrent calls of a partner without a block take one block together, not one each.
   assert.equal(blocks.length, 9)
-})
-
-test('the response has the first IBAN on top, and the partner’s identifier of the customer or its serviceId', async () => {
-  const routes = accountsRoutes(accountsFor(defaultIssuers), idempotency)
-  const partnerId = await newPartner()
-  const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
-  const call = { caller, requestId: newId(), ip: '192.0.2.1', query: undefined, body: undefined }
-  const named = await customers.create(partnerId, { partnerCustomerIdentifier: 'p-1' })
-  const unnamed = await customers.create(partnerId, { email: 'ada@example.com' })
-  const params = { id: named.serviceId }
-  await assert.rejects(routes.getCustomerAccount({ ...call, params }), refused('not_found'))
-  const { body } = await routes.createCustomerAccount({ ...call, params })
-  assert.deepEqual([body.partnerCustomerId, body.country, body.iban], ['p-1', 'DE', body.ibans[0]?.iban])
-  assert.deepEqual(
-    body.ibans.map(({ country }) => country),
-    ['DE', 'GB', 'LT'],
-  )
-  const untouched = await stored(partnerId)
-  assert.deepEqual((await routes.createCustomerAccount({ ...call, params: { id: named.id } })).body, body)
-  assert.deepEqual((await routes.getCustomerAccount({ ...call, params })).body, body)
-  assert.equal(await stored(partnerId), untouched)
-  const other = await routes.createCustomerAccount({ ...call, params: { id: unnamed.id } })
-  assert.equal(other.body.partnerCustomerId, unnamed.serviceId)
-})
-
-test('404 when the customer is unknown or belongs to another partner', async () => {
-  const accounts = accountsFor(defaultIssuers)
-  const partnerId = await newPartner()
-  const customerId = await newCustomer(partnerId)
-  await accounts.create(partnerId, customerId)
-  const stranger = await newPartner()
-  for (const ref of [customerId, newId(), 'cus_0000000000000000']) {
-    await assert.rejects(accounts.create(stranger, ref), refused('not_found'))
-    await assert.rejects(accounts.get(stranger, ref), refused('not_found'))
-  }
-  assert.equal(await stored(stranger), '[[],[],[]]')
 })
 
 test('503 when a pool has no number left, and the refused call leaves no row', async () => {

@@ -1,39 +1,27 @@
 /** Finds what waits for a person with its reason and its age, until it no longer waits. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import {
-  addPartner,
-  createTestService,
-  pay,
-  type Service,
-  stepMsDefault,
-  type TestPartner,
-} from '../../../test/support/composition.ts'
+import { test } from 'node:test'
+import { addPartner, pay, stepMsDefault } from '../../../test/support/composition.ts'
 import { addHolder, decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
+import { useModules } from '../../../test/support/fixture.ts'
 import { Unreachable } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { dayMs, hourMs, minuteMs, newId, secondMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../banks/settlement/index.ts'
 import type { ThingKey } from '../people/staff/index.ts'
-
-let service: Service
-let partner: TestPartner
 let isSilent = false
-before(async () => {
-  const lost = () => Promise.reject(new Unreachable('downstream_timeout', 'the bank does not answer'))
-  service = await createTestService({
-    now: new Date('2026-01-08T09:00:00Z'),
-    wrapConnector: (bank) => ({
-      ...bank,
-      instruct: (given, options) => (isSilent ? lost() : bank.instruct(given, options)),
-      find: (keys, options) => (isSilent ? lost() : bank.find(keys, options)),
-    }),
-  })
-  partner = await addPartner(service, 100_000_00n)
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+const lost = () => Promise.reject(new Unreachable('downstream_timeout', 'the bank does not answer'))
+const service = await useModules({
+  now: new Date('2026-01-08T09:00:00Z'),
+  wrapConnector: (bank) => ({
+    ...bank,
+    instruct: (given, options) => (isSilent ? lost() : bank.instruct(given, options)),
+    find: (keys, options) => (isSilent ? lost() : bank.find(keys, options)),
+  }),
 })
-after(() => service.close())
+const partner = await addPartner(service, 100_000_00n)
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
 /** Says why a thing waits, by the look and by the question for this one, which agree. */
 async function whyOf(subject: string, partnerId = partner.partnerId, kind: ThingKey['kind'] = 'payout') {

@@ -1,7 +1,12 @@
+/** Logos and colours of partners. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { crc32, deflateSync, inflateSync } from 'node:zlib'
+import { readFileSync } from 'node:fs'
 import { png } from '../../../test/support/png.ts'
-import { logoBytesMax, readLogo } from './logo.ts'
+import { chunksOf, logoBytesMax, readLogo } from './logo.ts'
+import { drawnLogo } from './drawn-logo.ts'
+import { accentCss, contrastOf, contrastProblem, darkOf, grounds, nearestWith, readColour } from './colours.ts'
 
 const svg = (inner: string, attributes = '') =>
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"${attributes}>${inner}</svg>`)
@@ -76,5 +81,211 @@ describe('a logo', () => {
       svg('<text>&unknown;</text>'),
     ])
       assert.notEqual(problemOf(bytes), 'none', bytes.toString())
+  })
+})
+
+const chunk = (name: string, data: Buffer): Buffer => {
+  const [length, sum, body] = [Buffer.alloc(4), Buffer.alloc(4), Buffer.concat([Buffer.from(name), data])]
+  length.writeUInt32BE(data.length)
+  sum.writeUInt32BE(crc32(body))
+  return Buffer.concat([length, body, sum])
+}
+
+type Made = { readonly width: number; readonly type: number; readonly rows: readonly (readonly number[])[] }
+
+/** A PNG of rows that begin with their filter. */
+function pngOf({ width, type, rows }: Made, more: readonly Buffer[] = [], [depth, interlace] = [8, 0]): Buffer {
+  const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, depth, type, 0, 0, interlace])
+  head.writeUInt32BE(width)
+  head.writeUInt32BE(rows.length, 4)
+  const signature = Buffer.from('89504e470d0a1a0a', 'hex')
+  const data = chunk('IDAT', deflateSync(Buffer.from(rows.flat())))
+  return Buffer.concat([signature, chunk('IHDR', head), ...more, data, chunk('IEND', Buffer.alloc(0))])
+}
+
+/** The size and the pixels of a drawn logo, by rows. */
+async function drawn(logo: Buffer) {
+  const bytes = await drawnLogo(logo)
+  assert.ok(bytes, 'it can be drawn')
+  const chunks = [...chunksOf(bytes)]
+  assert.deepEqual([chunks.every(({ isWhole }) => isWhole), chunks.at(-1)?.end], [true, bytes.length])
+  const [head, data] = [chunks[0]?.data ?? Buffer.alloc(0), chunks[1]?.data ?? Buffer.alloc(0)]
+  const [width, height] = [head.readUInt32BE(0), head.readUInt32BE(4)]
+  assert.deepEqual([...head.subarray(8)], [8, 2, 0, 0, 0])
+  const raw = inflateSync(data)
+  assert.equal(raw.length, height * (1 + 3 * width))
+  const rows = Array.from({ length: height }, (_none, row) => {
+    const from = row * (1 + 3 * width)
+    assert.equal(raw[from], 0)
+    return [...raw.subarray(from + 1, from + 1 + 3 * width)]
+  })
+  return { width, height, rows }
+}
+
+describe('a drawn logo', () => {
+  test('has the colours of each form of PNG, on white', async () => {
+    const red = [255, 0, 0]
+    for (const [made, more, rows] of [
+      [{ width: 2, type: 2, rows: [[0, 255, 0, 0, 1, 2, 3]] }, [], [[...red, 1, 2, 3]]],
+      [{ width: 2, type: 6, rows: [[0, 255, 0, 0, 255, 0, 0, 0, 0]] }, [], [[...red, 255, 255, 255]]],
+      [{ width: 1, type: 6, rows: [[0, 0, 0, 0, 51]] }, [], [[204, 204, 204]]],
+      [{ width: 2, type: 0, rows: [[0, 7, 200]] }, [], [[7, 7, 7, 200, 200, 200]]],
+      [{ width: 2, type: 4, rows: [[0, 7, 255, 7, 0]] }, [], [[7, 7, 7, 255, 255, 255]]],
+      [
+        { width: 3, type: 3, rows: [[0, 1, 0, 2]] },
+        [chunk('PLTE', Buffer.from([1, 2, 3, ...red, 9, 9, 9])), chunk('tRNS', Buffer.from([255, 255, 0]))],
+        [[...red, 1, 2, 3, 255, 255, 255]],
+      ],
+    ] as const)
+      assert.deepEqual((await drawn(pngOf(made, more))).rows, rows)
+  })
+
+  test('undoes the five filters of rows', async () => {
+    const rows = [
+      [0, 10, 20, 30, 40, 50, 60],
+      [1, 10, 20, 30, 1, 1, 1],
+      [2, 1, 1, 1, 250, 250, 250],
+      [3, 5, 5, 5, 5, 5, 5],
+      [4, 1, 2, 3, 4, 5, 6],
+    ]
+    // By hand, from the rules of PNG, section 9.2.
+    assert.deepEqual((await drawn(pngOf({ width: 2, type: 2, rows }))).rows, [
+      [10, 20, 30, 40, 50, 60],
+      [10, 20, 30, 11, 21, 31],
+      [11, 21, 31, 5, 15, 25],
+      [10, 15, 20, 12, 20, 27],
+      [11, 17, 23, 16, 25, 33],
+    ])
+  })
+
+  test('has at most the pixels of the mark, whatever the logo has, and keeps those of a small one', async () => {
+    for (const [sides, size] of [
+      [
+        [1000, 1000],
+        [126, 126],
+      ],
+      [
+        [2000, 100],
+        [450, 22],
+      ],
+      [
+        [2000, 1],
+        [450, 1],
+      ],
+      [
+        [3, 2000],
+        [1, 126],
+      ],
+      [
+        [40, 30],
+        [40, 30],
+      ],
+    ] as const)
+      for (const alpha of [false, true]) {
+        const { width, height } = await drawn(png(sides[0], sides[1], { alpha }))
+        assert.deepEqual([width, height], size)
+      }
+    const stripes = Array.from({ length: 252 }, (_none, row) => [0, ...Array(252).fill(row % 2 === 0 ? 0 : 100)])
+    const mean = await drawn(pngOf({ width: 252, type: 0, rows: stripes }))
+    assert.deepEqual([mean.width, new Set(mean.rows.flat())], [126, new Set([50])])
+  })
+
+  test('is none for a picture that cannot be decoded', async () => {
+    const made: Made = { width: 1, type: 2, rows: [[0, 1, 2, 3]] }
+    for (const bytes of [
+      Buffer.alloc(0),
+      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+      pngOf(made, [], [16, 0]),
+      pngOf(made, [], [8, 1]),
+      pngOf({ ...made, type: 3 }),
+      pngOf({ ...made, type: 5 }),
+      pngOf({ ...made, rows: [[5, 1, 2, 3]] }),
+      pngOf({ ...made, rows: [[0, 1, 2, 3, 4]] }),
+      pngOf({ ...made, width: 2 }),
+      png(4, 4, { pixels: Buffer.from('no pixels') }),
+      pngOf(made).subarray(0, 30),
+    ])
+      assert.equal(await drawnLogo(bytes), undefined)
+  })
+})
+
+/** A grid of all hues, and every grey. */
+const sides = [0, 17, 51, 85, 119, 153, 187, 221, 255]
+const hex = (...channels: readonly number[]) =>
+  `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`
+const colours = [
+  ...sides.flatMap((red) => sides.flatMap((green) => sides.map((blue) => hex(red, green, blue)))),
+  ...Array.from({ length: 256 }, (_item, grey) => hex(grey, grey, grey)),
+]
+const themes = ['light', 'dark'] as const
+
+const tokenOf = (css: string, name: string): readonly [string, string] => {
+  const [, light = '', dark = ''] =
+    new RegExp(String.raw`--${name}: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).exec(css) ?? []
+  return [light, dark]
+}
+
+describe('contrast', () => {
+  test('agrees with the examples of WCAG', () => {
+    assert.equal(contrastOf('#000000', '#ffffff'), 21)
+    assert.equal(contrastOf('#777777', '#ffffff').toFixed(2), '4.48')
+    assert.equal(contrastOf('#ffffff', '#767676').toFixed(2), '4.54')
+    assert.equal(contrastOf('#0000ff', '#0000ff'), 1)
+  })
+
+  test('is refused with its ratio and a colour that passes by little', () => {
+    let refused = 0
+    for (const theme of themes)
+      for (const colour of colours) {
+        const problem = contrastProblem(colour, theme)
+        const isReadable = contrastOf(colour, grounds[theme].hardest) >= 4.5
+        assert.equal(problem === undefined, isReadable, colour)
+        if (problem === undefined) continue
+        refused += 1
+        const proposed = /passes is (#[0-9a-f]{6})$/.exec(problem)?.[1] ?? ''
+        assert.equal(contrastProblem(proposed, theme), undefined, `${colour}: ${proposed}`)
+        assert.ok(Number(/contrast of ([\d.]+) /.exec(problem)?.[1]) < 4.5)
+        // Of the least change: the proposed colour has hardly more contrast than is needed.
+        assert.ok(contrastOf(proposed, grounds[theme].hardest) < 4.7, `${colour}: ${proposed}`)
+      }
+    assert.ok(refused > 300)
+  })
+
+  test('holds for every token that is derived of a colour which passes', () => {
+    for (const light of colours.filter((colour) => contrastProblem(colour, 'light') === undefined)) {
+      assert.equal(contrastProblem(darkOf(light), 'dark'), undefined)
+      const css = accentCss({ light })
+      const tokens = ['accent', 'accent-soft', 'accent-strong', 'on-accent'].map((name) => tokenOf(css, name))
+      for (const at of [0, 1]) {
+        const [accent = '', soft = '', strong = '', text = ''] = tokens.map((token) => token[at] ?? '')
+        for (const pair of [[accent, soft] as const, [text, accent] as const, [text, strong] as const])
+          assert.ok(contrastOf(...pair) >= 4.5, `${light}: ${pair.join(' on ')}`)
+      }
+    }
+  })
+
+  test('is measured on the hardest grounds of the style sheets', () => {
+    for (const site of ['console', 'checkout']) {
+      const css = readFileSync(new URL(`../pages/browser/${site}.css`, import.meta.url), 'utf8')
+      const [lightPart = '', darkPart = ''] = css.split('@media (prefers-color-scheme: dark)')
+      for (const name of ['page', 'surface', 'raised', 'quiet', 'card']) {
+        const [light, dark] = tokenOf(css, name)
+        const plain = (part: string) => new RegExp(`--${name}: (#[0-9a-f]{6});`).exec(part)?.[1]
+        const [lightGround, darkGround] = [light || plain(lightPart), dark || plain(darkPart)]
+        if (lightGround) assert.ok(contrastOf('#000000', lightGround) >= contrastOf('#000000', grounds.light.hardest))
+        if (darkGround) assert.ok(contrastOf('#ffffff', darkGround) >= contrastOf('#ffffff', grounds.dark.hardest))
+      }
+    }
+  })
+
+  test('is not measured of other texts than #rrggbb', () => {
+    for (const text of ['', 'red', '#fff', '#12345g', '#1234567', ' #123456', '#123456\n;}', 'url(x)'])
+      assert.equal(readColour(text), undefined)
+    assert.equal(readColour('#ABCDEF'), '#abcdef')
+  })
+
+  test('a colour that passes is its own nearest one', () => {
+    assert.equal(nearestWith('#123456', 'light'), '#123456')
+    assert.equal(nearestWith('#ffffff', 'dark'), '#ffffff')
   })
 })

@@ -1,28 +1,17 @@
 /** Cases under four eyes: what one person proposes and another one approves, on the sandbox bank. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { dayMs, newId } from '../kernel/index.ts'
 import { instructionIdOf } from '../payouts/index.ts'
 import { sql } from '../postgres/index.ts'
 import type { BankNotification, Connector } from '../rails/index.ts'
-import {
-  addPartner,
-  balanceOf,
-  createTestService,
-  pay,
-  type Service,
-  stepMsDefault,
-} from '../../../test/support/composition.ts'
+import { addPartner, balanceOf, pay, stepMsDefault } from '../../../test/support/composition.ts'
+import { useModules } from '../../../test/support/fixture.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../banks/settlement/index.ts'
 import { caseActions, type CaseAction, keptCases, operatorPartnerId } from './index.ts'
 import type { Proposing } from './decisions.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 const euros = (amount: bigint) => ({ currency: 'EUR', amount }) as const
 const debtor = {

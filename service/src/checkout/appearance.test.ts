@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
+import { addPartner } from '../../../test/support/composition.ts'
 import { bodyFor, code, createSessions } from '../../../test/support/checkout.ts'
 import { png } from '../../../test/support/png.ts'
+import { useModules } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { drawnLogo } from '../branding/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 const { open, pay, settle } = createSessions(() => service)
 const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h9v9z"/></svg>')

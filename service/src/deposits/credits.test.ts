@@ -1,27 +1,15 @@
 /** Money that arrives unannounced: by IBAN, by creditor reference, for no account of ours, twice, and taken back. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type Currency, newId } from '../kernel/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { sql } from '../postgres/index.ts'
 import { processBankNotifications } from '../banks/settlement/index.ts'
 import { creditorReferenceOf } from '../iso20022/index.ts'
-import {
-  addPartner,
-  balanceOf,
-  createTestService,
-  ip,
-  type Service,
-  stepMsDefault,
-  type TestPartner,
-} from '../../../test/support/composition.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService()
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-})
-after(() => service.close())
+import { addPartner, balanceOf, ip, stepMsDefault, type TestPartner } from '../../../test/support/composition.ts'
+import { useModules } from '../../../test/support/fixture.ts'
+const service = await useModules()
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
 const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
 

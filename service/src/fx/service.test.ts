@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
-import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
+import { addPartner } from '../../../test/support/composition.ts'
 import { accountsOf, addTrader, convert, quote, quoteBody, withTerms } from '../../../test/support/fx.ts'
+import { useModules } from '../../../test/support/fixture.ts'
+import { refused } from '../../../test/support/refusals.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-
-let service: Service
+const service = await useModules()
 /** Another process on the same database. */
-let other: Service
-before(async () => {
-  service = await createTestService()
-  other = await createTestService({ url: service.url })
-  await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
-})
-after(async () => {
-  await other.close()
-  await service.close()
-})
-
-const refused = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
+const other = await service.anotherProcess()
+await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
 
 suite('quotes', () => {
   test('a quote names both amounts, the mid rate, the rate, the margin and the fee', async () => {
@@ -202,15 +193,6 @@ suite('conversions', () => {
     assert.equal((await service.fx.get(partner.partnerId, two.id)).status, 'Expired')
     await assert.rejects(convert(service, partner, two.id), refused('fx_quote_expired'))
     await service.rates.refreshStep()
-  })
-
-  test('the quote of another partner is not found', async () => {
-    const partner = await addTrader(service)
-    const stranger = await addTrader(service)
-    const { row } = await quote(service, partner)
-    await assert.rejects(convert(service, stranger, row.id), refused('not_found'))
-    await assert.rejects(service.fx.get(stranger.partnerId, row.id), refused('not_found'))
-    await convert(service, partner, row.id.toUpperCase())
   })
 
   test('without the money nothing happens, and the quote stays open', async () => {

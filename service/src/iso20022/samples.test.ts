@@ -1,8 +1,9 @@
-/** Files of the shapes that banks send (all data invented): what is read of each. */
+/** Files of the shapes that banks send (all data invented): what is read of each, in each encoding and each form of its head. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { chunks, reportParts } from '../../../scripts/iso-documents.ts'
+import fc from 'fast-check'
+import { chunks, messages, readerOf, reportParts } from '../../../scripts/iso-documents.ts'
 import { schemaErrors } from '../../../test/support/iso-schemas.ts'
 import {
   accountReportXml,
@@ -17,6 +18,7 @@ import {
 } from './index.ts'
 
 const folder = new URL('samples/', import.meta.url)
+
 const bytesOf = (name: string): Buffer => readFileSync(new URL(name, folder))
 const read = (name: string) => reportParts(chunks(bytesOf(name), 777))
 
@@ -276,3 +278,123 @@ suite('answers', () => {
     assert.deepEqual(again, answer)
   })
 })
+
+/** The bytes of a text in an encoding of one byte a character. */
+function encoded(text: string, encoding: string): Buffer {
+  const decoder = new TextDecoder(encoding)
+  const bytes = new Map(
+    Array.from({ length: 256 }, (_none, byte) => [decoder.decode(Uint8Array.of(byte)), byte] as const),
+  )
+  return Buffer.from(Array.from(text, (char) => bytes.get(char) ?? assert.fail(`${encoding} has no ${char}`)))
+}
+const sample = readFileSync(new URL('./samples/de-camt053-08-prefix.xml', import.meta.url), 'utf8')
+const body = sample.replace(/^<\?xml[^>]*>\s*/, '')
+const declared = (encoding: string, text: string) => `<?xml version="1.0" encoding="${encoding}"?>\n${text}`
+
+/** Names with letters of the encoding; those of ISO-8859-2 have other bytes in windows-1250. */
+const names: Readonly<Record<string, string>> = {
+  'windows-1250': 'Žižkovská „Šance“ Łódź €',
+  'ISO-8859-2': 'Žižkovská Šance Łódź Őrség ľ ť',
+  'ISO-8859-15': 'Škoda Žďár'.replace('ďá', 'dá'),
+  'windows-1252': 'Müller “Söhne” €',
+}
+
+for (const [encoding, name] of Object.entries(names))
+  test(`a statement in ${encoding} is read as the same in UTF-8`, async () => {
+    const text = body.replace(/<(\w*:?)Nm>[^<]*</, `<$1Nm>${name}<`)
+    assert.ok(text.includes(name))
+    const bytes = encoded(declared(encoding, text), encoding)
+    const expected = await reportParts(chunks(Buffer.from(declared('UTF-8', text))))
+    assert.ok(
+      JSON.stringify(expected, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)).includes(
+        name,
+      ),
+    )
+    for (const length of [undefined, 7]) assert.deepEqual(await reportParts(chunks(bytes, length)), expected)
+    assert.equal((await recognise(chunks(bytes)))?.kind, 'camt.053')
+  })
+
+test('bytes of windows-1250 that are declared as ISO-8859-2 are refused where they differ, not guessed', async () => {
+  const text = body.replace(/<(\w*:?)Nm>[^<]*</, '<$1Nm>Š<')
+  await assert.rejects(reportParts(chunks(encoded(declared('ISO-8859-2', text), 'windows-1250'))), { code: 'encoding' })
+})
+
+const samples = readdirSync(folder).filter((name) => name.endsWith('.xml'))
+const root = /<((?:[\w.]+:)?Document)\s+([^>]*?)\s*>/
+const declaration = /^\s*<\?xml[^>]*\?>/
+
+const withRoot = (text: string, of: (name: string, attributes: string) => string): string =>
+  text.replace(root, (_all, name: string, attributes: string) => of(name, attributes))
+const split = (attributes: string): readonly string[] => attributes.match(/[\w:]+\s*=\s*(?:"[^"]*"|'[^']*')/g) ?? []
+const comment = `<!-- ${'the bank writes a long comment '.repeat(400)} -->`
+
+const forms: Readonly<Record<string, (text: string) => string>> = {
+  'CR LF between the attributes': (text) => withRoot(text, (name, attributes) => `<${name}\r\n\t${attributes}\r\n>`),
+  'CR LF everywhere': (text) => text.replace(/\r?\n/g, '\r\n').replace(root, (tag) => tag.replaceAll(' ', '\r\n')),
+  'CR alone': (text) => text.replaceAll('\n', '\r'),
+  'space around the equals sign': (text) =>
+    withRoot(text, (name, attributes) => `<${name} ${attributes.replaceAll('=', '\r\n=\t')}>`),
+  'attributes in another order': (text) =>
+    withRoot(text, (name, attributes) => `<${name}  ${split(attributes).toReversed().join('\r\n')} >`),
+  'an attribute before the namespace': (text) =>
+    withRoot(text, (name, attributes) => `<${name} id = "1"\r\n${attributes}>`),
+  'quotes of the other kind': (text) =>
+    withRoot(text, (name, attributes) => `<${name} ${attributes.replaceAll('"', "'")}>`),
+  'a long comment and an instruction before it': (text) =>
+    `${declaration.exec(text)?.[0] ?? ''}\r\n${comment}<?style a?>${text.replace(declaration, '')}`,
+  'a comment within the document': (text) => text.replace(root, (tag) => `${tag}\r\n${comment}`),
+  'an element of others first': (text) =>
+    text.replace(root, (tag) => `${tag}<x:Head xmlns:x="urn:others"><x:Id/></x:Head>`),
+  'an envelope': (text) =>
+    `<e:File xmlns:e="urn:others"\r\n><e:Head>${'x'.repeat(100_000).replace(/.{4000}/g, '<e:A>$&</e:A>')}</e:Head>${text.replace(declaration, '')}</e:File>`,
+  'a byte order mark': (text) => `\ufeff${text.replace(declaration, '')}`,
+}
+
+test('there are samples, each with a root that the forms change', () => {
+  assert.ok(samples.length > 10)
+  for (const name of samples) assert.match(readFileSync(new URL(name, folder), 'latin1'), root, name)
+})
+
+for (const [title, change] of Object.entries(forms))
+  test(`${title}: recognised, and read as without`, async () => {
+    for (const name of samples) {
+      const bytes = readFileSync(new URL(name, folder))
+      const text = new TextDecoder(/ISO-8859-1/i.test(bytes.toString('latin1', 0, 200)) ? 'latin1' : 'utf-8').decode(
+        bytes,
+      )
+      const plain = Buffer.from(text.replace(/encoding=(["'])[^"']*\1/, ''))
+      const changed = Buffer.from(change(plain.toString()))
+      const kind = await recognise(chunks(plain))
+      assert.deepEqual(await recognise(chunks(changed, 1000)), kind, name)
+      const read = readerOf(kind?.kind)
+      assert.ok(read, name)
+      assert.deepEqual(await read(chunks(changed, 1000)), await read(chunks(plain)), name)
+    }
+  })
+
+const numRuns = 150
+const seed = 18
+
+for (const [title, arbitrary] of Object.entries(messages)) {
+  test(`${title}: every value is read as it was written, in chunks of any length`, async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitrary, fc.integer({ min: 1, max: 200 }), async ({ value, xml, read, name }, length) => {
+        const bytes = Buffer.from(xml)
+        assert.deepEqual(await read(chunks(bytes)), value)
+        assert.deepEqual(await read(chunks(bytes, length)), value)
+        assert.deepEqual(await recognise(chunks(bytes, length)), { kind: name.slice(0, 8), version: name.slice(-2) })
+      }),
+      { numRuns, seed },
+    )
+  })
+
+  test(`${title}: what is written is valid by our schema`, async () => {
+    const written = fc.sample(arbitrary, { numRuns, seed })
+    for (const name of new Set(written.map((message) => message.name))) {
+      const documents = written.filter((message) => message.name === name).map(({ xml }) => xml)
+      assert.deepEqual(await schemaErrors(name, documents), [])
+      const [first = ''] = documents
+      assert.notDeepEqual(await schemaErrors(name, [first.replace(/<(MsgId|Id)>/, '<Unknown/><$1>')]), [])
+    }
+  })
+}

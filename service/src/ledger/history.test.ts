@@ -1,22 +1,18 @@
 /** Past balances and statements on a real database, compared with a full computation from all transfers. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
-import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
+import { addPartner } from '../../../test/support/composition.ts'
 import { drawing } from '../../../test/support/drawing.ts'
+import { useModules } from '../../../test/support/fixture.ts'
 import { type Currency, firstIdOf, momentOfId, newId } from '../kernel/index.ts'
 import { sql, type Tx } from '../postgres/index.ts'
 import type { AccountName } from './account-kinds.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import type { StatementCursor, StatementLine, StatementRequest } from './history.ts'
 import { effects, type Entry, type EntryTransfer, type TransferKind } from './rules.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService({ connectionsMax: 12 })
-})
-after(() => service.close())
+const service = await useModules({ connectionsMax: 12 })
 
 const settlement = 'settlement.sandbox'
 const startedMs = momentOfId(newId()).getTime() - 3_600_000

@@ -1,6 +1,6 @@
 /** Rules that are evaluated before the bank has a payout: it waits for two persons, who release or refuse it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   addPartner,
   balanceOf,
@@ -9,14 +9,12 @@ import {
   type Service,
   type TestPartner,
 } from '../../../test/support/composition.ts'
+import { useModules } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { nilId, secondMs } from '../kernel/index.ts'
 import type { Database, Sql } from '../postgres/index.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 import { readRule } from './rules.ts'
-
-let service: Service
-let other: Service
 /** The statements of `service` for monitoring, by the name in their comment. */
 const made: string[] = []
 const noting = (db: Database, names: string[]): Database => {
@@ -32,14 +30,8 @@ const noting = (db: Database, names: string[]): Database => {
     run: (statement) => db.run(note(statement)),
   }
 }
-before(async () => {
-  service = await createTestService({ wrapDatabase: (db) => noting(db, made) })
-  other = await createTestService({ url: service.url })
-})
-after(async () => {
-  await other.close()
-  await service.close()
-})
+const service = await useModules({ wrapDatabase: (db) => noting(db, made) })
+const other = await service.anotherProcess()
 
 const [ada, joan] = [{ staff: 'Ada' }, { staff: 'Joan' }]
 const velocity = { kind: 'velocity', direction: 'Outward', hours: 24 }

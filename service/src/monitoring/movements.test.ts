@@ -1,29 +1,18 @@
 /** The movements that rules count, as they happen: exchanges, parts of sessions, transfers, payouts to one account, failures, returns and refunds. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { createSessionsInParts } from '../../../test/support/checkout.ts'
-import {
-  addPartner,
-  createTestService,
-  ip,
-  pay,
-  type Service,
-  type TestPartner,
-} from '../../../test/support/composition.ts'
+import { addPartner, createTestService, ip, pay, type TestPartner } from '../../../test/support/composition.ts'
 import { addTrader, convert, quote } from '../../../test/support/fx.ts'
+import { useModules } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, hourMs, newId, nilId, secondMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import { readRule } from './rules.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService()
-  await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
-})
-after(() => service.close())
+const service = await useModules()
+await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
 
 const { inParts, sendAll } = createSessionsInParts(() => service)
 const today = () => service.clock.now().toISOString().slice(0, 10)

@@ -1,59 +1,24 @@
 /** The daily maximum per person: exact in two processes, given back without a settlement, by person, currency and day. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import {
-  addPartner,
-  createTestService,
-  ip,
-  pay,
-  type Service,
-  stepMsDefault,
-  type TestPartner,
-} from '../../../test/support/composition.ts'
+import { test } from 'node:test'
+import { ip, pay, type Service, stepMsDefault, type TestPartner } from '../../../test/support/composition.ts'
 import { quote } from '../../../test/support/fx.ts'
 import { until } from '../../../test/support/until.ts'
+import { useModules } from '../../../test/support/fixture.ts'
+import { addApprovers, type RuleFields, setApprovalRule } from '../../../test/support/approvals.ts'
 import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { dayMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
-import type { ApprovalRule } from './controls/index.ts'
+const service = await useModules()
+// As another process.
+const other = await service.anotherProcess()
 
-let service: Service
-let other: Service
-before(async () => {
-  service = await createTestService()
-  // As another process.
-  other = await createTestService({ url: service.url, now: service.clock.now() })
-})
-after(async () => {
-  await other.close()
-  await service.close()
-})
-
-type Rule = Partial<Omit<ApprovalRule, 'partnerId' | 'id'>>
-const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
-  service.db.transaction((tx) =>
-    service.payoutControls.approvalRules.set(tx, {
-      ...{
-        partnerId,
-        currency: 'EUR',
-        aboveAmount: 0n,
-        aboveDayAmount: null,
-        aboveBulkAmount: null,
-        beneficiaryHours: null,
-        payeeMismatch: false,
-      },
-      ...{ perPersonAmount: 100_00n, expiresHours: 72, needsPasskey: false, ...rule },
-    }),
-  )
-
-/** A partner of whose payouts each waits, and one person approves 100.00 a day. */
-async function addHolding(rule?: Rule) {
-  const partner = await addPartner(service, 1_000_000n)
-  await setRule(partner, rule)
-  const personOf = (name: string): Caller => ({ ...partner.caller, serviceAccountId: newId(), name })
-  return { ...partner, second: personOf('Second person'), third: personOf('Third person'), personOf }
-}
+/** Each payout waits, and one person approves 100.00 a day. */
+const eachWaits = { aboveAmount: 0n, perPersonAmount: 100_00n, expiresHours: 72 }
+const setRule = ({ partnerId }: TestPartner, rule: RuleFields = {}) =>
+  setApprovalRule(service, partnerId, { ...eachWaits, ...rule })
+const addHolding = (rule: RuleFields = {}) => addApprovers(service, { ...eachWaits, ...rule })
 const waitingOf = async (partner: TestPartner, amount: string) => {
   const { payout } = await pay(service, partner, amount)
   assert.equal(payout.status, 'PendingApproval')
@@ -67,7 +32,7 @@ const outcomeOf = (deciding: Promise<{ readonly status: string }>) =>
       throw error
     },
   )
-const approve = (by: Caller, id: string, process = service) => outcomeOf(process.payouts.approve(by, id))
+const approve = (by: Caller, id: string, process: Service = service) => outcomeOf(process.payouts.approve(by, id))
 /** The sums of a person's id, by day and currency. */
 const usedOf = async ({ serviceAccountId }: Caller) => {
   const rows = await service.db.rows<{ used: bigint }>(sql`

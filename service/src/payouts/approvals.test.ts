@@ -1,6 +1,6 @@
 /** Approvals: which payouts wait, who may decide, and exactly one outcome under races of two processes. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { payeeDigestOf } from '@partner-payments/wire'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import {
@@ -11,60 +11,24 @@ import {
   type Service,
   type TestPartner,
 } from '../../../test/support/composition.ts'
-import { type Caller, Refusal } from '../kernel/api/index.ts'
+import { useModules } from '../../../test/support/fixture.ts'
+import { outcomeOf } from '../../../test/support/refusals.ts'
+import { addApprovers, type RuleFields, setApprovalRule } from '../../../test/support/approvals.ts'
+import type { Caller } from '../kernel/api/index.ts'
 import { hourMs, newId, nilId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { erasePayouts } from './store.ts'
-import type { ApprovalRule } from './controls/approval-rules.ts'
 import { toPayoutRecord } from './routes.ts'
 
-let service: Service
-let other: Service
-before(async () => {
-  service = await createTestService()
-  // As another process.
-  other = await createTestService({ url: service.url, now: service.clock.now() })
-})
-after(async () => {
-  await other.close()
-  await service.close()
-})
+const service = await useModules()
+// As another process.
+const other = await service.anotherProcess()
 
-type Rule = Partial<Omit<ApprovalRule, 'partnerId' | 'id'>>
-const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
-  service.db.transaction((tx) =>
-    service.payoutControls.approvalRules.set(tx, {
-      partnerId,
-      currency: 'EUR',
-      aboveAmount: 100_00n,
-      aboveDayAmount: null,
-      aboveBulkAmount: null,
-      perPersonAmount: null,
-      beneficiaryHours: null,
-      payeeMismatch: false,
-      expiresHours: 24,
-      needsPasskey: false,
-      ...rule,
-    }),
-  )
+const setRule = ({ partnerId }: TestPartner, rule: RuleFields) =>
+  setApprovalRule(service, partnerId, { aboveAmount: 100_00n, ...rule })
 
 /** A partner whose payouts above 100.00 wait, and two further service accounts. */
-async function addHolding(rule?: Rule) {
-  const partner = await addPartner(service, 1_000_000n)
-  await setRule(partner, rule)
-  const second: Caller = { ...partner.caller, serviceAccountId: newId(), name: 'Second person' }
-  const third: Caller = { ...partner.caller, serviceAccountId: newId(), name: 'Third person' }
-  return { ...partner, second, third }
-}
-
-const codeOf = (deciding: Promise<unknown>) =>
-  deciding.then(
-    () => 'done',
-    (error: unknown) => {
-      if (error instanceof Refusal) return error.code
-      throw error
-    },
-  )
+const addHolding = (rule: RuleFields = {}) => addApprovers(service, { aboveAmount: 100_00n, ...rule })
 
 const timelineOf = async (partnerId: string, reference: string) => {
   const { row, timeline } = await service.transactions.get(partnerId, reference)
@@ -133,14 +97,14 @@ test('the creator does not decide, by whatever credential, and strangers find no
     }),
   )
   for (const creator of [caller, rotated, renamed, ...alike]) {
-    assert.equal(await codeOf(service.payouts.approve(creator, payout.id)), 'approver_is_creator')
-    assert.equal(await codeOf(service.payouts.reject(creator, payout.id, 'No.')), 'approver_is_creator')
+    assert.equal(await outcomeOf(service.payouts.approve(creator, payout.id)), 'approver_is_creator')
+    assert.equal(await outcomeOf(service.payouts.reject(creator, payout.id, 'No.')), 'approver_is_creator')
   }
   const stranger = await addPartner(service)
-  assert.equal(await codeOf(service.payouts.approve(stranger.caller, payout.id)), 'not_found')
-  assert.equal(await codeOf(service.payouts.approve(second, newId())), 'not_found')
+  assert.equal(await outcomeOf(service.payouts.approve(stranger.caller, payout.id)), 'not_found')
+  assert.equal(await outcomeOf(service.payouts.approve(second, newId())), 'not_found')
   const { payout: free } = await pay(service, partner, '1.00')
-  assert.equal(await codeOf(service.payouts.approve(second, free.id)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeOf(service.payouts.approve(second, free.id)), 'payout_not_awaiting_approval')
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'PendingApproval')
 })
 
@@ -158,7 +122,7 @@ test('a rejection gives the money and the limits back, and keeps who rejected an
   )
   const before = await balanceOf(service, partnerId)
   const { payout } = await pay(service, partner, '200.00')
-  assert.equal(await codeOf(pay(service, partner, '0.01')), 'limit_exceeded')
+  assert.equal(await outcomeOf(pay(service, partner, '0.01')), 'limit_exceeded')
   assert.equal((await service.payouts.reject(second, payout.id, 'Paid before.')).status, 'Cancelled')
   assert.deepEqual(await balanceOf(service, partnerId), before)
   assert.deepEqual(await timelineOf(partnerId, payout.reference), {
@@ -180,8 +144,8 @@ test('a rejection gives the money and the limits back, and keeps who rejected an
   const step = data.find(({ subject }) => subject['reference'] === payout.reference)
   assert.deepEqual(step?.actor, { kind: 'partner', id: second.serviceAccountId, name: 'Second person' })
   assert.equal((await service.payouts.reject(second, payout.id, 'Paid before.')).status, 'Cancelled')
-  assert.equal(await codeOf(service.payouts.reject(third, payout.id, 'Me too.')), 'payout_not_awaiting_approval')
-  assert.equal(await codeOf(service.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeOf(service.payouts.reject(third, payout.id, 'Me too.')), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeOf(service.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
   assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
 })
 
@@ -230,8 +194,8 @@ test('of two approvals at once exactly one decides, and the other person is refu
   for (let round = 0; round < 8; round += 1) {
     const { payout } = await pay(service, partner, '200.00')
     const outcomes = await Promise.all([
-      codeOf(service.payouts.approve(second, payout.id)),
-      codeOf(other.payouts.approve(third, payout.id)),
+      outcomeOf(service.payouts.approve(second, payout.id)),
+      outcomeOf(other.payouts.approve(third, payout.id)),
     ])
     assert.deepEqual(outcomes.toSorted(), ['done', 'payout_not_awaiting_approval'])
     const winner = outcomes[0] === 'done' ? second : third
@@ -247,8 +211,8 @@ test('an approval against a rejection has one winner', async () => {
   for (let round = 0; round < 8; round += 1) {
     const { payout } = await pay(service, partner, '200.00')
     const [approved, rejected] = await Promise.all([
-      codeOf(service.payouts.approve(second, payout.id)),
-      codeOf(other.payouts.reject(third, payout.id, 'No.')),
+      outcomeOf(service.payouts.approve(second, payout.id)),
+      outcomeOf(other.payouts.reject(third, payout.id, 'No.')),
     ])
     const status = (await service.payouts.get(partnerId, payout.id)).status
     assert.deepEqual(
@@ -268,8 +232,8 @@ test('an approval against a cancellation leaves a cancelled payout, and its mone
   for (let round = 0; round < 8; round += 1) {
     const { payout } = await pay(service, partner, '200.00')
     const [approved, cancelled] = await Promise.all([
-      codeOf(service.payouts.approve(second, payout.id)),
-      codeOf(other.payouts.cancel(partnerId, payout.id)),
+      outcomeOf(service.payouts.approve(second, payout.id)),
+      outcomeOf(other.payouts.cancel(partnerId, payout.id)),
     ])
     // A payout that was approved first is Pending, and may still be cancelled.
     assert.equal(cancelled, 'done')
@@ -297,7 +261,7 @@ test('a payout that no person approves in time is cancelled, and an approval aft
   assert.equal(await later.payoutLife.lapseStep(), 0)
   later.clock.advance(1)
   // The loop has not run yet: the time alone ends the wait.
-  assert.equal(await codeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
   const steps = await Promise.all([later.payoutLife.lapseStep(), later.payoutLife.lapseStep()])
   assert.equal(steps[0] + steps[1], 1)
   assert.deepEqual(await timelineOf(partnerId, payout.reference), {
@@ -305,7 +269,7 @@ test('a payout that no person approves in time is cancelled, and an approval aft
     steps: ['Created', 'Reserved', 'Expired'],
   })
   assert.equal((await approvalOf(partnerId, payout.id))?.decision, 'expired')
-  assert.equal(await codeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
   assert.equal((await later.payouts.cancel(partnerId, payout.id)).status, 'Cancelled')
   await later.payouts.cancel(partnerId, approvedInTime.id)
   assert.deepEqual(await balanceOf(service, partnerId), before)
@@ -322,9 +286,9 @@ test('an approval, a cancellation and the end of the time at once leave one outc
   for (let round = 0; round < 6; round += 1) {
     const { payout } = await pay(service, partner, '200.00')
     const [approved] = await Promise.all([
-      codeOf(early.payouts.approve(second, payout.id)),
+      outcomeOf(early.payouts.approve(second, payout.id)),
       late.payoutLife.lapseStep(),
-      codeOf(other.payouts.cancel(partnerId, payout.id)),
+      outcomeOf(other.payouts.cancel(partnerId, payout.id)),
     ])
     const { decision } = (await approvalOf(partnerId, payout.id)) ?? {}
     assert.equal(decision === 'approved', approved === 'done')
@@ -368,13 +332,13 @@ test('the text that a person signs names amount, payee by digest and person, and
   })
   assert.deepEqual([requestedName, needsPasskey], [caller.name, false])
   assert.equal((await service.payouts.snapshot(second, payout.id, asked)).text, text, 'made again it is the same')
-  assert.equal(await codeOf(service.payouts.snapshot(caller, payout.id, asked)), 'approver_is_creator')
+  assert.equal(await outcomeOf(service.payouts.snapshot(caller, payout.id, asked)), 'approver_is_creator')
   const stranger = await addPartner(service)
-  assert.equal(await codeOf(service.payouts.snapshot(stranger.caller, payout.id, asked)), 'not_found')
+  assert.equal(await outcomeOf(service.payouts.snapshot(stranger.caller, payout.id, asked)), 'not_found')
   await service.payouts.approve(second, payout.id)
-  assert.equal(await codeOf(service.payouts.snapshot(second, payout.id, asked)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeOf(service.payouts.snapshot(second, payout.id, asked)), 'payout_not_awaiting_approval')
   const { payout: free } = await pay(service, partner, '1.00')
-  assert.equal(await codeOf(service.payouts.snapshot(second, free.id, asked)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeOf(service.payouts.snapshot(second, free.id, asked)), 'payout_not_awaiting_approval')
 })
 
 test('a rule that demands a passkey refuses a credential and a code, and the record of the step has the signature', async () => {
@@ -382,19 +346,19 @@ test('a rule that demands a passkey refuses a credential and a code, and the rec
   const { partnerId, second, third } = partner
   const { payout } = await pay(service, partner, '100.01')
   const confirmed = (factor: 'passkey' | 'code'): Caller => ({ ...third, confirmation: { snapshot: '{}', factor } })
-  assert.equal(await codeOf(service.payouts.approve(second, payout.id)), 'permission_denied')
-  assert.equal(await codeOf(service.payouts.approve(confirmed('code'), payout.id)), 'permission_denied')
+  assert.equal(await outcomeOf(service.payouts.approve(second, payout.id)), 'permission_denied')
+  assert.equal(await outcomeOf(service.payouts.approve(confirmed('code'), payout.id)), 'permission_denied')
   await setRule(partner, { needsPasskey: false })
   assert.equal(
-    await codeOf(service.payouts.approve(second, payout.id)),
+    await outcomeOf(service.payouts.approve(second, payout.id)),
     'permission_denied',
     'the rule of its acceptance',
   )
-  assert.equal(await codeOf(service.payouts.approve(confirmed('passkey'), payout.id)), 'done')
+  assert.equal(await outcomeOf(service.payouts.approve(confirmed('passkey'), payout.id)), 'done')
   const records = await service.audit.list(partnerId, {})
   const step = records.data.find(({ details }) => details?.['approval'] !== undefined)
   assert.deepEqual(step?.actor, { kind: 'partner', id: third.serviceAccountId, name: third.name })
   assert.deepEqual(step?.details?.['approval'], { snapshot: '{}', factor: 'passkey' })
   const { payout: rejected } = await pay(service, partner, '100.01')
-  assert.equal(await codeOf(service.payouts.reject(second, rejected.id, 'paid before')), 'done')
+  assert.equal(await outcomeOf(service.payouts.reject(second, rejected.id, 'paid before')), 'done')
 })

@@ -1,7 +1,11 @@
+/** Rules and the life cycle of payouts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../kernel/api/index.ts'
 import { fingerprintOf, requirePaidBy, retryDelayAfter } from './rules.ts'
+import { checkSoundness } from '../../../test/lifecycle/soundness.ts'
+import type { Transition } from '../lifecycle/index.ts'
+import { payoutLifecycle } from './lifecycle.ts'
 
 test('requests that ask for the same payout have one fingerprint', () => {
   const request = { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC', reference: 'R' } as const
@@ -38,4 +42,40 @@ test('an operation pays fiat money or tokens, and refuses the others', () => {
       () => requirePaidBy(operation, currency),
       (error) => error instanceof Refusal && error.code === 'currency_not_supported',
     )
+})
+
+/** Every transition that leaves a status. Written by hand: a change of the table is a change here. */
+const expected: Readonly<Record<string, readonly string[]>> = {
+  Pending: ['begin -> Processing', 'stop -> Failed', 'cancel -> Cancelled'],
+  PendingApproval: ['approve -> Pending', 'decline -> Cancelled', 'lapse -> Cancelled', 'cancel -> Cancelled'],
+  Processing: ['retry -> Processing', 'send -> Sent', 'refuse -> Failed'],
+  Sent: ['settle -> Completed', 'reject -> Failed', 'return -> Returned'],
+  Completed: ['refund -> Returned'],
+  Failed: [],
+  Returned: ['confirm -> Returned'],
+  Cancelled: [],
+}
+const rows: readonly (readonly [string, Transition])[] = Object.entries(payoutLifecycle.transitions)
+
+test('the transitions that leave each status, and no others', () => {
+  const leaving = (status: string) =>
+    rows.filter(([, { from }]) => from.includes(status)).map(([name, { to }]) => `${name} -> ${to}`)
+  assert.deepEqual(Object.fromEntries(payoutLifecycle.statuses.map((status) => [status, leaving(status)])), expected)
+})
+
+test('the reserve and the transaction of a payout end together', () => {
+  const states = checkSoundness(payoutLifecycle)
+  const held = [...states]
+    .filter(([, each]) => each.some(({ reserve }) => reserve === 'held'))
+    .map(([status]) => status)
+  assert.deepEqual(held, ['Pending', 'Processing', 'Sent', 'PendingApproval'])
+})
+
+test('only the worker sends an instruction, and only the bank settles', () => {
+  const by = (actor: string) => rows.filter(([, row]) => row.by.some((each) => each === actor)).map(([name]) => name)
+  assert.deepEqual(by('worker'), ['begin', 'stop', 'retry', 'send', 'refuse'])
+  assert.deepEqual(by('bank'), ['cancel', 'send', 'settle', 'reject', 'return', 'refund', 'confirm'])
+  assert.deepEqual(by('partner'), ['accept', 'hold', 'approve', 'decline', 'cancel'])
+  assert.deepEqual(by('operator'), ['cancel'])
+  assert.deepEqual(by('time'), ['lapse'])
 })

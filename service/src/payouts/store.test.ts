@@ -1,23 +1,21 @@
 /** The list on enough rows to show a missing index: PostgreSQL's plan counts the rows that it reads and discards. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, newId } from '../kernel/index.ts'
-import { createDatabase, type Database, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
+import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
 import { listPayouts, type PayoutFilter } from './store.ts'
 
 const rows = 20_000
 const partnerId = newId()
 const customerId = newId()
-let db: Database
-let drop: () => Promise<void>
-before(async () => {
-  const database = await createTestDatabase()
-  ;({ drop } = database)
-  db = createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') })
-  const start = new Date('2026-01-01T00:00:00Z')
-  await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
-  await db.run(sql`
+const database = await createTestDatabase()
+const { drop } = database
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') }))
+const start = new Date('2026-01-01T00:00:00Z')
+await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
+await db.run(sql`
     insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference,
       reserve_id, customer_id, amount, currency, creditor_name, creditor_account, creditor_country, rail, end_to_end_id,
       ip_address, remittance, status, created_at, updated_at)
@@ -27,12 +25,8 @@ before(async () => {
       ${start}::timestamptz + number * interval '1 second', ${start}::timestamptz
     from generate_series(1, ${rows}::integer) as series (number)
     cross join lateral (select ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid) as payout (id)`)
-  await db.pool.query('analyze payouts.payouts')
-})
-after(async () => {
-  await db?.close()
-  await drop?.()
-})
+await db.pool.query('analyze payouts.payouts')
+after(() => drop?.())
 
 const none: PayoutFilter = {
   status: null,

@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, mock, test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import { AssertionFailure, createLog } from '../kernel/index.ts'
-import { createDatabase, type Database } from './database.ts'
+import { createDatabase } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import { sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
 const log = createLog('silent')
-let url: string
-let drop: () => Promise<void>
-let db: Database
-before(async () => {
-  ;({ url, drop } = await createTestDatabase())
-  db = createDatabase({ url, connectionsMax: 4, log, lockTimeoutMs: 500 })
-  await db.pool.query('create table public.things (id integer primary key, text text)')
-})
-after(async () => {
-  await db.close()
-  await drop()
-})
+const { url, drop } = await createTestDatabase()
+const db = untilEnd(createDatabase({ url, connectionsMax: 4, log, lockTimeoutMs: 500 }))
+await db.pool.query('create table public.things (id integer primary key, text text)')
+after(() => drop())
 
 const count = async () => (await db.row<{ count: bigint }>(sql`select count(*) as count from public.things`))?.count
 

@@ -1,9 +1,10 @@
 /** The rows of a batch, sent to PostgreSQL and read back. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { after, test } from 'node:test'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog } from '../kernel/index.ts'
-import { createDatabase, type Database } from './database.ts'
+import { createDatabase } from './database.ts'
 import { givenBy, insertBy, type RowOf, rowMark, rowsPerInsertMax } from './given.ts'
 import { sql, toStatement } from './sql.ts'
 
@@ -20,17 +21,9 @@ const rowTypes = {
 type TestRow = RowOf<typeof rowTypes>
 
 const given = givenBy<TestRow>(rowTypes, [['partnerId', 'at'], ['note'], ['json', 'steps']])
-
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await createTestDatabase()
-  db = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
-})
-after(async () => {
-  await db.close()
-  await database.drop()
-})
+const database = await createTestDatabase()
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') }))
+after(() => database.drop())
 
 const id = (last: number) => `00000000-0000-4000-8000-${String(last).padStart(12, '0')}`
 const at = new Date('2026-01-01T00:00:00.123Z')

@@ -1,23 +1,16 @@
 /** Erasing declared columns and records by their age, on a real database. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { after, test } from 'node:test'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, dayMs, firstIdOf, newId, nilId } from '../kernel/index.ts'
-import { createDatabase, type Database, eraseKept, erasePersonal, type KeptTable, sql } from './index.ts'
-
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await createTestDatabase()
-  db = createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') })
-  await db.run(sql`create schema kept`)
-  await db.run(sql`create table kept.letters (partner_id uuid not null, id uuid not null, name text not null,
+import { createDatabase, eraseKept, erasePersonal, type KeptTable, sql } from './index.ts'
+const database = await createTestDatabase()
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') }))
+await db.run(sql`create schema kept`)
+await db.run(sql`create table kept.letters (partner_id uuid not null, id uuid not null, name text not null,
     note text, party jsonb, ended_at timestamptz, primary key (partner_id, id))`)
-})
-after(async () => {
-  await db.close()
-  await database.drop()
-})
+after(() => database.drop())
 
 const start = Date.parse('2020-01-01T00:00:00Z')
 let letter = 0

@@ -1,25 +1,22 @@
 /** Scans when a shard does not answer: a policy on the rows of one partner fails as a statement to a lost worker does. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { after, test } from 'node:test'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, newId, randomText } from '../kernel/index.ts'
-import { acrossPartners, createDatabase, type Database, dueWork, firstPartners, sql } from './index.ts'
+import { acrossPartners, createDatabase, dueWork, firstPartners, sql } from './index.ts'
 
 const log = createLog('silent')
 const partnerIds = sql`select id from public.known order by id`
-let database: TestDatabase
-let db: Database
-let plain: Database
 /** The owner of the tables is above policies. */
 const role = `scanner_${randomText(16)
   .toLowerCase()
   .replaceAll(/[^a-z0-9]/g, '0')}`
 const [away, first, second] = [newId(), newId(), newId()]
 
-before(async () => {
-  database = await createTestDatabase()
-  plain = createDatabase({ url: database.url, connectionsMax: 1, log })
-  await plain.pool.query(`
+const database = await createTestDatabase()
+const plain = untilEnd(createDatabase({ url: database.url, connectionsMax: 1, log }))
+await plain.pool.query(`
     create table public.known (id uuid);
     create table public.work (partner_id uuid, due_at integer);
     insert into public.known values ('${away}'), ('${first}'), ('${second}');
@@ -35,14 +32,11 @@ before(async () => {
     create policy shards on public.work using (public.reach(partner_id));
     create role ${role} login password '${role}';
     grant all on schema public to ${role}; grant all on all tables in schema public to ${role}`)
-  const url = new URL(database.url)
-  Object.assign(url, { username: role, password: role })
-  db = createDatabase({ url: url.href, connectionsMax: 2, log, sharded: true, partnerIds })
-})
+const url = new URL(database.url)
+Object.assign(url, { username: role, password: role })
+const db = untilEnd(createDatabase({ url: url.href, connectionsMax: 2, log, sharded: true, partnerIds }))
 after(async () => {
-  await db.close()
   await plain.pool.query(`drop owned by ${role}; drop role ${role}`)
-  await plain.close()
   await database.drop()
 })
 

@@ -1,10 +1,13 @@
+/** Rates: parsing, age, and the file of the ECB. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import type { Currency } from '../kernel/index.ts'
+import { type Currency, hourMs } from '../kernel/index.ts'
 import type { Quotes } from './port.ts'
 import { rateOf, rateText, readRate, roundedRate } from './rate.ts'
 import { implausibleIn, midRateOf, quotesByHand, readQuotes, referenceAmount, writeQuotes } from './service.ts'
+import { ageMs } from './age.ts'
+import { readEcbSheet, sheetBytesMax } from './ecb.ts'
 
 test('a rate is read from plain decimal text, exactly', () => {
   assert.deepEqual(readRate('1.0823'), { digits: 10823n, scale: 4 })
@@ -126,4 +129,107 @@ test('an amount is counted in a reference currency: rounded up, tokens by their 
   assert.equal(text(10_000n, 'EUR', 'GBP'), '8532 GBP at 0.8532 of 2026-11-20')
   const { GBP: _GBP, ...without } = quotes
   assert.equal(referenceAmount({ asOf, quotes: without }, { amount: 1n, currency: 'GBP' }, 'EUR', at), undefined)
+})
+
+const hours = (from: string, to: string, publishes: 'always' | 'target_days' = 'target_days') =>
+  ageMs(new Date(`${from}:00Z`), new Date(`${to}:00Z`), publishes) / hourMs
+
+test('the days on which the ECB publishes no rates do not make a sheet older', () => {
+  // Friday to Monday.
+  assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00'), 24)
+  // Maundy Thursday to the Tuesday behind Easter, in three years.
+  assert.equal(hours('2026-04-02T14:00', '2026-04-07T14:00'), 24)
+  assert.equal(hours('2027-03-25T14:00', '2027-03-30T14:00'), 24)
+  assert.equal(hours('2025-04-17T14:00', '2025-04-22T14:00'), 24)
+  // 24 December to 29 December: Christmas, and a weekend.
+  assert.equal(hours('2025-12-24T14:00', '2025-12-29T14:00'), 24)
+  assert.equal(hours('2025-12-31T14:00', '2026-01-02T14:00'), 24)
+  assert.equal(hours('2026-04-30T14:00', '2026-05-04T14:00'), 24)
+  // Whit Monday is an ordinary day.
+  assert.equal(hours('2026-05-22T14:00', '2026-05-25T14:00'), 24)
+})
+
+test('every other day counts, and part of a day', () => {
+  assert.equal(hours('2026-11-17T14:00', '2026-11-18T20:00'), 30)
+  assert.equal(hours('2026-11-17T14:00', '2026-11-17T14:30'), 0.5)
+  assert.equal(hours('2026-11-20T23:00', '2026-11-21T05:00'), 1)
+  assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00', 'always'), 72)
+})
+
+test('a sheet of the future has no age, and one of long ago its whole age', () => {
+  assert.equal(hours('2026-11-17T15:00', '2026-11-17T14:00'), 0)
+  assert.equal(hours('1970-01-01T00:00', '1980-01-01T00:00'), 3652 * 24)
+})
+
+const now = new Date('2026-11-20T16:00:00Z')
+
+/** Sheet as the bank publishes it. */
+const sheet = (
+  rates = ['USD 1.0823', 'JPY 162.05', 'GBP 0.8532'],
+  time = '2026-11-20',
+) => `<?xml version="1.0" encoding="UTF-8"?>
+<gesmes:Envelope xmlns:gesmes="http://www.gesmes.org/xml/2002-08-01" xmlns="http://www.ecb.int/vocabulary/2002-08-01/eurofxref">
+	<gesmes:subject>Reference rates</gesmes:subject>
+	<gesmes:Sender>
+		<gesmes:name>European Central Bank</gesmes:name>
+	</gesmes:Sender>
+	<Cube>
+		<Cube time='${time}'>
+${rates.map((each) => `			<Cube currency='${each.split(' ')[0]}' rate='${each.split(' ')[1]}'/>`).join('\n')}
+		</Cube>
+	</Cube>
+</gesmes:Envelope>`
+
+test('a sheet has the time of its publication and the rates of our currencies', () => {
+  const { asOf, quotes } = readEcbSheet(sheet(), now)
+  assert.equal(asOf.toISOString(), '2026-11-20T14:00:00.000Z')
+  assert.deepEqual(Object.keys(quotes), ['USD', 'GBP'])
+  assert.equal(quotes.USD && rateText(quotes.USD), '1.0823')
+})
+
+test('a currency that the sheet lacks has no rate', () => {
+  assert.equal(readEcbSheet(sheet(['USD 1.0823']), now).quotes.GBP, undefined)
+})
+
+test('every part of a sheet is refused', () => {
+  const text = sheet()
+  for (let length = 0; length < text.length; length += 1)
+    assert.throws(() => readEcbSheet(text.slice(0, length), now), /no sheet of rates/, String(length))
+})
+
+suite('a source that lies is refused as a whole', () => {
+  const lies: Readonly<Record<string, string>> = {
+    'a rate of zero': sheet(['USD 0', 'GBP 0.85']),
+    'a negative rate': sheet(['USD -1.08', 'GBP 0.85']),
+    'a rate that is no number': sheet(['USD NaN', 'GBP 0.85']),
+    'a rate beyond every number': sheet(['USD 1e400', 'GBP 0.85']),
+    'a rate of a currency that we do not have': sheet(['USD 1.08', 'JPY 0']),
+    'a currency twice': sheet(['USD 1.08', 'USD 1.09']),
+    'a rate without a currency': sheet().replace("currency='USD' ", ''),
+    'a currency without a rate': sheet().replace(" rate='1.0823'", ''),
+    'no rates': sheet([]),
+    'no date': sheet().replace(" time='2026-11-20'", ''),
+    'two dates': sheet().replace('<Cube>', "<Cube time='2026-11-19'>"),
+    'a date that is none': sheet(undefined, '2026-02-30'),
+    'a date in another form': sheet(undefined, '20.11.2026'),
+    'a date that has not come': sheet(undefined, '2026-11-22'),
+    'a document type': sheet().replace('?>', '?><!DOCTYPE a [<!ENTITY b "c">]>'),
+    'an entity': sheet(['USD &b;']),
+    'an entity that grows': sheet().replace(
+      '?>',
+      `?><!DOCTYPE a [<!ENTITY b0 "x">${Array.from({ length: 20 }, (_, at) => `<!ENTITY b${at + 1} "&b${at};&b${at};">`).join('')}]>`,
+    ),
+    'a page of an error': '<!doctype html><html><body><h1>503 Service Unavailable</h1></body></html>',
+    'a page without a document type': '<html><body>Service unavailable</body></html>',
+    'a text': 'Service unavailable',
+    nothing: '',
+    'something behind the sheet': `${sheet()}<Cube/>`,
+    JSON: '{"rates":{"USD":1.08}}',
+    'too much': sheet(Array.from({ length: 3000 }, () => 'USD 1.08')),
+    'too many elements': sheet().replace('<Cube>', `<Cube>${'<a/>'.repeat(600)}`),
+    'deep nesting': sheet().replace('<Cube>', `<Cube>${'<a>'.repeat(20)}${'</a>'.repeat(20)}`),
+    'a sheet longer than any': `${sheet()}${' '.repeat(sheetBytesMax)}`,
+  }
+  for (const [name, text] of Object.entries(lies))
+    test(name, () => assert.throws(() => readEcbSheet(text, now), /no sheet of rates/))
 })

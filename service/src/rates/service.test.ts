@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, suite, test } from 'node:test'
+import { after, suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { createLog, hourMs, minuteMs } from '../kernel/index.ts'
-import { createDatabase, type Database, sql } from '../postgres/index.ts'
+import { createDatabase, sql } from '../postgres/index.ts'
 import { createConfiguredRates } from './configured.ts'
 import type { RateSource } from './port.ts'
 import { rateText } from './rate.ts'
@@ -19,16 +20,10 @@ import { sandboxWalk } from './sandbox-walk.ts'
 import { ratesSettings } from './settings.ts'
 
 const log = createLog('silent')
-let database: Awaited<ReturnType<typeof createTestDatabase>>
-let db: Database
-let folder: string
-before(async () => {
-  database = await createTestDatabase()
-  db = createDatabase({ url: database.url, connectionsMax: 4, log })
-  folder = await mkdtemp(join(tmpdir(), 'rates-'))
-})
+const database = await createTestDatabase()
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 4, log }))
+const folder = await mkdtemp(join(tmpdir(), 'rates-'))
 after(async () => {
-  await db.close()
   await database.drop()
   await rm(folder, { recursive: true })
 })
@@ -147,15 +142,11 @@ suite('a file in the format of the ECB', () => {
   })
 })
 
-suite('a URL', () => {
-  let server: Server
+suite('a URL', async () => {
   let answer: RequestListener
-  let url: string
-  before(async () => {
-    server = createServer((request, response) => answer(request, response))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/eurofxref-daily.xml`
-  })
+  const server = createServer((request, response) => answer(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/eurofxref-daily.xml`
   after(() => {
     server.closeAllConnections()
     server.close()

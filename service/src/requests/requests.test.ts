@@ -1,8 +1,9 @@
 /** The request log on a real database: bounds, sums, retention and the plans of its reads. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { createManualClock } from '../../../test/support/clock.ts'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { createAccess } from '../access/index.ts'
 import { createCursors } from '../kernel/api/index.ts'
 import { createLog, createSealer, dayMs, minuteMs, newId, randomBytes } from '../kernel/index.ts'
@@ -13,17 +14,10 @@ import { rowsPerPageMax } from './service.ts'
 
 const clock = createManualClock(new Date())
 const log = createLog('silent')
-let database: TestDatabase
-let db: Database
 
-before(async () => {
-  database = await createTestDatabase()
-  db = createDatabase({ url: database.url, connectionsMax: 4, log })
-})
-after(async () => {
-  await db?.close()
-  await database?.drop()
-})
+const database = await createTestDatabase()
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 4, log }))
+after(() => database?.drop())
 
 async function start() {
   const access = createAccess({ db, clock, sealer: createSealer([randomBytes(32)]) })

@@ -1,8 +1,7 @@
 /** Countries under embargo: requests are refused, and what exists waits for two persons, as with a name on a list. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { Refusal } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { secondMs } from '../kernel/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
@@ -11,20 +10,16 @@ import {
   createTestService,
   ip,
   pay,
-  type Service,
   stepMsDefault,
   type TestPartner,
 } from '../../../test/support/composition.ts'
 import { addHolder, amount, decideAll, screenAll, sendCredit, stateOf } from '../../../test/support/screening/held.ts'
+import { useModules } from '../../../test/support/fixture.ts'
+import { refused } from '../../../test/support/refusals.ts'
 import { countriesOfAccount, type CountryAction, type CountrySide, countrySides } from './index.ts'
-
-let service: Service
 let partner: TestPartner
-before(async () => {
-  service = await createTestService()
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-})
-after(() => service.close())
+const service = await useModules()
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 beforeEach(async () => {
   const rules = await service.screening.countries.list(service.db)
   for (const { country, side } of rules) await change(country, null, [side])
@@ -40,13 +35,6 @@ async function change(countries: string, action: CountryAction | null, sides: re
 }
 const dutch = { iban: 'NL91ABNA0417164300', currency: 'EUR', name: 'Grace Hopper' } as const
 const addDutch = (of = partner) => service.beneficiaries.create(of.partnerId, dutch)
-const refused =
-  (code: string, pointer?: string) =>
-  (error: unknown): boolean => {
-    assert.ok(error instanceof Refusal, String(error))
-    assert.deepEqual([error.code, error.errors[0]?.pointer], [code, pointer])
-    return true
-  }
 const refusedCountry = (pointer: string) => refused('country_not_supported', pointer)
 const submit = async () => {
   service.clock.advance(31 * secondMs)

@@ -1,22 +1,18 @@
 /** Names are screened when they are written and when a list is loaded; hits stand until a person has decided. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Refusal } from '../kernel/api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { addPartner, createTestService, type Service, type TestPartner } from '../../../test/support/composition.ts'
+import { addPartner } from '../../../test/support/composition.ts'
 import { until } from '../../../test/support/until.ts'
+import { useModules } from '../../../test/support/fixture.ts'
 import { createScreener, type Hit, readSanctionsList, type SanctionsList, type Screener } from './index.ts'
 
 const noPayments = async () => []
-let service: Service
-let partner: TestPartner
-before(async () => {
-  service = await createTestService()
-  partner = await addPartner(service)
-})
-after(() => service.close())
+const service = await useModules()
+const partner = await addPartner(service)
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text)

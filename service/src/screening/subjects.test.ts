@@ -1,29 +1,18 @@
 /** Partners, the people of their teams, blocks by confirmed hits, and what a hit shows. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import {
-  addPartner,
-  createTestService,
-  ip,
-  pay,
-  type Service,
-  type TestPartner,
-} from '../../../test/support/composition.ts'
+import { addPartner, ip, pay, type TestPartner } from '../../../test/support/composition.ts'
 import { addTrader, convert, quote } from '../../../test/support/fx.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
+import { useModules } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 import { createMayPay } from '../people/users/index.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService()
-  await service.screening.lists.load(await sampleList(), 'Sam Staff')
-})
-after(() => service.close())
+const service = await useModules()
+await service.screening.lists.load(await sampleList(), 'Sam Staff')
 
 const hitsOf = async ({ partnerId }: Pick<TestPartner, 'partnerId'>) =>
   (await service.screening.openHits(undefined, 1000)).filter((hit) => hit.partnerId === partnerId)

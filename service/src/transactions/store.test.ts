@@ -1,21 +1,25 @@
-/** The list on enough rows to show a missing index: PostgreSQL's plan counts the rows that it reads and discards. */
+/** The list of transactions: plans on many rows, and windows against the plain definition. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, suite, test } from 'node:test'
+import fc from 'fast-check'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { createLog, newId, nilId } from '../kernel/index.ts'
-import { createDatabase, type Database, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
+import { createLog, firstIdOf, hourMs, newId, nilId } from '../kernel/index.ts'
+import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
 import { referencesWith } from './rules.ts'
 import { listTransactions, noFilter, type TransactionFilter, transactionsChanged, withdrawalsLike } from './store.ts'
+import { addPartner } from '../../../test/support/composition.ts'
+import { drawing } from '../../../test/support/drawing.ts'
+import { untilEnd, useModules } from '../../../test/support/fixture.ts'
+import { partReads } from '../deposits/index.ts'
+import { distinctOf, returnsOf, windowsOf } from './store-patterns.ts'
 
-const rows = 20_000
-const partnerId = newId()
-const beneficiaryId = '0198f000-0000-7000-8000-000000000000'
-let db: Database
-let drop: () => Promise<void>
-before(async () => {
+suite('plans', async () => {
+  const rows = 20_000
+  const partnerId = newId()
+  const beneficiaryId = '0198f000-0000-7000-8000-000000000000'
   const database = await createTestDatabase()
-  ;({ drop } = database)
-  db = createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') })
+  const { drop } = database
+  const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') }))
   const start = new Date('2026-01-01T00:00:00Z')
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
   await db.run(sql`
@@ -29,133 +33,261 @@ before(async () => {
       ${start}::timestamptz + number * interval '1 second'
     from generate_series(1, ${rows}::integer) as series (number)`)
   await db.pool.query('analyze transactions.transactions')
-})
-after(async () => {
-  await db.close()
-  await drop()
-})
+  after(() => drop())
 
-const none = noFilter
-const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
+  const none = noFilter
+  const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 
-/** How many rows the plan of a list reads, and discards or sorts away. */
-async function discardedRows(list: (tx: Tx) => Promise<unknown>): Promise<number> {
-  const statements: Sql[] = []
-  const tx = { ...db, rows: (statement: Sql) => (statements.push(statement), Promise.resolve([])) } as unknown as Tx
-  await list(tx)
-  const { text, values } = toStatement(statements[0] ?? sql``)
-  const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze) ${text}`, [...values])
-  const lines = plan.rows.map((row) => row['QUERY PLAN'])
-  const discarded = lines.map((line) => Number(/Rows Removed by \w+(?: \w+)?: (\d+)/.exec(line)?.[1] ?? 0))
-  const read = lines.map((line) => Number(/Scan.*actual time=\S+ rows=([\d.]+)/.exec(line)?.[1] ?? 0))
-  return [...discarded, ...read].reduce((sum, count) => sum + count, 0)
-}
-const positionOf = (number: number) => `0198e000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
-
-const filters: readonly Partial<TransactionFilter>[] = [
-  { category: 'Conversion' },
-  { status: 'Pending' },
-  { beneficiaryId },
-  { customerId: newId() },
-  { idempotencyKey: 'k7' },
-  { createdTo: time(5) },
-  { createdTo: time(rows / 2) },
-  { createdFrom: time(10), createdTo: time(20) },
-  { createdFrom: time(rows + 10) },
-  { type: 'Conversion' },
-  { rail: 'Swift' },
-  { endToEndId: 'e7' },
-  { userReference: 'u7' },
-  { userReference: 'r7' },
-  { userReference: 'Rent' },
-  { userReference: 'absent' },
-  { references: referencesWith('u1') },
-  { references: referencesWith('Ren') },
-  { references: referencesWith('Ren'), userReference: 'Rent' },
-  { currency: 'GBP' },
-  { currency: 'EUR', amountMin: 5n, amountMax: 9n },
-  { currency: 'EUR', amountMin: 5n },
-  { currency: 'EUR', amountMax: 9n },
-  { currency: 'EUR', amountMin: 7n, amountMax: 7n },
-  { references: referencesWith('r1') },
-  { references: referencesWith('r1999') },
-  { references: referencesWith('absent') },
-  { references: referencesWith('r1'), createdTo: time(2_000) },
-]
-const asText = (filter: object) =>
-  JSON.stringify(filter, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
-for (const filter of filters)
-  for (const afterId of [null, positionOf(1_500)])
-    test(`a page by ${asText(filter)} ${afterId ? 'behind a cursor' : 'from the start'} reads few rows`, async () => {
-      const list = (tx: Tx) => listTransactions(tx, partnerId, { ...none, ...filter }, afterId, 26)
-      assert.ok((await discardedRows(list)) < 200)
-    })
-
-test('a page of changes reads few rows, from any position', async () => {
-  for (const second of [0, 10, rows / 2, rows - 5, rows + 10]) {
-    const page = { after: { updatedAt: time(second), id: nilId }, before: time(rows) }
-    assert.ok((await discardedRows((tx) => transactionsChanged(tx, partnerId, none, page, 26))) < 200)
+  /** How many rows the plan of a list reads, and discards or sorts away. */
+  async function discardedRows(list: (tx: Tx) => Promise<unknown>): Promise<number> {
+    const statements: Sql[] = []
+    const tx = { ...db, rows: (statement: Sql) => (statements.push(statement), Promise.resolve([])) } as unknown as Tx
+    await list(tx)
+    const { text, values } = toStatement(statements[0] ?? sql``)
+    const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze) ${text}`, [...values])
+    const lines = plan.rows.map((row) => row['QUERY PLAN'])
+    const discarded = lines.map((line) => Number(/Rows Removed by \w+(?: \w+)?: (\d+)/.exec(line)?.[1] ?? 0))
+    const read = lines.map((line) => Number(/Scan.*actual time=\S+ rows=([\d.]+)/.exec(line)?.[1] ?? 0))
+    return [...discarded, ...read].reduce((sum, count) => sum + count, 0)
   }
-})
+  const positionOf = (number: number) => `0198e000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
 
-/** Every page of a list, and the references of all of them. */
-async function pagesOf(filter: TransactionFilter): Promise<readonly string[]> {
-  const seen: string[] = []
-  for (let afterId: string | null = null; ;) {
-    const page = await listTransactions(db, partnerId, filter, afterId, 26)
-    seen.push(...page.map(({ reference }) => reference))
-    afterId = page.at(-1)?.id ?? null
-    if (page.length < 26) return seen
+  const filters: readonly Partial<TransactionFilter>[] = [
+    { category: 'Conversion' },
+    { status: 'Pending' },
+    { beneficiaryId },
+    { customerId: newId() },
+    { idempotencyKey: 'k7' },
+    { createdTo: time(5) },
+    { createdTo: time(rows / 2) },
+    { createdFrom: time(10), createdTo: time(20) },
+    { createdFrom: time(rows + 10) },
+    { type: 'Conversion' },
+    { rail: 'Swift' },
+    { endToEndId: 'e7' },
+    { userReference: 'u7' },
+    { userReference: 'r7' },
+    { userReference: 'Rent' },
+    { userReference: 'absent' },
+    { references: referencesWith('u1') },
+    { references: referencesWith('Ren') },
+    { references: referencesWith('Ren'), userReference: 'Rent' },
+    { currency: 'GBP' },
+    { currency: 'EUR', amountMin: 5n, amountMax: 9n },
+    { currency: 'EUR', amountMin: 5n },
+    { currency: 'EUR', amountMax: 9n },
+    { currency: 'EUR', amountMin: 7n, amountMax: 7n },
+    { references: referencesWith('r1') },
+    { references: referencesWith('r1999') },
+    { references: referencesWith('absent') },
+    { references: referencesWith('r1'), createdTo: time(2_000) },
+  ]
+  const asText = (filter: object) =>
+    JSON.stringify(filter, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+  for (const filter of filters)
+    for (const afterId of [null, positionOf(1_500)])
+      test(`a page by ${asText(filter)} ${afterId ? 'behind a cursor' : 'from the start'} reads few rows`, async () => {
+        const list = (tx: Tx) => listTransactions(tx, partnerId, { ...none, ...filter }, afterId, 26)
+        assert.ok((await discardedRows(list)) < 200)
+      })
+
+  test('a page of changes reads few rows, from any position', async () => {
+    for (const second of [0, 10, rows / 2, rows - 5, rows + 10]) {
+      const page = { after: { updatedAt: time(second), id: nilId }, before: time(rows) }
+      assert.ok((await discardedRows((tx) => transactionsChanged(tx, partnerId, none, page, 26))) < 200)
+    }
+  })
+
+  /** Every page of a list, and the references of all of them. */
+  async function pagesOf(filter: TransactionFilter): Promise<readonly string[]> {
+    const seen: string[] = []
+    for (let afterId: string | null = null; ;) {
+      const page = await listTransactions(db, partnerId, filter, afterId, 26)
+      seen.push(...page.map(({ reference }) => reference))
+      afterId = page.at(-1)?.id ?? null
+      if (page.length < 26) return seen
+    }
   }
-}
 
-test('pages of a filter by time follow one another', async () => {
-  const seen = await pagesOf({ ...none, createdFrom: time(10), createdTo: time(110) })
-  assert.deepEqual(
-    seen,
-    Array.from({ length: 100 }, (_, index) => `r${109 - index}`),
-  )
-})
+  test('pages of a filter by time follow one another', async () => {
+    const seen = await pagesOf({ ...none, createdFrom: time(10), createdTo: time(110) })
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 100 }, (_, index) => `r${109 - index}`),
+    )
+  })
 
-test('pages of a prefix follow one another in the order of code points, and have every match once', async () => {
-  const expected = Array.from({ length: rows }, (_, index) => `r${index + 1}`).filter((each) => each.startsWith('r19'))
-  assert.deepEqual(await pagesOf({ ...none, references: referencesWith('r19') }), expected.toSorted())
-})
+  test('pages of a prefix follow one another in the order of code points, and have every match once', async () => {
+    const expected = Array.from({ length: rows }, (_, index) => `r${index + 1}`).filter((each) =>
+      each.startsWith('r19'),
+    )
+    assert.deepEqual(await pagesOf({ ...none, references: referencesWith('r19') }), expected.toSorted())
+  })
 
-test('pages of a text that a partner uses again have every payment once, also one with the text as its reference', async () => {
-  await db.run(sql`update transactions.transactions set reference = 'Rent'
+  test('pages of a text that a partner uses again have every payment once, also one with the text as its reference', async () => {
+    await db.run(sql`update transactions.transactions set reference = 'Rent'
     where partner_id = ${partnerId} and id = ${positionOf(1)}::uuid`)
-  const expected = Array.from({ length: rows }, (_, index) => index + 1)
-    .filter((number) => number % 4 === 1)
-    .map((number) => (number === 1 ? 'Rent' : `r${number}`))
-  assert.deepEqual(await pagesOf({ ...none, userReference: 'Rent' }), expected.toReversed())
-  assert.deepEqual((await pagesOf({ ...none, references: referencesWith('Ren') })).toSorted(), expected.toSorted())
-  await db.run(sql`update transactions.transactions set reference = 'r1'
+    const expected = Array.from({ length: rows }, (_, index) => index + 1)
+      .filter((number) => number % 4 === 1)
+      .map((number) => (number === 1 ? 'Rent' : `r${number}`))
+    assert.deepEqual(await pagesOf({ ...none, userReference: 'Rent' }), expected.toReversed())
+    assert.deepEqual((await pagesOf({ ...none, references: referencesWith('Ren') })).toSorted(), expected.toSorted())
+    await db.run(sql`update transactions.transactions set reference = 'r1'
     where partner_id = ${partnerId} and id = ${positionOf(1)}::uuid`)
-})
+  })
 
-test('pages of a range of amounts follow one another, the largest first', async () => {
-  const seen = await pagesOf({ ...none, currency: 'EUR', amountMin: 11n, amountMax: 110n })
-  assert.deepEqual(
-    seen,
-    Array.from({ length: 100 }, (_, index) => `r${110 - index}`),
-  )
-})
+  test('pages of a range of amounts follow one another, the largest first', async () => {
+    const seen = await pagesOf({ ...none, currency: 'EUR', amountMin: 11n, amountMax: 110n })
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 100 }, (_, index) => `r${110 - index}`),
+    )
+  })
 
-const amountOf = (amount: bigint) => ({ reference: null, money: { currency: 'EUR', amount } as const })
-for (const search of [
-  { reference: 'r7', money: null },
-  { reference: 'own700', money: null },
-  { reference: 'absent', money: null },
-  { reference: null, endToEndId: 'absent', money: null },
-  amountOf(7n),
-  amountOf(0n),
-])
-  for (const period of [
-    { from: null, before: null },
-    { from: time(5), before: time(rows) },
+  const amountOf = (amount: bigint) => ({ reference: null, money: { currency: 'EUR', amount } as const })
+  for (const search of [
+    { reference: 'r7', money: null },
+    { reference: 'own700', money: null },
+    { reference: 'absent', money: null },
+    { reference: null, endToEndId: 'absent', money: null },
+    amountOf(7n),
+    amountOf(0n),
   ])
-    test(`a search for withdrawals reads few rows: ${asText({ ...search, ...period })}`, async () => {
-      const read = await discardedRows((tx) => withdrawalsLike(tx, partnerId, { ...search, ...period }, 51))
-      assert.ok(read <= 20, `${read} rows`)
+    for (const period of [
+      { from: null, before: null },
+      { from: time(5), before: time(rows) },
+    ])
+      test(`a search for withdrawals reads few rows: ${asText({ ...search, ...period })}`, async () => {
+        const read = await discardedRows((tx) => withdrawalsLike(tx, partnerId, { ...search, ...period }, 51))
+        assert.ok(read <= 20, `${read} rows`)
+      })
+})
+
+suite('windows and payers', async () => {
+  const service = await useModules()
+
+  /** Few hours, amounts and accounts, so that rows meet at the edges of a window. */
+  const movement = fc.record({
+    hour: fc.nat(30),
+    minor: fc.constantFrom(100n, 90n, 500n, 1000n),
+    account: fc.constantFrom('A', 'B', 'C', null),
+    isInward: fc.boolean(),
+    isCustomer: fc.boolean(),
+    isCounted: fc.boolean(),
+    /** An amount in dollars is three times that in euros. `exchanged`: outward money is paid for in dollars; inward money has no exchange. */
+    form: fc.constantFrom('plain', 'plain', 'exchanged', 'converted'),
+  })
+  type Moved = (typeof movement extends fc.Arbitrary<infer M> ? M : never) & { readonly id: string }
+
+  const epochMs = Date.parse('2026-01-01T00:00:00Z')
+
+  async function store(rows: readonly Moved[]) {
+    const { partnerId, customer } = await addPartner(service)
+    const list = rows.map(({ id, hour, minor, account, isInward, isCustomer, isCounted, form }) => ({
+      id,
+      ...sidesOf({ minor, form, isInward }),
+      at: new Date(epochMs + hour * hourMs).toISOString(),
+      direction: form === 'converted' ? 'Internal' : isInward ? 'Inward' : 'Outward',
+      party: isCustomer ? 'Customer' : 'Partner',
+      customer: isCustomer ? customer.id : null,
+      status: isCounted ? 'Completed' : isInward ? 'Pending' : 'Cancelled',
+      other: account === null || form === 'converted' ? null : JSON.stringify({ iban: account }),
+    }))
+    await service.db.run(sql`
+    insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method, party_type, type, status,
+      user_amount, user_currency, customer_id, creditor, debtor, created_at, updated_at, timeline)
+    select ${partnerId}, id, id::text, minor, currency, case direction when 'Inward' then 'Deposit' when 'Outward' then 'Withdrawal' else 'Conversion' end, direction, 'Fiat',
+      party, party || case direction when 'Inward' then 'Deposit' else 'Withdrawal' end, status, bought, bought_currency, customer, other, other, at, at, '[]'
+    from json_to_recordset(${JSON.stringify(list)}::json)
+      as made (id uuid, minor bigint, currency text, bought bigint, bought_currency text, at timestamptz, direction text, party text, customer uuid, status text, other text)`)
+    return { partnerId, customerId: customer.id }
+  }
+
+  /** The columns of amounts, as JSON. */
+  function sidesOf({ minor, form, isInward }: Pick<Moved, 'minor' | 'form' | 'isInward'>) {
+    const [euros, dollars] = [Number(minor), Number(minor) * 3]
+    const isBought = form === 'converted' ? isInward : form === 'exchanged' && !isInward
+    if (isBought) return { minor: dollars, currency: 'USD', bought: euros, bought_currency: 'EUR' }
+    if (form === 'converted') return { minor: euros, currency: 'EUR', bought: dollars, bought_currency: 'USD' }
+    return { minor: euros, currency: 'EUR', bought: null, bought_currency: null }
+  }
+
+  /** Reports whether some window of this length with the row, which ends with a counted row, holds what is asked for. */
+  const isIn = (
+    row: Moved,
+    counted: readonly Moved[],
+    hours: number,
+    holds: (window: readonly Moved[]) => boolean,
+  ): boolean =>
+    counted.some(
+      (end) =>
+        end.hour >= row.hour &&
+        end.hour <= row.hour + hours &&
+        holds(counted.filter(({ hour }) => hour <= end.hour && hour >= end.hour - hours)),
+    )
+
+  test('a transaction is found if and only if a window with it holds so many, such a sum, or so many payers', async (t) => {
+    const given = fc.record({
+      isOverAll: fc.boolean(),
+      rows: fc.array(movement, { maxLength: 40 }),
+      hours: fc.integer({ min: 1, max: 8 }),
+      countMin: fc.integer({ min: 1, max: 5 }),
+      sumMin: fc.constantFrom(0n, 1000n, 2500n),
     })
+    await fc.assert(
+      fc.asyncProperty(given, async ({ rows: drawn, hours, countMin, sumMin, isOverAll }) => {
+        const rows = drawn.toSorted((a, b) => a.hour - b.hour).map((row) => ({ ...row, id: newId() }))
+        const { partnerId, customerId } = await store(rows)
+        const ms = hours * hourMs
+        const wide = { from: firstIdOf(new Date(0)), to: firstIdOf(new Date('2100-01-01')), sessionsFrom: nilId }
+        const rates = [
+          { currency: 'EUR', over: 1n, under: 1n },
+          { currency: 'USD', over: 1n, under: 3n },
+        ] as const
+        const measure = { currency: 'EUR', ...(isOverAll ? { rates } : {}) } as const
+        for (const isCustomer of [true, false]) {
+          const own = rows.filter(
+            (row) => row.isCounted && row.isCustomer === isCustomer && !(isOverAll && row.form === 'converted'),
+          )
+          const inward = own.filter(({ isInward }) => isInward)
+          if (own.length === 0) continue
+          const around = (list: readonly Moved[]) =>
+            list.map(({ id }) => ({ id, customerId: isCustomer ? customerId : null, ...wide }))
+          const ids = (found: readonly { readonly id: string }[]) => found.map(({ id }) => id).toSorted()
+          if (inward.length > 0) {
+            const what = { direction: 'Inward', measure, amountMin: null, amountMax: null, parts: partReads } as const
+            const reach = { what, ms, countMin, sumMin }
+            const windows = await windowsOf(service.db, partnerId, around(inward), reach)
+            const holds = (window: readonly Moved[]) =>
+              window.length >= countMin && window.reduce((sum, { minor }) => sum + minor, 0n) >= sumMin
+            assert.deepEqual(ids(windows), ids(inward.filter((row) => isIn(row, inward, hours, holds))))
+            for (const { count, sum } of windows) assert.ok(count >= BigInt(countMin) && sum >= sumMin)
+            const known = inward.filter(({ account, form }) => account !== null && form !== 'converted')
+            const payers = await distinctOf(service.db, partnerId, around(inward), {
+              ...{ what, by: 'account', ms, countMin },
+            })
+            const pay = (window: readonly Moved[]) => new Set(window.map(({ account }) => account)).size >= countMin
+            assert.deepEqual(ids(payers), ids(known.filter((row) => isIn(row, known, hours, pay))))
+          }
+          const moved = own.map(({ id, hour, minor, account, isInward, form }) => ({
+            ...{ id, customerId: isCustomer ? customerId : null, ...wide, amount: minor },
+            ...{ account: form === 'converted' ? null : account, createdAt: new Date(epochMs + hour * hourMs) },
+            direction: isInward ? ('Inward' as const) : ('Outward' as const),
+          }))
+          const returns = await returnsOf(service.db, partnerId, moved, { measure, percent: 90, ms, parts: partReads })
+          const isBack = (row: Moved, back: Moved) =>
+            row.account !== null &&
+            row.account === back.account &&
+            row.form !== 'converted' &&
+            back.form !== 'converted' &&
+            Math.abs(row.hour - back.hour) <= hours &&
+            row.isInward !== back.isInward &&
+            back.minor * 100n >= row.minor * 90n &&
+            row.minor * 100n >= back.minor * 90n
+          assert.deepEqual(ids(returns), ids(own.filter((row) => own.some((back) => isBack(row, back)))))
+        }
+      }),
+      drawing(t, 60),
+    )
+  })
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import {
   createHooks,
@@ -12,18 +12,14 @@ import {
 import { startWorker } from '../../../test/support/crash-points.ts'
 import { until } from '../../../test/support/until.ts'
 import { startDelivery } from '../../../test/support/jobs.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import type { RunningJobs } from '../postgres/jobs/index.ts'
 import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { limitsDefault } from './limits.ts'
 import type { DeliveryOptions } from './index.ts'
 
-type Hooks = Awaited<ReturnType<typeof createHooks>>
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks()
-})
-after(() => hooks.close())
+const hooks = untilEnd(await createHooks())
 
 const running: RunningJobs[] = []
 const endpoints: Endpoint[] = []

@@ -1,29 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { after, afterEach, test } from 'node:test'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { until } from '../../../test/support/until.ts'
+import { untilEnd } from '../../../test/support/fixture.ts'
 import { type RunningJobs, startJobs } from '../postgres/jobs/index.ts'
 import { createLog, newId, systemClock } from '../kernel/index.ts'
-import { createDatabase, type Database, sql } from '../postgres/index.ts'
+import { createDatabase, sql } from '../postgres/index.ts'
 import { type EndpointState, endpointStatistics } from './statistics-collector.ts'
 import { statisticsJob } from './index.ts'
 
 const now = new Date('2026-11-21T08:00:00.000Z')
 const log = createLog('silent')
-let testDatabase: TestDatabase
-let db: Database
 const loops: RunningJobs[] = []
-before(async () => {
-  testDatabase = await createTestDatabase()
-  db = createDatabase({ url: testDatabase.url, connectionsMax: 4, log })
-})
+const testDatabase = await createTestDatabase()
+const db = untilEnd(createDatabase({ url: testDatabase.url, connectionsMax: 4, log }))
 afterEach(async () => {
   await Promise.all(loops.splice(0).map((loop) => loop.stop()))
 })
-after(async () => {
-  await db.close()
-  await testDatabase.drop()
-})
+after(() => testDatabase.drop())
 
 async function addPartner() {
   const id = newId()

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, beforeEach, test } from 'node:test'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { after, beforeEach, test } from 'node:test'
+import { addPartner } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { createLog, newId, secondMs } from '../../kernel/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -14,14 +15,9 @@ import { usualProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { bankInstructionId } from './ids.ts'
 
-let service: Service
 let folder: string
-let partnerId: string
-before(async () => {
-  service = await createTestService()
-  ;({ partnerId } = await addPartner(service))
-})
-after(() => service.close())
+const service = await useModules()
+const { partnerId } = await addPartner(service)
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'adopt-'))
   for (const name of ['to', 'from', 'archive']) mkdirSync(join(folder, name))

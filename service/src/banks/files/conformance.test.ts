@@ -1,9 +1,10 @@
 /** The connector of file-based banks passes the conformance kit: real files in a folder, and over SFTP, at a bank of its own. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Order } from '../../../../examples/iso-bank/model.ts'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { addPartner } from '../../../../test/support/composition.ts'
 import { businessDay, createIsoWorld, type IsoWorld } from '../../../../test/support/iso-bank.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { type Database, sql } from '../../postgres/index.ts'
 import { type BankRecord, checks, type Disorder, type Fault, type Harness, runChecks } from '../conformance/index.ts'
@@ -15,12 +16,7 @@ const cannot = ['lose half', 'answer later'] as const
 const stepMs = 1000
 /** The conformance kit from a file to its answer, the booking and the return. */
 const stepsPerPassing = 4
-
-let service: Service
-before(async () => {
-  service = await createTestService({ now: businessDay })
-})
-after(() => service.close())
+const service = await useModules({ now: businessDay })
 
 /** The fault of the next statement or transaction: the connector's calls end in the database. */
 function createFaults() {

@@ -1,117 +1,288 @@
+/** The scheme, the bank and the forecast of a payment. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
 import { usualProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
+import { assign, makeRoom, type Pair } from './assign.ts'
+import type { ForecastPayment } from '../../rails/index.ts'
+import { forecastOf } from './forecast.ts'
 
-type Rules = Parameters<typeof chooseScheme>[1]
-const euroAccount = {
-  iban: 'DE89370400440532013000',
-  bic: 'COBADEFFXXX',
-  currency: 'EUR',
-  ownerName: 'Payer',
-  ownerAddress: {},
-} as const
-const rules: Rules = {
-  accounts: [euroAccount],
-  preferred: 'Instant',
-  instantMax: 100_000_00n,
-  reach: { Instant: new Set(['COBADEFF']), CreditTransfer: new Set(['COBADEFF', 'DEUTDEFF']) },
-  unknownBankReachable: true,
-  profile: usualProfile,
+suite('schemes', () => {
+  type Rules = Parameters<typeof chooseScheme>[1]
+  const euroAccount = {
+    iban: 'DE89370400440532013000',
+    bic: 'COBADEFFXXX',
+    currency: 'EUR',
+    ownerName: 'Payer',
+    ownerAddress: {},
+  } as const
+  const rules: Rules = {
+    accounts: [euroAccount],
+    preferred: 'Instant',
+    instantMax: 100_000_00n,
+    reach: { Instant: new Set(['COBADEFF']), CreditTransfer: new Set(['COBADEFF', 'DEUTDEFF']) },
+    unknownBankReachable: true,
+    profile: usualProfile,
+  }
+  const payment = {
+    amount: 10_00n,
+    currency: 'EUR',
+    creditorAccount: 'NL91ABNA0417164300',
+    creditorBic: 'COBADEFF',
+  } as const
+  const choose = (change: Partial<Parameters<typeof chooseScheme>[0]> = {}, changed: Partial<BankRules> = {}) =>
+    chooseScheme({ ...payment, ...change }, { ...rules, ...changed }, '2026-11-30')
+
+  const asCreditTransfer = (reason: string | null) => ({ requested: 'Instant', applied: 'CreditTransfer', reason })
+
+  test('a payment goes as it is preferred, where its bank and its amount allow it', () => {
+    assert.deepEqual(choose(), { requested: 'Instant', applied: 'Instant', reason: null })
+    assert.deepEqual(choose({ creditorBic: 'COBADEFFXXX' }), { requested: 'Instant', applied: 'Instant', reason: null })
+    assert.deepEqual(choose({}, { preferred: 'CreditTransfer' }), {
+      requested: 'CreditTransfer',
+      applied: 'CreditTransfer',
+      reason: null,
+    })
+  })
+
+  test('a payment that cannot go as an instant one says why it goes as a credit transfer', () => {
+    const tooMuch = 'the amount is above the limit of instant payments'
+    assert.deepEqual(choose({ amount: 100_000_00n }), { requested: 'Instant', applied: 'Instant', reason: null })
+    assert.deepEqual(choose({ amount: 100_000_01n }), asCreditTransfer(tooMuch))
+    const asInstant = { requested: 'Instant', applied: 'Instant', reason: null }
+    assert.deepEqual(choose({ amount: 999_999_999_99n }, { instantMax: null }), asInstant)
+    const notReached = 'the bank of the recipient does not take instant payments'
+    assert.deepEqual(choose({ creditorBic: 'DEUTDEFF500' }), asCreditTransfer(notReached))
+    const notOffered = { ...rules.reach, Instant: 'none' } as const
+    assert.deepEqual(choose({}, { reach: notOffered }), asCreditTransfer('instant payments are not offered'))
+    assert.deepEqual(
+      choose({ creditorBic: null }, { unknownBankReachable: false, reach: { ...rules.reach, CreditTransfer: 'all' } }),
+      asCreditTransfer('the bank of the recipient is not known'),
+    )
+    const pounds = { ...euroAccount, currency: 'GBP' } as const
+    assert.deepEqual(
+      choose({ currency: 'GBP' }, { accounts: [pounds] }),
+      asCreditTransfer('instant payments are in EUR'),
+    )
+  })
+
+  test('a payment that no credit transfer reaches goes as an instant one', () => {
+    assert.deepEqual(
+      choose(
+        { creditorBic: 'COBADEFF' },
+        { preferred: 'CreditTransfer', reach: { ...rules.reach, CreditTransfer: 'none' } },
+      ),
+      { requested: 'CreditTransfer', applied: 'Instant', reason: 'credit transfers are not offered' },
+    )
+  })
+
+  test('a bank that is not named is reached where the configuration says so', () => {
+    assert.deepEqual(choose({ creditorBic: null }), { requested: 'Instant', applied: 'Instant', reason: null })
+  })
+
+  const refusals = {
+    'an account number with wrong check digits': [
+      { creditorAccount: 'NL92ABNA0417164300' },
+      {},
+      'InvalidAccountDetails',
+      'AC01',
+    ],
+    'an account number that is no IBAN': [{ creditorAccount: '12345678' }, {}, 'InvalidAccountDetails', 'AC01'],
+    'a currency without an account': [{ currency: 'USD' }, {}, 'CurrencyNotAccepted', 'AM03'],
+    'a BIC that is none': [{ creditorBic: 'nonsense' }, {}, 'InvalidAccountDetails', 'RC07'],
+    'a bank that no scheme reaches': [{ creditorBic: 'BNPAFRPP' }, {}, 'BankRejection', 'CNOR'],
+    'a bank that is not named where it has to be': [
+      { creditorBic: null },
+      { unknownBankReachable: false },
+      'InvalidAccountDetails',
+      'RC07',
+    ],
+  } as const
+
+  for (const [what, [change, changed, errorKey, reasonCode]] of Object.entries(refusals))
+    test(`refused: ${what}`, () => {
+      const refusal = choose(change, changed)
+      assert.ok('errorKey' in refusal)
+      assert.deepEqual([refusal.errorKey, refusal.reasonCode], [errorKey, reasonCode])
+      assert.match(refusal.details, /^[A-Z].+\.$/)
+    })
+
+  test('euro outside SEPA goes as a credit transfer with a BIC, whatever the lists of SEPA say', () => {
+    const creditorAccount = 'SA0380000000608010167519'
+    const outside = 'the account is outside SEPA'
+    assert.deepEqual(choose({ creditorAccount, creditorBic: 'RJHISARI' }), asCreditTransfer(outside))
+    assert.deepEqual(
+      choose({ creditorAccount, creditorBic: 'RJHISARI' }, { reach: { Instant: 'all', CreditTransfer: 'none' } }),
+      asCreditTransfer(outside),
+    )
+    const unknown = choose({ creditorAccount, creditorBic: null }, { reach: { Instant: 'all', CreditTransfer: 'all' } })
+    assert.ok(isRefused(unknown))
+    assert.deepEqual([unknown.errorKey, unknown.reasonCode], ['InvalidAccountDetails', 'RC07'])
+    const unregistered = choose({ creditorAccount: 'IR580540105180021273113007', creditorBic: null })
+    assert.ok(isRefused(unregistered))
+    assert.equal(unregistered.reasonCode, 'AC01')
+  })
+})
+
+/** Reads pairs in the form `booking-entry verdict points`. */
+const pairsOf = (...texts: readonly string[]): readonly Pair<string, string>[] =>
+  texts
+    .map((text) => {
+      const [, booking = '', row = '', verdict = '', points = ''] = /^(\w+)-(\w+) (\w+) (\d+)$/.exec(text) ?? []
+      return { booking, row, verdict: verdict as 'same', points: Number(points) }
+    })
+    .toSorted((a, b) => b.points - a.points)
+
+function run(pairs: readonly Pair<string, string>[]) {
+  const payments = new Map<string, string>()
+  const open = new Set(pairs.map(({ row }) => row))
+  assign(pairs, { payments, open }, ['strong', 'same'])
+  const doubts = makeRoom(pairs, { payments, open })
+  return { payments: Object.fromEntries([...payments].toSorted()), doubts: Object.fromEntries(doubts), open: [...open] }
 }
-const payment = {
-  amount: 10_00n,
-  currency: 'EUR',
-  creditorAccount: 'NL91ABNA0417164300',
-  creditorBic: 'COBADEFF',
-} as const
-const choose = (change: Partial<Parameters<typeof chooseScheme>[0]> = {}, changed: Partial<BankRules> = {}) =>
-  chooseScheme({ ...payment, ...change }, { ...rules, ...changed }, '2026-11-30')
 
-const asCreditTransfer = (reason: string | null) => ({ requested: 'Instant', applied: 'CreditTransfer', reason })
-
-test('a payment goes as it is preferred, where its bank and its amount allow it', () => {
-  assert.deepEqual(choose(), { requested: 'Instant', applied: 'Instant', reason: null })
-  assert.deepEqual(choose({ creditorBic: 'COBADEFFXXX' }), { requested: 'Instant', applied: 'Instant', reason: null })
-  assert.deepEqual(choose({}, { preferred: 'CreditTransfer' }), {
-    requested: 'CreditTransfer',
-    applied: 'CreditTransfer',
-    reason: null,
+test('a booking that says little leaves the entry that only another one fits', () => {
+  assert.deepEqual(run(pairsOf('little-A same 90', 'little-B same 90', 'text-A same 55')), {
+    payments: { little: 'B', text: 'A' },
+    doubts: {},
+    open: [],
   })
 })
 
-test('a payment that cannot go as an instant one says why it goes as a credit transfer', () => {
-  const tooMuch = 'the amount is above the limit of instant payments'
-  assert.deepEqual(choose({ amount: 100_000_00n }), { requested: 'Instant', applied: 'Instant', reason: null })
-  assert.deepEqual(choose({ amount: 100_000_01n }), asCreditTransfer(tooMuch))
-  const asInstant = { requested: 'Instant', applied: 'Instant', reason: null }
-  assert.deepEqual(choose({ amount: 999_999_999_99n }, { instantMax: null }), asInstant)
-  const notReached = 'the bank of the recipient does not take instant payments'
-  assert.deepEqual(choose({ creditorBic: 'DEUTDEFF500' }), asCreditTransfer(notReached))
-  const notOffered = { ...rules.reach, Instant: 'none' } as const
-  assert.deepEqual(choose({}, { reach: notOffered }), asCreditTransfer('instant payments are not offered'))
-  assert.deepEqual(
-    choose({ creditorBic: null }, { unknownBankReachable: false, reach: { ...rules.reach, CreditTransfer: 'all' } }),
-    asCreditTransfer('the bank of the recipient is not known'),
+test('a booking that is perhaps an entry keeps it as a doubt, while the one that is the same moves', () => {
+  assert.deepEqual(run(pairsOf('little-A same 90', 'little-B same 90', 'text-A maybe 45')), {
+    payments: { little: 'B' },
+    doubts: { text: 'A' },
+    open: ['A'],
+  })
+})
+
+test('bookings move in a chain', () => {
+  const pairs = pairsOf('p-A same 90', 'p-B same 80', 'q-B same 85', 'q-C same 60', 'r-A same 55')
+  assert.deepEqual(run(pairs).payments, { p: 'B', q: 'C', r: 'A' })
+})
+
+test('an entry that was left over because its booking was perhaps another one is a doubt of the next booking', () => {
+  const { payments, doubts } = run(pairsOf('p-A same 90', 'p-B maybe 20', 'q-A same 55'))
+  assert.deepEqual([payments, doubts], [{ p: 'A' }, { q: 'B' }])
+})
+
+test('a booking that a reference names does not move, and one without any entry is new', () => {
+  const { payments, doubts } = run(pairsOf('p-A strong 200', 'p-B same 80', 'q-A same 55'))
+  assert.deepEqual([payments, doubts], [{ p: 'A' }, {}])
+  assert.deepEqual(run(pairsOf('p-A same 90', 'q-A same 55')).doubts, {})
+})
+
+test('of drawn pairs as many bookings get an entry as can, each entry once', () => {
+  const drawn = fc.array(fc.tuple(fc.nat(5), fc.nat(5), fc.nat(100)), { maxLength: 16 })
+  fc.assert(
+    fc.property(drawn, (list) => {
+      const unique = [...new Map(list.map((one) => [`${one[0]}-${one[1]}`, one])).values()]
+      const pairs = pairsOf(...unique.map(([booking, row, points]) => `b${booking}-r${row} same ${points}`))
+      const { payments, doubts } = run(pairs)
+      const rows = Object.values(payments)
+      assert.equal(new Set(rows).size, rows.length)
+      assert.deepEqual(doubts, {})
+      assert.equal(rows.length, mostOf(pairs, new Set()))
+    }),
   )
-  const pounds = { ...euroAccount, currency: 'GBP' } as const
-  assert.deepEqual(choose({ currency: 'GBP' }, { accounts: [pounds] }), asCreditTransfer('instant payments are in EUR'))
 })
 
-test('a payment that no credit transfer reaches goes as an instant one', () => {
-  assert.deepEqual(
-    choose(
-      { creditorBic: 'COBADEFF' },
-      { preferred: 'CreditTransfer', reach: { ...rules.reach, CreditTransfer: 'none' } },
-    ),
-    { requested: 'CreditTransfer', applied: 'Instant', reason: 'credit transfers are not offered' },
-  )
-})
+/** The largest number of bookings that get an entry, found by trying everything. */
+function mostOf(pairs: readonly Pair<string, string>[], taken: ReadonlySet<string>): number {
+  const [booking] = pairs.map((pair) => pair.booking)
+  if (booking === undefined) return 0
+  const others = pairs.filter((pair) => pair.booking !== booking)
+  const own = pairs.filter((pair) => pair.booking === booking && !taken.has(pair.row))
+  return Math.max(mostOf(others, taken), ...own.map(({ row }) => 1 + mostOf(others, new Set([...taken, row]))))
+}
 
-test('a bank that is not named is reached where the configuration says so', () => {
-  assert.deepEqual(choose({ creditorBic: null }), { requested: 'Instant', applied: 'Instant', reason: null })
-})
+suite('the forecast says what the connector then does', () => {
+  const account = {
+    iban: 'DE02120300000000202051',
+    bic: 'BYLADEM1001',
+    currency: 'EUR',
+    ownerName: 'Partner Payments',
+    ownerAddress: { country: 'DE', town: 'Berlin' },
+  } as unknown as BankRules['accounts'][number]
+  const rules: BankRules = {
+    id: 'iso20022',
+    accounts: [account],
+    initiator: { name: 'Partner Payments' },
+    preferred: 'CreditTransfer',
+    instantMax: 100_000_00n,
+    reach: { Instant: 'all', CreditTransfer: 'all' },
+    unknownBankReachable: true,
+    timeZone: 'Europe/Berlin',
+    opensAt: 7 * 60,
+    cutOffAt: 15 * 60,
+    closedDays: new Set(['2026-04-07']),
+    paymentsPerFileMax: 1000,
+    fileWindowMs: 60_000,
+    instantWindowMs: 1000,
+    batchBooking: true,
+    profile: usualProfile,
+    chargeBearer: 'SHAR',
+    messageBytesMax: 1_000_000,
+    unfinishedAfterMs: 60_000,
+    missingAfterMs: 60_000,
+    detailsWithinMs: 60_000,
+    archive: '/nowhere',
+    pollMs: 1000,
+  }
+  const payment: ForecastPayment = {
+    amount: 10_00n,
+    currency: 'EUR',
+    creditorAccount: 'NL91ABNA0417164300',
+    creditorBic: null,
+  }
+  const at = (time: string, more: Partial<BankRules> = {}) => forecastOf(payment, new Date(time), { ...rules, ...more })
 
-const refusals = {
-  'an account number with wrong check digits': [
-    { creditorAccount: 'NL92ABNA0417164300' },
-    {},
-    'InvalidAccountDetails',
-    'AC01',
-  ],
-  'an account number that is no IBAN': [{ creditorAccount: '12345678' }, {}, 'InvalidAccountDetails', 'AC01'],
-  'a currency without an account': [{ currency: 'USD' }, {}, 'CurrencyNotAccepted', 'AM03'],
-  'a BIC that is none': [{ creditorBic: 'nonsense' }, {}, 'InvalidAccountDetails', 'RC07'],
-  'a bank that no scheme reaches': [{ creditorBic: 'BNPAFRPP' }, {}, 'BankRejection', 'CNOR'],
-  'a bank that is not named where it has to be': [
-    { creditorBic: null },
-    { unknownBankReachable: false },
-    'InvalidAccountDetails',
-    'RC07',
-  ],
-} as const
-
-for (const [what, [change, changed, errorKey, reasonCode]] of Object.entries(refusals))
-  test(`refused: ${what}`, () => {
-    const refusal = choose(change, changed)
-    assert.ok('errorKey' in refusal)
-    assert.deepEqual([refusal.errorKey, refusal.reasonCode], [errorKey, reasonCode])
-    assert.match(refusal.details, /^[A-Z].+\.$/)
+  test('before the cut-off a credit transfer goes on the same day, and arrives on the next bank day', () => {
+    assert.deepEqual(at('2026-04-01T10:00:00Z'), {
+      possible: true,
+      method: 'SepaCreditTransfer',
+      cutOffAt: new Date('2026-04-01T13:00:00Z'),
+      submitsAt: new Date('2026-04-01T10:00:00Z'),
+      valueDate: '2026-04-01',
+      arrivesOn: '2026-04-02',
+    })
   })
 
-test('euro outside SEPA goes as a credit transfer with a BIC, whatever the lists of SEPA say', () => {
-  const creditorAccount = 'SA0380000000608010167519'
-  const outside = 'the account is outside SEPA'
-  assert.deepEqual(choose({ creditorAccount, creditorBic: 'RJHISARI' }), asCreditTransfer(outside))
-  assert.deepEqual(
-    choose({ creditorAccount, creditorBic: 'RJHISARI' }, { reach: { Instant: 'all', CreditTransfer: 'none' } }),
-    asCreditTransfer(outside),
-  )
-  const unknown = choose({ creditorAccount, creditorBic: null }, { reach: { Instant: 'all', CreditTransfer: 'all' } })
-  assert.ok(isRefused(unknown))
-  assert.deepEqual([unknown.errorKey, unknown.reasonCode], ['InvalidAccountDetails', 'RC07'])
-  const unregistered = choose({ creditorAccount: 'IR580540105180021273113007', creditorBic: null })
-  assert.ok(isRefused(unregistered))
-  assert.equal(unregistered.reasonCode, 'AC01')
+  test('behind the cut-off before Easter it goes when the bank is open again', () => {
+    // Good Friday to Easter Monday, and a day on which only this bank is closed.
+    assert.deepEqual(at('2026-04-02T13:00:00Z'), {
+      possible: true,
+      method: 'SepaCreditTransfer',
+      cutOffAt: new Date('2026-04-08T13:00:00Z'),
+      submitsAt: new Date('2026-04-08T05:00:00Z'),
+      valueDate: '2026-04-08',
+      arrivesOn: '2026-04-09',
+    })
+  })
+
+  test('an instant payment goes at any time, on the day of the bank', () => {
+    assert.deepEqual(at('2026-04-04T22:30:00Z', { preferred: 'Instant' }), {
+      possible: true,
+      method: 'SepaInstant',
+      cutOffAt: null,
+      submitsAt: new Date('2026-04-04T22:30:00Z'),
+      valueDate: '2026-04-05',
+      arrivesOn: '2026-04-05',
+    })
+  })
+
+  test('what no scheme reaches is not possible, with the reason of the connector', () => {
+    const none = at('2026-04-01T10:00:00Z', { reach: { Instant: 'none', CreditTransfer: 'none' } })
+    assert.deepEqual([none.possible, !none.possible && none.errorKey], [false, 'InvalidAccountDetails'])
+  })
+
+  test('euro outside SEPA is forecast by SWIFT, never as an instant payment, and promises no day', () => {
+    const outside = { ...payment, creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' }
+    const forecast = forecastOf(outside, new Date('2026-04-01T10:00:00Z'), { ...rules, preferred: 'Instant' })
+    assert.ok(forecast.possible)
+    assert.deepEqual([forecast.method, forecast.valueDate, forecast.arrivesOn], ['Swift', '2026-04-01', null])
+  })
 })

@@ -1,20 +1,11 @@
 /** The connector of transfers inside passes the conformance kit. The checks play the worker: they book the credit of each payee. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { test } from 'node:test'
+import { addPartner } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { type Connector, internalConnectorId } from '../../rails/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type BankRecord, checks, type Harness, runChecks } from '../conformance/index.ts'
-
-let service: Service
-let harness: Harness
-before(async () => {
-  service = await createTestService()
-  const [first, second] = [await addPartner(service), await addPartner(service)]
-  const account = await service.accounts.create(second.partnerId, second.customer.id)
-  harness = createHarness([first.partnerId, second.partnerId], account.ibans[0].iban)
-})
-after(() => service.close())
 
 /** An IBAN with a bank code of ours that was not issued. */
 const unknownIban = 'DE77999000010000999999'
@@ -38,6 +29,10 @@ const connectorOf = (): Connector => {
   assert.ok(connector)
   return connector
 }
+const service = await useModules()
+const [first, second] = [await addPartner(service), await addPartner(service)]
+const account = await service.accounts.create(second.partnerId, second.customer.id)
+const harness = createHarness([first.partnerId, second.partnerId], account.ibans[0].iban)
 
 function createHarness(partnerIds: readonly [string, string], creditorAccount: string): Harness {
   const { db, clock } = service

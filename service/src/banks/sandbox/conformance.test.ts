@@ -1,20 +1,12 @@
 /** The sandbox bank passes the conformance kit. Its bank is the database, which the harness makes lose calls and hang. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { addPartner, createTestService, type Service, stepMsDefault } from '../../../../test/support/composition.ts'
+import { test } from 'node:test'
+import { addPartner, stepMsDefault } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { type Database, sql } from '../../postgres/index.ts'
 import { checks, type Behaviour, type BankRecord, type Fault, type Harness, runChecks } from '../conformance/index.ts'
 import { createSandboxBank } from './service.ts'
-
-let service: Service
-let harness: Harness
-before(async () => {
-  service = await createTestService()
-  const partners = [await addPartner(service), await addPartner(service)] as const
-  harness = createHarness([partners[0].partnerId, partners[1].partnerId])
-})
-after(() => service.close())
 
 /** docs/sandbox.md. */
 const amounts: Readonly<Partial<Record<Behaviour, bigint>>> = {
@@ -26,6 +18,9 @@ const amounts: Readonly<Partial<Record<Behaviour, bigint>>> = {
 const cannot = ['lose half', 'error before', 'error after', 'repeat', 'reverse', 'delay'] as const
 /** The notifications of an instruction come in two steps. */
 const stepsMax = 2
+const service = await useModules()
+const partners = [await addPartner(service), await addPartner(service)] as const
+const harness = createHarness([partners[0].partnerId, partners[1].partnerId])
 
 function createHarness(partnerIds: readonly [string, string]): Harness {
   const { db, clock } = service

@@ -1,29 +1,17 @@
 /** Reports of a bank that fit nothing we know: their money is in suspense, and an operator decides about the case. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { CaseAction } from '../../cases/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { dayMs, minuteMs, newId } from '../../kernel/index.ts'
 import { instructionIdOf } from '../../payouts/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { BankNotification, Connector } from '../../rails/index.ts'
-import {
-  addPartner,
-  balanceOf,
-  createTestService,
-  ip,
-  pay,
-  type Service,
-  stepMsDefault,
-} from '../../../../test/support/composition.ts'
+import { addPartner, balanceOf, ip, pay, stepMsDefault } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { checkLedger as auditLedger } from '../../../../test/model/ledger-audit.ts'
 import { processBankNotifications, submitDuePayouts } from './index.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 /** `Omit` of each kind of notification. */
 type Report = BankNotification extends infer N ? (N extends unknown ? Omit<N, 'id'> : never) : never

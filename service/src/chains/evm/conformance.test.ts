@@ -1,10 +1,11 @@
 /** The chain connector passes the conformance kit on a real chain, behind a node that fails, and on the simulated one. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Anvil, contracts, startAnvil, testChainId } from '../../../../test/support/chain/anvil.ts'
+import { after, test } from 'node:test'
+import { contracts, startAnvil, testChainId } from '../../../../test/support/chain/anvil.ts'
 import { cut, failing, hanging, type NodeProxy, startNodeProxy } from '../../../../test/support/chain/proxy.ts'
 import { failingAmount } from '../../../../test/support/chain/token.ts'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { addPartner } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { createLog, present } from '../../kernel/index.ts'
 import { type Database, sql } from '../../postgres/index.ts'
@@ -23,17 +24,10 @@ const plenty = 10n ** 17n
 const cannot = ['return', 'answer later', 'lose half', 'repeat', 'reverse', 'delay'] as const
 /** More than every pause of the connector. */
 const pauseMs = 20_000
-
-let anvil: Anvil
-let proxy: NodeProxy
-let service: Service
-before(async () => {
-  anvil = await startAnvil()
-  proxy = await startNodeProxy(anvil.url)
-  service = await createTestService()
-})
+const anvil = await startAnvil()
+const proxy = await startNodeProxy(anvil.url)
+const service = await useModules()
 after(async () => {
-  await service.close()
   await proxy.close()
   await anvil.stop()
 })

@@ -1,19 +1,14 @@
 /** When the dispatcher consumes a nonce: before the handler, in the handler, or after a refusal. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { type OperationId, operationIds, permissions } from '@partner-payments/wire'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { addPartner } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { type AllHandlers, type Call, Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { createLog, newId } from '../../kernel/index.ts'
 import { createDispatcher } from './dispatcher.ts'
-
-let service: Service
-let partnerId: string
-before(async () => {
-  service = await createTestService()
-  ;({ partnerId } = await addPartner(service))
-})
-after(() => service.close())
+const service = await useModules()
+const { partnerId } = await addPartner(service)
 
 /** `createFiatPayout` consumes its nonce itself; `createBeneficiary` leaves this to the dispatcher. */
 const requests = {

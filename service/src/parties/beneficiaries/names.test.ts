@@ -1,17 +1,12 @@
 /** The search for payees by name: its index follows the names, also those that an earlier version wrote. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { addPartner, createTestService, type Service, type TestPartner } from '../../../../test/support/composition.ts'
+import { test } from 'node:test'
+import { addPartner } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { type Sql, sql, toStatement, type Tx } from '../../postgres/index.ts'
 import { list } from './store.ts'
-
-let service: Service
-let partner: TestPartner
-before(async () => {
-  service = await createTestService()
-  partner = await addPartner(service, 1_000_00n)
-})
-after(() => service.close())
+const service = await useModules()
+const partner = await addPartner(service, 1_000_00n)
 
 const create = (name: string, customerId?: string, partnerId = partner.partnerId) =>
   service.beneficiaries.create(partnerId, {

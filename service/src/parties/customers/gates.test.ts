@@ -1,6 +1,6 @@
 /** Gates on a real database: what the verification of a customer refuses, holds back and lets through. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { type Capability, rawNumber } from '@partner-payments/wire'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import {
@@ -9,7 +9,6 @@ import {
   createTestService,
   ip,
   pay,
-  type Service,
   stepMsDefault,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
@@ -21,15 +20,14 @@ import { sql, type Tx } from '../../postgres/index.ts'
 import { addTrader, convert, quote, quoteBody } from '../../../../test/support/fx.ts'
 import { until } from '../../../../test/support/until.ts'
 import type { AccountState } from '../../ledger/index.ts'
-
-let service: Service
+const service = await createTestService()
 /** The same database, as an installation of production judges it. */
-let strict: Service
-before(async () => {
-  service = await createTestService()
-  strict = await createTestService({ url: service.url, now: service.clock.now(), settings: { KYC_GATES: 'strict' } })
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+const strict = await createTestService({
+  url: service.url,
+  now: service.clock.now(),
+  settings: { KYC_GATES: 'strict' },
 })
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 after(async () => {
   await strict.close()
   await service.close()

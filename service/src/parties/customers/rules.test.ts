@@ -1,8 +1,11 @@
+/** Rules of customers: fields, names and tax ids. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../kernel/api/index.ts'
 import { deriveType, isCalendarDate, type KycInput, mergeKyc, refuseBadKyc, refuseEmptyCreate } from './rules.ts'
+import { nameToken, normaliseName, prefixesOf, searchedPrefix } from './names.ts'
+import { judgeTaxId, mod97, type TaxPayer } from './tax-ids.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
 
@@ -86,4 +89,139 @@ test('a customer needs an email, an identifier or a KYC field', () => {
   assert.throws(() => refuseEmptyCreate({ customerType: 'Business' }), Refusal)
   for (const given of [{ email: 'a@b.c' }, { partnerCustomerIdentifier: '1' }, { kyc: { city: 'Ulm' } }])
     refuseEmptyCreate(given)
+})
+
+test('a normalised name has Latin letters, digits and single spaces', () => {
+  for (const [name, expected] of [
+    ['  Müller-Østby,  Jørgen ', 'muller ostby jorgen'],
+    ['Müller', 'muller'],
+    ['STRAẞE', 'strasse'],
+    ["O'Brien & Söhne GmbH", 'o brien sohne gmbh'],
+    ['Łukasz Żółć', 'lukasz zolc'],
+    ['Иван', 'ivan'],
+    ['İstanbul', 'istanbul'],
+    ['---', ''],
+  ] as const)
+    assert.equal(normaliseName(name), expected, name)
+  assert.equal(normaliseName('Zoe\u0308'), normaliseName('Zo\u00eb'), 'composed or not')
+})
+
+test('the prefixes of a name begin at each of its words and have 2 to 12 characters', () => {
+  assert.deepEqual([...prefixesOf({ fullName: 'Ada Lo' })].toSorted(), ['ad', 'ada', 'ada l', 'ada lo', 'lo'])
+  const long = prefixesOf({ legalName: 'Analytical Engines' })
+  assert.deepEqual([long.includes('analytical e'), long.includes('analytical en')], [true, false])
+  assert.deepEqual(prefixesOf({}), [])
+  assert.deepEqual(prefixesOf({ fullName: 'X', city: 'London', uboLastName1: 'Byron' }), [])
+  assert.deepEqual(prefixesOf({ fullName: 'Ada', tradingName: 'ADA' }).toSorted(), ['ad', 'ada'])
+})
+
+test('a name of the greatest length has a bounded number of prefixes', () => {
+  const name = 'ab '.repeat(46).trim()
+  assert.ok(prefixesOf({ fullName: name, legalName: name, tradingName: name }).length <= 8 * 11)
+})
+
+test('every search that the prefixes answer is found by its own text', () => {
+  const prefixes = prefixesOf({ fullName: 'Augusta Ada King-Noël' })
+  for (const text of ['aug', 'AUGUSTA ADA', 'ada k', 'king noe', 'Noël', 'king-noel', 'Augusta Ada King', 'ada '])
+    assert.ok(prefixes.includes(searchedPrefix(text) ?? ''), text)
+  for (const text of ['gusta', 'ada n', 'augusta king']) assert.ok(!prefixes.includes(searchedPrefix(text) ?? ''), text)
+  for (const text of ['a', ' - ', '', 'é']) assert.equal(searchedPrefix(text), undefined)
+})
+
+test('a token is a signed number of 64 bits that depends on the key', () => {
+  const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+  assert.equal(nameToken(one, 'ada'), nameToken(one, 'ada'))
+  assert.notEqual(nameToken(one, 'ada'), nameToken(two, 'ada'))
+  assert.notEqual(nameToken(one, 'ada'), nameToken(one, 'adb'))
+  assert.equal(BigInt.asIntN(64, BigInt(nameToken(one, 'ada'))).toString(), nameToken(one, 'ada'))
+})
+
+/** Numbers that the tax offices or public registers print as examples. */
+const valid: Readonly<Record<string, readonly (readonly [TaxPayer, string])[]>> = {
+  AT: [
+    ['person', '59-119/9013'],
+    ['business', 'ATU13585627'],
+  ],
+  BE: [
+    ['person', '85.07.30-033 28'],
+    ['business', 'BE 0428.759.497'],
+    ['business', '428759497'],
+  ],
+  DE: [
+    ['person', '86 095 742 719'],
+    ['person', '47036892816'],
+    ['business', 'DE136695976'],
+  ],
+  ES: [
+    ['person', '54362315-K'],
+    ['person', 'X-2482300W'],
+    ['business', 'J99216582'],
+    ['business', 'N0032484H'],
+  ],
+  FR: [
+    ['person', '30 23 217 600 053'],
+    ['business', '732 829 320'],
+    ['business', 'FR 40 303 265 045'],
+  ],
+  GB: [
+    ['person', '1955839661'],
+    ['business', 'GB 980 7806 84'],
+  ],
+  IT: [
+    ['person', 'RCCMNL83S18D969H'],
+    ['business', 'IT 00743110157'],
+  ],
+  NL: [
+    ['person', '1112.22.333'],
+    ['business', 'NL004495445B01'],
+  ],
+  PL: [
+    ['person', '44051401359'],
+    ['business', 'PL 856-734-62-15'],
+  ],
+  PT: [
+    ['person', '501 964 843'],
+    ['business', 'PT501964843'],
+  ],
+}
+
+test('valid numbers of every country with a rule are valid, also with separators', () => {
+  for (const [country, numbers] of Object.entries(valid))
+    for (const [payer, number] of numbers) {
+      assert.equal(judgeTaxId(number, country, payer), 'valid', `${country} ${number}`)
+      assert.equal(judgeTaxId(number.toLowerCase(), country, payer), 'valid')
+    }
+})
+
+test('a number with another last character fails its check', () => {
+  for (const [country, numbers] of Object.entries(valid))
+    for (const [payer, number] of numbers) {
+      const last = number.at(-1) ?? ''
+      const other = /\d/.test(last) ? String((Number(last) + 1) % 10) : last === 'A' ? 'B' : 'A'
+      const verdict = judgeTaxId(`${number.slice(0, -1)}${other}`, country, payer)
+      // The last two digits of a Dutch number count businesses of one owner.
+      if (number !== 'NL004495445B01') assert.equal(verdict, 'check_digits', `${country} ${number} -> ${other}`)
+    }
+})
+
+test('a number of another form is no tax number, and a country without a rule is not judged', () => {
+  for (const country of Object.keys(valid))
+    for (const text of ['???', '', '12', 'ABCDEFGHIJKLMNOPQ'])
+      assert.equal(judgeTaxId(text, country, 'business'), 'format')
+  assert.equal(judgeTaxId('86095742719', 'DE', 'business'), 'format', 'the number of a person')
+  for (const country of ['US', 'ZZ', undefined]) assert.equal(judgeTaxId('12-3456789', country, 'business'), undefined)
+})
+
+test('the remainder of MOD 97-10 is that of the whole number', () => {
+  for (const text of ['529900T8BM49AURSDO55', '0', '97', 'Z9Z9'])
+    assert.equal(
+      mod97(text),
+      Number(
+        BigInt(
+          Array.from(text)
+            .map((character) => Number.parseInt(character, 36))
+            .join(''),
+        ) % 97n,
+      ),
+    )
 })

@@ -1,23 +1,21 @@
 /** The list on enough rows to show a missing index: PostgreSQL's plan counts the rows that it reads and discards. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
+import { untilEnd } from '../../../../test/support/fixture.ts'
 import { createLog, newId } from '../../kernel/index.ts'
-import { createDatabase, type Database, type Sql, sql, toStatement, type Tx } from '../../postgres/index.ts'
+import { createDatabase, type Sql, sql, toStatement, type Tx } from '../../postgres/index.ts'
 import { type CustomerFilter, list, type ListPosition } from './store.ts'
 
 const rows = 20_000
 const partnerId = newId()
-let db: Database
-let drop: () => Promise<void>
-before(async () => {
-  const database = await createTestDatabase()
-  ;({ drop } = database)
-  db = createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') })
-  const start = new Date('2026-01-01T00:00:00Z')
-  await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
-  // Changed in the opposite order: the last change is of the oldest customer.
-  await db.run(sql`
+const database = await createTestDatabase()
+const { drop } = database
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') }))
+const start = new Date('2026-01-01T00:00:00Z')
+await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
+// Changed in the opposite order: the last change is of the oldest customer.
+await db.run(sql`
     insert into customers.customers (partner_id, id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed,
       names_indexed_at, verification_state, verified_at, created_at, updated_at)
     select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid,
@@ -28,18 +26,14 @@ before(async () => {
       ${start}::timestamptz + number * interval '1 second',
       ${start}::timestamptz + (2 * ${rows}::integer - number) * interval '1 second'
     from generate_series(1, ${rows}::integer) as series (number)`)
-  // Token 1 is rare, token 2 is that of every second customer.
-  await db.run(sql`
+// Token 1 is rare, token 2 is that of every second customer.
+await db.run(sql`
     insert into customers.name_tokens (partner_id, token, customer_id)
     select partner_id, 1, id from customers.customers where partner_id = ${partnerId} and customer_type = 'SoleTrader'
     union all select partner_id, 2, id from customers.customers
     where partner_id = ${partnerId} and right(service_id, 1)::integer % 2 = 0`)
-  await db.pool.query('analyze customers.customers, customers.name_tokens')
-})
-after(async () => {
-  await db.close()
-  await drop()
-})
+await db.pool.query('analyze customers.customers, customers.name_tokens')
+after(() => drop())
 
 const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 const numbersOf = (found: readonly { readonly serviceId: string }[]) =>

@@ -1,31 +1,19 @@
 /** Rules over all currencies on a real database: sums in one currency by the rate of the day, races, give-back, and days without rates. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { decimalText, rawNumber } from '@partner-payments/wire'
 import { createTestService, ip, type Service, type TestPartner } from '../../../../test/support/composition.ts'
 import { addTrader, convert, quote, type QuoteFields } from '../../../../test/support/fx.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
+import { refusalOf } from '../../../../test/support/refusals.ts'
+import { type RuleFields, setApprovalRule } from '../../../../test/support/approvals.ts'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, currencies, dayMs, hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { rateOf } from '../../rates/index.ts'
 import { payoutsRoutes } from '../routes.ts'
-import type { ApprovalRule } from './approval-rules.ts'
 import type { LimitPeriod, LimitScope } from './limit-rules.ts'
 import { payoutControlsRoutes } from './routes.ts'
-
-let service: Service
-let other: Service
-before(async () => {
-  service = await createTestService({ now: new Date('2026-03-30T12:00:00Z') })
-  // As another process.
-  other = await createTestService({ url: service.url, now: service.clock.now() })
-  await service.rates.prepare()
-  await setRates('0.8', '1.25')
-})
-after(async () => {
-  await other.close()
-  await service.close()
-})
 
 /** One euro buys so many pounds and dollars. */
 async function setRates(pounds: string, dollars: string): Promise<void> {
@@ -48,7 +36,7 @@ async function addPayer() {
       })
     ).id
   const payees = { EUR: await payeeIn('EUR'), GBP: await payeeIn('GBP') }
-  const payIn = (currency: 'EUR' | 'GBP', amount: string, process = service) =>
+  const payIn = (currency: 'EUR' | 'GBP', amount: string, process: Service = service) =>
     process.payouts.create(
       partner.caller,
       { amount: rawNumber(amount), currency, beneficiaryId: payees[currency], idempotencyKey: newId() },
@@ -70,22 +58,15 @@ const setLimit = (
       ...{ partnerId, scope, period, amount, currency: 'EUR', allCurrencies: true, ...more },
     }),
   )
-const setRule = ({ partnerId }: Pick<TestPartner, 'partnerId'>, rule: Partial<ApprovalRule>) =>
-  service.db.transaction((tx) =>
-    service.payoutControls.approvalRules.set(tx, {
-      ...{ partnerId, currency: 'EUR', allCurrencies: true, aboveAmount: null, aboveDayAmount: null },
-      ...{ aboveBulkAmount: null, beneficiaryHours: null, perPersonAmount: null, payeeMismatch: false },
-      ...{ expiresHours: 72, needsPasskey: false, ...rule },
-    }),
-  )
+const setRule = ({ partnerId }: Pick<TestPartner, 'partnerId'>, rule: RuleFields) =>
+  setApprovalRule(service, partnerId, { allCurrencies: true, expiresHours: 72, ...rule })
 
 const quoted = async (partner: TestPartner, fields: QuoteFields) => (await quote(service, partner, fields)).row
-
-const refusalOf = (asked: Promise<unknown>): Promise<Refusal> =>
-  asked.then(
-    () => assert.fail('it is accepted'),
-    (error: unknown) => (error instanceof Refusal ? error : assert.fail(String(error))),
-  )
+const service = await useModules({ now: new Date('2026-03-30T12:00:00Z') })
+// As another process.
+const other = await service.anotherProcess()
+await service.rates.prepare()
+await setRates('0.8', '1.25')
 /** The status of a payout, or the code of its refusal. */
 const outcomeOf = (asked: Promise<{ readonly payout: { readonly status: string } }>) =>
   asked.then(
@@ -251,7 +232,7 @@ test('one person approves a sum of a day over all currencies, which comes back w
   const payer = await addPayer()
   await setRule(payer, { aboveAmount: 0n, perPersonAmount: 100_00n })
   const second: Caller = { ...payer.caller, serviceAccountId: newId(), name: 'Second person' }
-  const approve = (id: string, process = service) =>
+  const approve = (id: string, process: Service = service) =>
     outcomeOf(process.payouts.approve(second, id).then((payout) => ({ payout })))
   const made = async (currency: 'EUR' | 'GBP', amount: string) => (await payer.payIn(currency, amount)).payout.id
   const pounds = await made('GBP', '40.00')

@@ -5,12 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
-import { addPartner, createTestService, ip, type Service, stepMsDefault } from '../../../../test/support/composition.ts'
+import { addPartner, ip, stepMsDefault } from '../../../../test/support/composition.ts'
 import { quote } from '../../../../test/support/fx.ts'
 import { createPaidSessions, writtenOf } from '../../../../test/support/refunds.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
+import { setApprovalRule } from '../../../../test/support/approvals.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { type Currency, hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -19,12 +21,7 @@ import { processBankNotifications, submitDuePayouts } from '../../banks/settleme
 import type { Preview } from '../preview.ts'
 import type { PayoutOperation } from '../rules.ts'
 import type { PayoutRow } from '../store.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 type Partner = Awaited<ReturnType<typeof addPartner>>
 /** The requester of a payout, and its payee. */
@@ -295,12 +292,10 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   },
   approval: async ({ kind, side, asking }) => {
     const { partnerId } = asking.partner
-    const unused = { aboveBulkAmount: null, beneficiaryHours: null, payeeMismatch: false, perPersonAmount: null }
-    const rule = { partnerId, currency: side.currency, ...unused, expiresHours: 24, needsPasskey: false }
     const above = { aboveAmount: side.amount, aboveDayAmount: side.amount }
     for (const lower of ['aboveAmount', 'aboveDayAmount', undefined] as const) {
-      const given = lower === undefined ? { ...rule, ...above } : { ...rule, ...above, [lower]: side.amount - 1n }
-      await service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, given))
+      const given = lower === undefined ? above : { ...above, [lower]: side.amount - 1n }
+      await setApprovalRule(service, partnerId, { currency: side.currency, ...given })
       const { status, dueAt } = await accepts(kind, asking)
       assert.deepEqual([status, dueAt === null], lower === undefined ? ['Pending', false] : ['PendingApproval', true])
     }
@@ -327,15 +322,12 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   },
   'approval over all currencies': async ({ kind, asking }) => {
     const { partnerId } = asking.partner
-    const unused = { aboveBulkAmount: null, beneficiaryHours: null, payeeMismatch: false, perPersonAmount: null }
-    const rule = { partnerId, currency: 'EUR', allCurrencies: true, ...unused, expiresHours: 24 } as const
     const amount = await inEuros(kind)
     for (const [aboveAmount, status] of [
       [amount - 1n, 'PendingApproval'],
       [amount, 'Pending'],
     ] as const) {
-      const given = { ...rule, aboveAmount, aboveDayAmount: null, needsPasskey: false }
-      await service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, given))
+      await setApprovalRule(service, partnerId, { allCurrencies: true, aboveAmount })
       assert.equal((await accepts(kind, asking)).status, status)
     }
   },

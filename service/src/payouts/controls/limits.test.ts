@@ -1,33 +1,24 @@
 /** Limits on a real database: every scope and period, their exactness under races, and what gives back. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   addPartner,
   balanceOf,
   createTestService,
   ip,
   pay,
-  type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
 import { accountsOf, addTrader, quote } from '../../../../test/support/fx.ts'
-import { Refusal } from '../../kernel/api/index.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
+import { outcomeOf, refusalOf } from '../../../../test/support/refusals.ts'
 import { dayMs, newId, present } from '../../kernel/index.ts'
 import { type Sql, sql, type Tx } from '../../postgres/index.ts'
 import { instructionIdOf } from '../index.ts'
 import type { LimitPeriod, LimitScope } from './limit-rules.ts'
-
-let service: Service
-let other: Service
-before(async () => {
-  service = await createTestService({ now: new Date('2026-03-31T12:00:00Z') })
-  // As another process: its own pool, batches and funds check.
-  other = await createTestService({ url: service.url, now: service.clock.now() })
-})
-after(async () => {
-  await other.close()
-  await service.close()
-})
+const service = await useModules({ now: new Date('2026-03-31T12:00:00Z') })
+// As another process: its own pool, batches and funds check.
+const other = await service.anotherProcess()
 
 const setLimit = (
   { partnerId }: Pick<TestPartner, 'partnerId'>,
@@ -39,24 +30,6 @@ const setLimit = (
   service.db.transaction((tx) =>
     service.payoutControls.limits.set(tx, { partnerId, scope, period, amount, currency: 'EUR', ...more }),
   )
-
-/** The outcome of a payout: `accepted`, or the code of its refusal. */
-const outcomeOf = (paying: Promise<unknown>) =>
-  paying.then(
-    () => 'accepted',
-    (error: unknown) => {
-      if (error instanceof Refusal) return error.code
-      throw error
-    },
-  )
-const refusalOf = async (paying: Promise<unknown>): Promise<Refusal> => {
-  const error: unknown = await paying.then(
-    () => assert.fail('the payout is accepted'),
-    (refused: unknown) => refused,
-  )
-  assert.ok(error instanceof Refusal, String(error))
-  return error
-}
 
 const usedOf = async (partnerId: string) =>
   service.db.rows<{ scope: string; period: string; startsOn: string; used: bigint }>(sql`
@@ -75,7 +48,7 @@ test('the limit of a payment refuses what is beyond it, with its name, and write
   ])
   assert.deepEqual(await balanceOf(service, partner.partnerId), before)
   assert.deepEqual(await usedOf(partner.partnerId), [])
-  assert.equal(await outcomeOf(pay(service, partner, '50.00')), 'accepted')
+  assert.equal(await outcomeOf(pay(service, partner, '50.00')), 'done')
 })
 
 test('a day and a month count until they end in UTC, and the refusal says what is left until when', async () => {
@@ -107,9 +80,9 @@ test('customers and beneficiaries count apart, and a limit of their own replaces
   await setLimit(partner, 'customer', 'day', 15_00n)
   await setLimit(partner, 'beneficiary', 'day', 20_00n, { scopeRef: ownBeneficiary.id })
   const to = (beneficiaryId: string, amount: string) => outcomeOf(pay(service, partner, amount, { beneficiaryId }))
-  assert.equal(await to(beneficiary.id, '10.00'), 'accepted')
+  assert.equal(await to(beneficiary.id, '10.00'), 'done')
   assert.equal(await to(beneficiary.id, '0.01'), 'limit_exceeded')
-  assert.equal(await to(ownBeneficiary.id, '20.00'), 'accepted')
+  assert.equal(await to(ownBeneficiary.id, '20.00'), 'done')
   assert.equal(await to(ownBeneficiary.id, '0.01'), 'limit_exceeded')
   const second = await service.beneficiaries.create(partnerId, {
     iban: 'NL91ABNA0417164300',
@@ -120,7 +93,7 @@ test('customers and beneficiaries count apart, and a limit of their own replaces
   const refusal = await refusalOf(pay(service, partner, '5.01', { beneficiaryId: second.id }))
   assert.match(refusal.detail, /^The limit customer\.day is 15\.00 EUR\. 5\.00 EUR is left/)
   await setLimit(partner, 'customer', 'day', 15_01n, { scopeRef: customer.serviceId })
-  assert.equal(await to(second.id, '5.01'), 'accepted')
+  assert.equal(await to(second.id, '5.01'), 'done')
 })
 
 test('a simulated withdrawal has a customer and no beneficiary', async () => {
@@ -133,7 +106,7 @@ test('a simulated withdrawal has a customer and no beneficiary', async () => {
       { customerRef: partner.customer.id, amount, currency: 'EUR', outcome: 'sent', idempotencyKey: null },
       ip,
     )
-  assert.equal(await outcomeOf(simulate(10_00n)), 'accepted')
+  assert.equal(await outcomeOf(simulate(10_00n)), 'done')
   assert.equal(await outcomeOf(simulate(1n)), 'limit_exceeded')
 })
 
@@ -154,7 +127,7 @@ test('a payout by quote counts in the currency that is paid', async () => {
   assert.equal(await outcomeOf(service.payouts.createFx(caller, body, ip)), 'limit_exceeded')
   assert.deepEqual(await accountsOf(service, trader), before)
   await setLimit(trader, 'partner', 'day', row.buyAmount, { currency: 'USD' })
-  assert.equal(await outcomeOf(service.payouts.createFx(caller, body, ip)), 'accepted')
+  assert.equal(await outcomeOf(service.payouts.createFx(caller, body, ip)), 'done')
   assert.deepEqual(
     (await usedOf(partnerId)).map(({ used }) => used),
     [row.buyAmount],
@@ -169,8 +142,8 @@ test('concurrent payouts of two processes fill a limit to the cent, and never be
   const outcomes = await Promise.all(
     Array.from({ length: 40 }, (_, index) => outcomeOf(pay(index % 2 === 0 ? service : other, partner, '10.00'))),
   )
-  assert.equal(outcomes.filter((outcome) => outcome === 'accepted').length, 9)
-  assert.ok(outcomes.every((outcome) => outcome === 'accepted' || outcome === 'limit_exceeded'))
+  assert.equal(outcomes.filter((outcome) => outcome === 'done').length, 9)
+  assert.ok(outcomes.every((outcome) => outcome === 'done' || outcome === 'limit_exceeded'))
   assert.deepEqual(
     (await usedOf(partnerId)).map(({ used }) => used),
     [90_00n, 90_00n],
@@ -199,7 +172,7 @@ test('a payout that the balance does not cover takes nothing from those of the s
   const partner = await addPartner(service, 15_00n)
   await setLimit(partner, 'partner', 'day', 20_00n)
   const outcomes = await Promise.all(['16.00', '10.00'].map((amount) => outcomeOf(pay(service, partner, amount))))
-  assert.deepEqual(outcomes, ['insufficient_funds', 'accepted'])
+  assert.deepEqual(outcomes, ['insufficient_funds', 'done'])
   assert.deepEqual(
     (await usedOf(partner.partnerId)).map(({ used }) => used),
     [10_00n],
@@ -287,7 +260,7 @@ test('a limit is set, set again and removed; the last one ends the control of th
   await remove(first.id)
   assert.equal(await outcomeOf(pay(service, partner, '20.01')), 'limit_exceeded')
   await remove(second.id)
-  assert.equal(await outcomeOf(pay(service, partner, '20.01')), 'accepted')
+  assert.equal(await outcomeOf(pay(service, partner, '20.01')), 'done')
   await assert.rejects(remove(second.id), { code: 'not_found' })
   const stranger = await addPartner(service)
   const foreign = { scopeRef: stranger.customer.id }
@@ -360,13 +333,13 @@ test('a rule that another process changes holds for the next payout of every pro
   const limit = await setLimit(partner, 'partner', 'payment', 5_00n)
   assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'limit_exceeded')
   await setLimit(partner, 'partner', 'payment', 7_00n)
-  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'accepted')
+  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'done')
   await setLimit(partner, 'beneficiary', 'day', 8_00n)
-  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'accepted', 'it counts from when it was set')
+  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'done', 'it counts from when it was set')
   assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'limit_exceeded')
   await service.db.transaction((tx) => service.payoutControls.limits.remove(tx, partner.partnerId, limit.id))
   assert.equal(await outcomeOf(pay(other, partner, '7.01')), 'limit_exceeded', 'the limit of the day is left')
-  assert.equal(await outcomeOf(pay(other, partner, '2.00')), 'accepted')
+  assert.equal(await outcomeOf(pay(other, partner, '2.00')), 'done')
 })
 
 test('limits of more beneficiaries than a process keeps hold, each for its own', async () => {
@@ -378,7 +351,7 @@ test('limits of more beneficiaries than a process keeps hold, each for its own',
     from generate_series(1, 150)`)
   await setLimit(partner, 'beneficiary', 'payment', 4_00n, { scopeRef: partner.beneficiary.id })
   assert.equal(await outcomeOf(pay(service, partner, '4.01')), 'limit_exceeded')
-  for (const expected of ['accepted', 'accepted', 'limit_exceeded'])
+  for (const expected of ['done', 'done', 'limit_exceeded'])
     assert.equal(await outcomeOf(pay(service, partner, '4.00')), expected, 'the limit of each one counts it too')
 })
 
@@ -388,7 +361,7 @@ test('a batch that reads before another process fills the limit runs again, and 
   // Both processes have the rules, and read counters that cover each of these alone.
   await Promise.all([pay(service, partner, '0.50'), pay(other, partner, '0.50')])
   const outcomes = await Promise.all([service, other].map((each) => outcomeOf(pay(each, partner, '6.00'))))
-  assert.deepEqual(outcomes.toSorted(), ['accepted', 'limit_exceeded'])
+  assert.deepEqual(outcomes.toSorted(), ['done', 'limit_exceeded'])
   const [counter] = await usedOf(partner.partnerId)
   assert.equal(counter?.used, 7_00n)
 })

@@ -13,7 +13,7 @@ import {
   type TestPartner,
 } from '../../../../test/support/composition.ts'
 import { addTrader, quote } from '../../../../test/support/fx.ts'
-import { Refusal } from '../../kernel/api/index.ts'
+import { refused } from '../../../../test/support/refusals.ts'
 import { dayMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../banks/settlement/index.ts'
@@ -47,11 +47,6 @@ const request = (id: string, reason: Reason = 'FRAD', by: TestPartner = partner,
 const send = () => sendDueRecalls(service.settlement, service.bank)
 const recallsOf = (id: string, by: TestPartner = partner) => service.recalls.list(by.partnerId, id)
 const statusesOf = async (id: string) => (await recallsOf(id)).map(({ status }) => status)
-const refusal = (code: string) => (error: unknown) => {
-  assert.ok(error instanceof Refusal, String(error))
-  assert.equal(error.code, code)
-  return true
-}
 const postedOf = async () => (await balanceOf(service, partner.partnerId)).posted
 const timelineOf = async (reference: string) =>
   (await service.transactions.get(partner.partnerId, reference)).timeline.map(({ step, actor, reason }) =>
@@ -129,12 +124,12 @@ test('a refusal has its code, and another reason may follow it, but not the same
   const payout = await settled('4001.11')
   await request(payout.id, 'DUPL')
   await send()
-  await assert.rejects(request(payout.id, 'TECH'), refusal('recall_exists'))
+  await assert.rejects(request(payout.id, 'TECH'), refused('recall_exists'))
   await notified(3)
-  const [refused] = await recallsOf(payout.id)
-  assert.deepEqual([refused?.status, refused?.answerCode, refused?.settledAmount], ['Refused', 'NOAS', null])
+  const [first] = await recallsOf(payout.id)
+  assert.deepEqual([first?.status, first?.answerCode, first?.settledAmount], ['Refused', 'NOAS', null])
   assert.equal((await timelineOf(payout.reference)).at(-1), 'RecallRefused bank NOAS')
-  await assert.rejects(request(payout.id, 'DUPL'), refusal('recall_exists'))
+  await assert.rejects(request(payout.id, 'DUPL'), refused('recall_exists'))
   await request(payout.id, 'TECH')
   await send()
   await notified(3)
@@ -215,25 +210,25 @@ test('each reason can be requested on its last day, and is refused on the next o
     const end = Date.parse(`${lastDays[reason]}T23:00:00Z`)
     service.clock.advance(Math.max(0, end - 1000 + late * 1000 - service.clock.now().getTime()))
     if (late === 0) assert.equal((await request(payout.id, reason)).requestDueOn, lastDays[reason])
-    else await assert.rejects(request(payout.id, reason), refusal('recall_deadline_passed'))
+    else await assert.rejects(request(payout.id, reason), refused('recall_deadline_passed'))
   }
 })
 
 test('a payout that is not completed, of another partner, or by another rail, is not recalled', async () => {
   const { payout } = await pay(service, partner, '10.00')
-  await assert.rejects(request(payout.id), refusal('payout_not_recallable'))
+  await assert.rejects(request(payout.id), refused('payout_not_recallable'))
   const completed = await settled()
   const other = await addPartner(service)
-  await assert.rejects(request(completed.id, 'FRAD', other), refusal('not_found'))
-  await assert.rejects(request(newId()), refusal('not_found'))
-  await assert.rejects(recallsOf(completed.id, other), refusal('not_found'))
+  await assert.rejects(request(completed.id, 'FRAD', other), refused('not_found'))
+  await assert.rejects(request(newId()), refused('not_found'))
+  await assert.rejects(recallsOf(completed.id, other), refused('not_found'))
   const { id } = await request(completed.id)
-  await assert.rejects(service.recalls.get(other.partnerId, completed.id, id), refusal('not_found'))
-  await assert.rejects(service.recalls.get(partner.partnerId, completed.id, newId()), refusal('not_found'))
+  await assert.rejects(service.recalls.get(other.partnerId, completed.id, id), refused('not_found'))
+  await assert.rejects(service.recalls.get(partner.partnerId, completed.id, newId()), refused('not_found'))
   await service.db.run(
     sql`update payouts.payouts set rail = 'Swift' where partner_id = ${partner.partnerId} and id = ${payout.id}`,
   )
-  await assert.rejects(request(payout.id), refusal('recall_not_supported'))
+  await assert.rejects(request(payout.id), refused('recall_not_supported'))
 })
 
 test('a bank that takes no recalls: refused before anything is written', async () => {
@@ -241,7 +236,7 @@ test('a bank that takes no recalls: refused before anything is written', async (
   await service.db.run(
     sql`update payouts.payouts set connector = 'other' where partner_id = ${partner.partnerId} and id = ${payout.id}`,
   )
-  await assert.rejects(request(payout.id), refusal('recall_not_supported'))
+  await assert.rejects(request(payout.id), refused('recall_not_supported'))
   assert.deepEqual(await statusesOf(payout.id), [])
   assert.deepEqual(await eventsOf(), [])
 })
@@ -256,7 +251,7 @@ test('of requests at the same time one is taken, from two processes', async () =
     ),
   )
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
-  for (const result of results) if (result.status === 'rejected') refusal('recall_exists')(result.reason)
+  for (const result of results) if (result.status === 'rejected') refused('recall_exists')(result.reason)
   assert.deepEqual(await statusesOf(payout.id), ['Requested'])
   await Promise.all([send(), sendDueRecalls(second.settlement, second.bank), send()])
   const received = await service.db.rows<{ readonly timesReceived: number }>(sql`
@@ -281,7 +276,7 @@ test('a request against a return: the recall is behind the money, or is refused'
         .then(() => request(payout.id))
         .then(
           () => 'requested',
-          (error: unknown) => (refusal('payout_not_recallable')(error) ? 'refused' : 'other'),
+          (error: unknown) => (refused('payout_not_recallable')(error) ? 'refused' : 'other'),
         ),
       waits(12).then(() => service.payoutLife.returned(reporting, failure)),
     ])

@@ -1,22 +1,19 @@
 /** The forms of a passkey as browsers send them, and as strangers do. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { test } from 'node:test'
+import { addPartner } from '../../../../test/support/composition.ts'
 import { type CoseChange, createAuthenticator, type Credential } from '../../../../test/support/passkey.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { newId, present, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 
 const site = 'https://pay.example.com'
 const desk = 'https://desk.example.com'
-let service: Service
-before(async () => {
-  const settings = { PUBLIC_URL: site, DESK_URL: desk }
-  service = await createTestService({ now: new Date('2026-11-24T08:00:00Z'), settings })
-})
-after(() => service.close())
+const settings = { PUBLIC_URL: site, DESK_URL: desk }
+const service = await useModules({ now: new Date('2026-11-24T08:00:00Z'), settings })
 
 const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { createChosenHosts } from '../../webhooks/index.ts'
 import { createSealer, newId, randomBytes, systemClock } from '../../kernel/index.ts'
 import { createSingleSignOn, type Provider, SignOnFailed } from './single-sign-on.ts'
@@ -42,12 +42,9 @@ const server = createServer((request, response) => {
     return void json({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }] })
   return void json({ access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token: idToken })
 })
-let provider: Provider
-before(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  provider = { issuer, clientId: 'us', clientSecret, roleClaim: null }
-})
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const provider: Provider = { issuer, clientId: 'us', clientSecret, roleClaim: null }
 after(() => server.closeAllConnections())
 after(() => server.close())
 

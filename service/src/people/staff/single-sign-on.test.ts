@@ -3,31 +3,20 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { createTestService, type Service } from '../../../../test/support/composition.ts'
 import {
   createProviderBrowser,
-  type IdentityProvider,
   providerClient,
   startIdentityProvider,
 } from '../../../../test/support/identity-provider.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { minuteMs } from '../../kernel/index.ts'
 import type { StaffRole } from './rules.ts'
 import type { StaffPurpose } from './single-sign-on.ts'
-
-let provider: IdentityProvider
-let service: Service
-let folder: string
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'staff-sso-'))
-  writeFileSync(join(folder, 'secret'), `${providerClient.clientSecret}\n`)
-  provider = await startIdentityProvider(['https://desk.example.com/desk/sso'])
-  service = await createTestService({ now: new Date(), settings: settingsOf({}) })
-})
 after(async () => {
-  await service?.close()
   await provider?.close()
   rmSync(folder, { recursive: true })
 })
@@ -41,6 +30,10 @@ const settingsOf = (more: object) => ({
     ...more,
   }),
 })
+const folder = mkdtempSync(join(tmpdir(), 'staff-sso-'))
+writeFileSync(join(folder, 'secret'), `${providerClient.clientSecret}\n`)
+const provider = await startIdentityProvider(['https://desk.example.com/desk/sso'])
+const service = await useModules({ now: new Date(), settings: settingsOf({}) })
 const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
 let count = 0
 /** A person with an account at the provider and an invitation. */

@@ -1,8 +1,9 @@
 /** Wherever two persons of staff decide, both are judged when it takes effect: kinds of decisions × who was moved or removed since. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, suite, test } from 'node:test'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { suite, test } from 'node:test'
+import { addPartner } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 import { newId, personKey } from '../../kernel/index.ts'
 import { readSanctionsList } from '../../screening/index.ts'
 import { readRule } from '../../monitoring/index.ts'
@@ -10,20 +11,15 @@ import { Refusal } from '../../kernel/api/index.ts'
 import type { StaffRole } from './rules.ts'
 import * as store from './store.ts'
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-  await personOf()
-  const list = new URL('../../screening/samples/un.xml', import.meta.url)
-  async function* bytes() {
-    yield await readFile(list)
-  }
-  await service.screening.lists.load(await readSanctionsList(bytes()), 'Sam Staff')
-})
-after(() => service.close())
-
 type Person = { readonly id: string; readonly fullName: string }
 let count = 0
+const service = await useModules()
+await personOf()
+const list = new URL('../../screening/samples/un.xml', import.meta.url)
+async function* bytes() {
+  yield await readFile(list)
+}
+await service.screening.lists.load(await readSanctionsList(bytes()), 'Sam Staff')
 async function personOf(role: StaffRole = 'admin'): Promise<Person> {
   count += 1
   const fullName = `Person ${String.fromCharCode(97 + (count % 26))}${count}`

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { users as wire } from '@partner-payments/wire'
-import { addPartner, createTestService, type Service, type TestPartner } from '../../../../test/support/composition.ts'
+import { addPartner, type TestPartner } from '../../../../test/support/composition.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
-import { Refusal } from '../../kernel/api/index.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
+import { refused } from '../../../../test/support/refusals.ts'
 import { dayMs, hourMs, minuteMs, newId, present, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService({ now: new Date('2026-11-24T08:00:00Z') })
-})
-after(() => service.close())
+const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
 
 const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
 const other = 'granite-fern-17-harbour'
-const refused = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
 
 type Mail = { readonly kind: string; readonly to: string; readonly event: string | null; readonly token: string | null }
 

@@ -1,7 +1,11 @@
+/** Rules of teams: roles, and who may give what. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { Refusal } from '../../kernel/api/index.ts'
+import { suite, test } from 'node:test'
+import { operations, type Permission, permissions, roleAllows, users as wire } from '@partner-payments/wire'
+import { type Caller, type KeyBounds, Refusal } from '../../kernel/api/index.ts'
 import { emailKey, refuseBadEntries, refuseBadRedirect, statusAt, tokenFor, tokenHash } from './rules.ts'
+import { after, hourMs, minuteMs } from '../../kernel/index.ts'
+import { type Act, acts, type By, everyRole, type Power, roleAsPower, whyNot } from './giving.ts'
 
 const refusedRedirect = (url: string, sandbox: boolean) => {
   try {
@@ -120,4 +124,148 @@ test('a name has no link, no address and no sentence of marks', () => {
     assert.throws(named(name), Refusal, name)
   for (const name of ['J. R. R. Tolkien', 'Dr. Zoë O’Hara-Smith, PhD', 'Иван Иванов', '山田 太郎', 'Jr. 3', 'محمد علي'])
     named(name)()
+})
+
+const now = new Date('2026-11-24T08:00:00Z')
+const allowed = (role: wire.Role) => permissions.filter((each) => roleAllows(role, each))
+const bounds: KeyBounds = { expiresAt: after(now, hourMs), allowedAddresses: ['203.0.113.0/24'] }
+const person = (role: wire.Role, minutes: number) => ({
+  permissions: allowed(role),
+  signedInAt: after(now, -minutes * minuteMs),
+})
+const callers = {
+  'Admin just signed in': person('Admin', 1),
+  Admin: person('Admin', 5),
+  Developer: person('Developer', 1),
+  Operator: person('Operator', 1),
+  'key users:*': { permissions: ['users:read', 'users:write'] },
+  'key users:write': { permissions: ['users:write'] },
+  'key of an Operator, users:write': { permissions: [...allowed('Operator'), 'users:write'] },
+  'key all': { permissions },
+  'key all, bound': { permissions, bounds },
+  support: { permissions, impersonatedBy: 'Ann' },
+  guest: { permissions: ['webhooks:read', 'webhooks:write'] },
+} as const satisfies Readonly<Record<string, Pick<Caller, 'permissions' | 'bounds' | 'signedInAt' | 'impersonatedBy'>>>
+type CallerName = keyof typeof callers
+const callerNames = Object.keys(callers) as CallerName[]
+
+const mayGive = (by: By, act: Act, powers: readonly Power[]) => whyNot(by, act, powers) === undefined
+const whoMay = (act: Act, powers: readonly Power[], keysSetSingleSignOn = false) =>
+  callerNames.filter((name) =>
+    mayGive({ kind: 'caller', caller: callers[name], now, keysSetSingleSignOn }, act, powers),
+  )
+
+const admins: readonly CallerName[] = ['Admin just signed in', 'Admin']
+const whole: readonly CallerName[] = [...admins, 'key all', 'key all, bound']
+const keyOf = (given: readonly Permission[], of: Partial<KeyBounds> = {}): Power => ({
+  ...{ name: 'The service account Payroll', permissions: given, isKey: true },
+  bounds: { expiresAt: null, allowedAddresses: [], ...of },
+})
+const within = { expiresAt: after(now, minuteMs), allowedAddresses: ['203.0.113.7'] }
+const webhooks: Power = { name: 'The access of the guest', permissions: ['users:write', 'webhooks:read'] }
+const ofUsers: readonly CallerName[] = ['key users:*', 'key users:write', 'key of an Operator, users:write']
+
+type Row = readonly [what: string, powers: readonly Power[], may: readonly CallerName[]]
+/** An act on roles gives and takes no more than the caller has. */
+const ofRoles: readonly Row[] = [
+  ['Admin', [roleAsPower('Admin')], whole],
+  ['Developer', [roleAsPower('Developer')], whole],
+  [
+    'Operator',
+    [roleAsPower('Operator')],
+    callerNames.filter((name) => whole.includes(name) || name === 'key of an Operator, users:write'),
+  ],
+  ['Operator who was Admin', [roleAsPower('Operator'), roleAsPower('Admin')], whole],
+]
+const unbound = whole.filter((name) => name !== 'key all, bound')
+const ofKeys: readonly Row[] = [
+  ['without an end', [keyOf(['payouts:write'])], [...unbound, 'key of an Operator, users:write']],
+  ['that ends later', [keyOf(permissions, { ...within, expiresAt: after(now, 2 * hourMs) })], unbound],
+  ['from any address', [keyOf(permissions, { ...within, allowedAddresses: [] })], unbound],
+  ['from a wider network', [keyOf(permissions, { ...within, allowedAddresses: ['203.0.0.0/16'] })], unbound],
+  [
+    'from another address too',
+    [keyOf(permissions, { ...within, allowedAddresses: ['203.0.113.7', '198.51.100.1'] })],
+    unbound,
+  ],
+  ['within the bounds', [keyOf(permissions, within)], whole],
+  [
+    'of the team only',
+    [keyOf(['users:read'], within)],
+    callerNames.filter((name) => whole.includes(name) || name === 'key users:*'),
+  ],
+  ['that is lifted', [keyOf(['users:write'], within), keyOf(['users:write'])], [...unbound, ...ofUsers]],
+  ['the own one, to end it', [], [...whole, ...ofUsers]],
+]
+const ofGuests: readonly Row[] = [['webhooks', [webhooks], whole]]
+const inConsole: readonly Row[] = [['every role', everyRole, ['Admin just signed in']]]
+const none: readonly Row[] = [['anything', [roleAsPower('Admin')], []]]
+
+/** One row for each act: a new one is refused by the compiler until it has a row. */
+const table: Readonly<Record<Act, readonly Row[]>> = {
+  createInvitations: ofRoles,
+  resendInvitation: ofRoles,
+  revokeInvitation: ofRoles,
+  updateUser: ofRoles,
+  removeUser: ofRoles,
+  resetSignIn: inConsole,
+  setSingleSignOn: inConsole,
+  proveSingleSignOnDomain: inConsole,
+  removeSingleSignOn: inConsole,
+  decideSingleSignOn: inConsole,
+  createGuestLink: ofGuests,
+  revokeGuestLink: ofGuests,
+  createServiceAccount: ofKeys,
+  updateServiceAccount: ofKeys,
+  rotateServiceAccount: ofKeys,
+  revokeServiceAccount: ofKeys,
+  acceptInvitation: none,
+  openFirstInvitation: none,
+  recoverAdmin: none,
+  giveRoleByProvider: none,
+  letGuestIn: none,
+}
+
+suite('who may do what, in production', () => {
+  for (const [act, rows] of Object.entries(table) as [Act, readonly Row[]][])
+    for (const [what, powers, may] of rows)
+      test(`${act}: ${what}`, () =>
+        assert.deepEqual(
+          whoMay(act, powers),
+          callerNames.filter((name) => may.includes(name)),
+        ))
+})
+
+test('every operation that manages the team is an act of the judgement', () => {
+  const managing = Object.entries(operations).filter(([, { permission }]) => permission === 'users:write')
+  assert.ok(managing.length > 10)
+  for (const [id] of managing) assert.ok(id in acts, `${id} has no row in giving.ts`)
+})
+
+test('where the setting lets it, a key with every permission sets single sign-on, and no lesser one; a person signs in again', () => {
+  for (const act of ['setSingleSignOn', 'proveSingleSignOnDomain', 'removeSingleSignOn'] as const)
+    assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in', 'key all', 'key all, bound'])
+  for (const act of ['decideSingleSignOn', 'resetSignIn'] as const)
+    assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in'])
+})
+
+test('the maker of an invitation or a link is judged by what it has when it is used', () => {
+  const maker = (held: readonly string[]): By => ({ kind: 'maker', permissions: held })
+  for (const role of wire.roles) {
+    assert.equal(mayGive(maker(permissions), 'acceptInvitation', [roleAsPower(role)]), true)
+    assert.equal(mayGive(maker([]), 'acceptInvitation', [roleAsPower(role)]), false)
+    assert.equal(mayGive(maker(allowed('Operator')), 'acceptInvitation', [roleAsPower(role)]), false)
+  }
+  assert.equal(mayGive(maker(['users:write', 'webhooks:read']), 'letGuestIn', [webhooks]), true)
+  assert.equal(mayGive(maker(['webhooks:read']), 'letGuestIn', [webhooks]), false)
+})
+
+test('the provider gives roles that are mapped, and the operator opens and recovers only', () => {
+  const provider: By = { kind: 'provider', roles: ['Operator'] }
+  assert.equal(mayGive(provider, 'giveRoleByProvider', [roleAsPower('Operator')]), true)
+  assert.equal(mayGive(provider, 'giveRoleByProvider', [roleAsPower('Admin')]), false)
+  const byKind = (by: By) => (Object.keys(acts) as Act[]).filter((act) => mayGive(by, act, [roleAsPower('Operator')]))
+  assert.deepEqual(byKind(provider), ['giveRoleByProvider'])
+  assert.deepEqual(byKind({ kind: 'operator' }).toSorted(), ['openFirstInvitation', 'recoverAdmin'])
+  assert.deepEqual(byKind({ kind: 'maker', permissions }).toSorted(), ['acceptInvitation', 'letGuestIn'])
 })

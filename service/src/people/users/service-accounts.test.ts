@@ -1,27 +1,16 @@
 /** Service accounts that a team manages: who may give what, and what a list of addresses, a rotation and an end mean. */
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { serviceAccounts as wire } from '@partner-payments/wire'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
-import { type Caller, Refusal } from '../../kernel/api/index.ts'
-import { hourMs, newId } from '../../kernel/index.ts'
-
-let service: Service
-before(async () => {
-  service = await createTestService({ now: new Date('2026-11-24T08:00:00Z') })
-})
-after(() => service.close())
+import { addPartner } from '../../../../test/support/composition.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
+import { refused } from '../../../../test/support/refusals.ts'
+import type { Caller } from '../../kernel/api/index.ts'
+import { hourMs } from '../../kernel/index.ts'
+const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
 
 const publicKeyPem = wire.examplePublicKey
-const refused =
-  (code: string, text = /./) =>
-  (error: unknown) => {
-    assert.ok(error instanceof Refusal, String(error))
-    assert.equal(error.code, code)
-    assert.match(error.detail, text)
-    return true
-  }
 const body = (more: object = {}) => ({ name: 'Payroll', publicKeyPem, permissions: ['payouts:read' as const], ...more })
 const lesserThan = (caller: Caller): Caller => ({
   ...caller,
@@ -158,17 +147,6 @@ test('a service account names its maker; a key that rotates itself keeps the one
   const holder = { ...itself, serviceAccountId: taken }
   const kept = (await accounts.rotate(holder, taken, { publicKeyPem })).account.serviceAccountId
   assert.equal(await issuerOf(kept), caller.serviceAccountId)
-})
-
-test('the service accounts of another partner are not found', async () => {
-  const [{ caller }, other] = [await addPartner(service), await addPartner(service)]
-  const { serviceAccounts: accounts } = service
-  const id = (await accounts.create(caller, body())).account.serviceAccountId
-  await assert.rejects(accounts.get(other.partnerId, id), refused('not_found'))
-  await assert.rejects(accounts.update(other.caller, id, { name: 'Mine' }), refused('not_found'))
-  await assert.rejects(accounts.rotate(other.caller, id, { publicKeyPem }), refused('not_found'))
-  await assert.rejects(accounts.revoke(other.caller, id), refused('not_found'))
-  await assert.rejects(accounts.get(caller.partnerId, newId()), refused('not_found'))
 })
 
 test('refuses keys that are no RSA public keys of a fit size, with a private one named', async () => {

@@ -1,32 +1,26 @@
 /** A team signs in at a real provider of OpenID Connect, whose domain is proved by a real name server. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { permissions, serviceAccounts, type users as wire } from '@partner-payments/wire'
-import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { addPartner, type Service } from '../../../../test/support/composition.ts'
 import { type Records, startDnsServer } from '../../../../test/support/dns-server.ts'
 import {
   createProviderBrowser,
-  type IdentityProvider,
   providerClient,
   startIdentityProvider,
 } from '../../../../test/support/identity-provider.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
+import { setApprovalRule } from '../../../../test/support/approvals.ts'
 import { createTxtResolver } from '../../webhooks/exchange/resolver.ts'
 import { newId, randomBytes } from '../../kernel/index.ts'
 import type { TeamPurpose } from './single-sign-on.ts'
-
-let provider: IdentityProvider
-let dns: Awaited<ReturnType<typeof startDnsServer>>
 const zone = new Map<string, Records>()
-let service: Service
-before(async () => {
-  provider = await startIdentityProvider()
-  dns = await startDnsServer((name, type) => (type === 'TXT' ? (zone.get(name) ?? 'nxdomain') : []))
-  const resolveTxt = createTxtResolver({ servers: [dns.server] })
-  service = await createTestService({ now: new Date(), resolveTxt, settings: { WEBHOOK_HTTP: 'on' } })
-})
+const provider = await startIdentityProvider()
+const dns = await startDnsServer((name, type) => (type === 'TXT' ? (zone.get(name) ?? 'nxdomain') : []))
+const resolveTxt = createTxtResolver({ servers: [dns.server] })
+const service = await useModules({ now: new Date(), resolveTxt, settings: { WEBHOOK_HTTP: 'on' } })
 after(async () => {
-  await service?.close()
   dns?.close()
   await provider?.close()
 })
@@ -346,13 +340,7 @@ test('when the provider is required, members come by it only, and Admins in any 
 })
 
 /** Payouts of a partner wait for a second person, and so does a change of the single sign-on. */
-const decideByTwo = ({ partnerId }: Partner) =>
-  service.db.transaction((tx) =>
-    service.payoutControls.approvalRules.set(tx, {
-      ...{ partnerId, currency: 'EUR', aboveAmount: 0n, aboveDayAmount: null, aboveBulkAmount: null },
-      ...{ beneficiaryHours: null, perPersonAmount: null, expiresHours: 24, needsPasskey: false, payeeMismatch: false },
-    }),
-  )
+const decideByTwo = ({ partnerId }: Partner) => setApprovalRule(service, partnerId, { aboveAmount: 0n })
 async function adminOf(partner: Partner) {
   count += 1
   const { id, ...invited } = await invite(partner, `admin${count}@${partner.domain}`, 'Admin', `Admin ${count}`)

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { startWorker } from '../../../../test/support/crash-points.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
-import { createLog, systemClock } from '../../kernel/index.ts'
+import { type Clock, createLog, systemClock } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../index.ts'
 import { defineJob, type Job, listenForWrites, type RunningJobs, startJobs } from './index.ts'
 
@@ -34,12 +34,17 @@ afterEach(async () => {
   running = undefined
 })
 
-const start = (job: Partial<Job>, pollMs = neverMs, quietEveryMs = neverMs): RunningJobs => {
+const start = (
+  job: Partial<Job>,
+  pollMs = neverMs,
+  quietEveryMs = neverMs,
+  clock: Clock = systemClock,
+): RunningJobs => {
   const due: Job['due'] = (behind) =>
     sql`select min(due_at) as due_at from public.work where taken_at is null and due_at > ${behind}`
   running = startJobs({
     db,
-    clock: systemClock,
+    clock,
     log,
     pollMs,
     quietEveryMs,
@@ -58,9 +63,9 @@ const taken = async () =>
 const allTaken = (count: number) => until(`${count} taken`, async () => (await taken()).length === count)
 
 /** A job that counts its runs. The first one is over when it is returned, so that no wake-up hits the start. */
-async function counted(run: Job['run'], pollMs = neverMs) {
+async function counted(run: Job['run'], pollMs = neverMs, clock: Clock = systemClock) {
   let runs = 0
-  start({ run: () => ((runs += 1), run()) }, pollMs)
+  start({ run: () => ((runs += 1), run()) }, pollMs, neverMs, clock)
   await until('the first run is over', () => runs > 0)
   await pause(50)
   return { runs: () => runs }
@@ -106,6 +111,21 @@ test('work of the future is taken when it is due', async () => {
   const [lateMs = -1] = await taken()
   assert.ok(lateMs >= 0, `taken ${lateMs} ms after its time`)
   assert.ok(runs() < 12, `${runs()} runs`)
+})
+
+test('work that is due within the millisecond in which a run began is taken in the next one', async () => {
+  const began = Date.now()
+  let at = began
+  const clock = { now: () => new Date(at) }
+  await db.run(sql`insert into public.work (due_at) values (${new Date(began)}::timestamptz + interval '456 us')`)
+  const { runs } = await counted(
+    () => db.run(sql`update public.work set taken_at = now() where taken_at is null and due_at <= ${clock.now()}`),
+    neverMs,
+    clock,
+  )
+  await until('it runs again', () => runs() > 1)
+  at = began + 1
+  await allTaken(1)
 })
 
 test('work that is due and that no run can take is left to the poll, and delays no other work', async () => {

@@ -52,7 +52,8 @@ export function startJobs(options: JobsOptions): RunningJobs {
     if (!isDueJob(job)) return
     dueTimeOf(db, job, began).then(
       (dueAt) => {
-        if (dueAt !== null && dueAt > began) worker.dueIn(dueAt.getTime() - clock.now().getTime())
+        // PostgreSQL has microseconds, a Date drops them: the work is due within the next millisecond.
+        if (dueAt !== null && dueAt >= began) worker.dueIn(dueAt.getTime() + 1 - clock.now().getTime())
       },
       // The poll finds the work, and logs a failure that lasts.
       (error: unknown) => log.debug({ err: error, job: job.name }, 'cannot read due time'),

@@ -1,13 +1,23 @@
-/** Listed names are found in the forms in which people write them, and common names of thirty countries are hit rarely. */
+/** The corpus of names, and the report of screening. */
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
+import { before, describe, suite, test } from 'node:test'
 import { corpusNames, inventedList } from '../../../../test/support/screening/corpus.ts'
 import { readPublished, withoutPublished } from '../../../../test/support/screening/published.ts'
 import { createNameIndex, type NameIndex } from '../names/index-of-names.ts'
 import type { ListEntry } from '../lists/entry.ts'
 import { commonNames, countriesWithNames } from './common-names.ts'
 import { type CorpusName, forms, namesWithForms, variantsOf } from './forms.ts'
-import { falseHitsMax, measureCountries, type MeasuredCountry, type MeasuredForm, measureForms } from './report.ts'
+import {
+  createReport,
+  falseHitsMax,
+  measureCountries,
+  type MeasuredCountry,
+  type MeasuredForm,
+  measureForms,
+  reportText,
+  type ReportWanted,
+} from './report.ts'
+import { useModules } from '../../../../test/support/fixture.ts'
 
 const seed = 1
 const said = () => undefined
@@ -83,4 +93,75 @@ test('each form writes other words than the list, and the same for a seed', () =
 test('there are thirty countries, each with different names', () => {
   assert.equal(countriesWithNames.length, 30)
   for (const country of countriesWithNames) assert.equal(new Set(commonNames(country, seed, 400)).size, 400, country)
+})
+
+suite('report', async () => {
+  const service = await useModules()
+
+  const wanted = (): ReportWanted => ({
+    ...{ db: service.db, lists: service.screening.lists, countries: service.screening.countries },
+    ...{ settings: { pepHits: 'review', secondDatum: 'birth-or-country' }, version: '0000-test' },
+    ...{ seed: 1, namesMax: 10, said: () => undefined },
+  })
+  const publishedAt = new Date('2026-01-05T00:00:00Z')
+  const load = (source: 'un' | 'eu' | 'pep:invented', entries: ReturnType<typeof inventedList>) =>
+    service.screening.lists.load({ source, publishedAt, hash: `hash of ${source}`, entries }, 'Sam Staff')
+
+  test('without a list of sanctions there is no report', async () => {
+    assert.equal(await createReport(wanted()), undefined)
+    await load('pep:invented', inventedList(9, 20))
+    assert.equal(await createReport(wanted()), undefined)
+  })
+
+  test('it names the lists with their data, and measures each form by the names of sanctions lists', async () => {
+    await load('un', inventedList(1, 300))
+    const [entry, ...rest] = inventedList(2, 50)
+    assert.ok(entry)
+    const { countries: _countries, documents: _documents, addresses: _addresses, ...ofVersionBefore } = entry
+    await load('eu', [ofVersionBefore, ...rest])
+    const report = await createReport(wanted())
+    assert.ok(report)
+    assert.deepEqual(
+      report.lists.map(({ source, entries, withoutFacts }) => [source, entries, withoutFacts]),
+      [
+        ['eu', 50, 1],
+        ['pep:invented', 20, 0],
+        ['un', 300, 0],
+      ],
+    )
+    const asListed = report.forms.find(({ form }) => form === 'as listed')
+    assert.deepEqual([asListed?.names, asListed?.found], [10, 10])
+    assert.equal(report.countries.length, 30)
+    const text = reportText(report)
+    assert.match(text, /^# Report of sanctions screening\n/)
+    assert.match(text, /\| un \| 2026-01-05 00:00 UTC \|/)
+    assert.match(
+      text,
+      /1 entries of eu were read by a version that kept no countries and documents: load the list again\./,
+    )
+    assert.match(text, /No match is excluded at present\./)
+    for (const { form } of report.forms) assert.ok(text.includes(form), form)
+    const again = await createReport(wanted())
+    assert.ok(again)
+    assert.deepEqual(again, report)
+  })
+
+  test('a form below its floor and a country above its share are named with examples', async () => {
+    const report = await createReport(wanted())
+    assert.ok(report)
+    const missed = report.forms.map((form, at) =>
+      at === 0 ? { ...form, found: 1, missed: ['Not | Found (Not Found)'] } : { ...form, found: form.names },
+    )
+    const countries = report.countries.map((country, at) => ({
+      ...country,
+      withSecondDatum: at === 0 ? country.names : 0,
+    }))
+    const text = reportText({ ...report, forms: missed, countries })
+    assert.match(text, /^1 of \d+ forms are below their floor, and 1 of 30 countries have more than 1 % false hits/m)
+    assert.match(text, /\| as listed \| 10 \| 10\.0 \| 97 \| Not \/ Found \(Not Found\) \|/)
+    assert.match(text, /100\.0 \(above\)/)
+    const perfect = report.forms.map((form) => ({ ...form, found: form.names }))
+    const none = report.countries.map((country) => ({ ...country, withSecondDatum: 0 }))
+    assert.match(reportText({ ...report, forms: perfect, countries: none }), /Every form reaches its floor/)
+  })
 })

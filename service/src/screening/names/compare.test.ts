@@ -1,11 +1,15 @@
-/** A score says which words matched, and how. */
+/** A score says which words matched, and how, in each script. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { allFakers } from '@faker-js/faker'
 import { readPublished, withoutPublished } from '../../../../test/support/screening/published.ts'
 import { compareNames } from './compare.ts'
 import { createNameIndex } from './index-of-names.ts'
 import { editsBetween, likenessOf, soundOf } from './spelling.ts'
 import { formsOf, plainName, wordsOf } from './words.ts'
+import { spellingCost } from './arabic-spelling.ts'
+import { latinReadings } from './east-asian.ts'
+import { scoreMin } from '../rules.ts'
 
 const weighted = (name: string) => wordsOf(name).telling.map((word) => ({ word, weight: 1 }))
 const compare = (name: string, listed: string) => compareNames(weighted(name), weighted(listed))
@@ -308,3 +312,145 @@ test('an initial is a hit only with a rare family name', async () => {
   )
   assert.deepEqual(index.search('Q. Zhabari', 88), [])
 })
+
+const scoreOf = async (name: string, listed: string): Promise<number> => {
+  const index = await createNameIndex([{ entry: listed, text: listed }], () => Promise.resolve())
+  return index.search(name, 1)[0]?.score ?? 0
+}
+
+test('an Arabic name finds its Latin spellings', async () => {
+  for (const [name, listed] of [
+    ['طارق عزيز', 'Tariq AZIZ'],
+    ['طه ياسين رمضان الجزراوي', 'Taha Yassin Ramadan AL-JIZRAWI'],
+    ['عبد القادر لاغوب', 'Abdelkader LAAGOUB'],
+    ['عبدالقادر لاغوب', 'Abd al-Qadir LAAGOUB'],
+    ['مطيع الله', 'MATIULLAH'],
+    ['نور الدين الدريسي', 'Noureddine AL-DRISSI'],
+    ['سليمان أبوغيث', 'Sulaiman Abo GHAITH'],
+    ['ایوب بشیر', 'Ayyub BASHIR'],
+    ['هدى صالـح', 'Huda SALIH'],
+    ['محمود ﻛﺮﻴﻡ', 'Mahmoud KARIM'],
+    ['عبد الرزاق لا لا', 'Abdul Razaq LALA'],
+    ['اياد اغ غالي', 'Iyad Ag GHALI'],
+    ['شمس الرحمن ظاهر', 'Shamsurrahman ZAHIR'],
+    ['سيد محمد حقانی', 'Sayyed Mohammed HAQQANI'],
+    ['س. سليمان', 'S. Sulaiman'],
+  ] as const)
+    assert.ok((await scoreOf(name, listed)) >= 88, `${name}, ${listed}: ${await scoreOf(name, listed)}`)
+})
+
+test('Arabic words with the same consonants are different names', async () => {
+  for (const [name, listed] of [
+    ['عمر سعيد', 'Maher ASSAD'],
+    ['حسان هذيل', 'Hadil SHUAYHANAH'],
+    ['مرعي القلال', 'Umar KECIL'],
+    ['محمود الصغير', 'Muhammad AL-SUGAYER'],
+    ['أمينة كريم', 'Amin KARIM'],
+  ] as const)
+    assert.ok((await scoreOf(name, listed)) < 88, `${name}, ${listed}: ${await scoreOf(name, listed)}`)
+})
+
+test('a letter costs nothing, a part of an edit, or an edit', () => {
+  assert.equal(spellingCost('محمود', 'mahmoud', 2), 0)
+  assert.equal(spellingCost('محمود', 'mahmad', 2), 1)
+  assert.equal(spellingCost('محمود', 'mahmoudt', 2), 1)
+  assert.equal(spellingCost('كمال', 'kamel', 2), 0.1)
+  assert.equal(spellingCost('محمود', 'tariq', 1), Infinity)
+  assert.equal(spellingCost('', '', 1), 0)
+})
+
+test('two Arabic words are compared by their letters', () => {
+  assert.deepEqual(likenessOf('ٱراوي', 'راوي'), { how: 'equal', likeness: 1 })
+  assert.equal(likenessOf('فليح', 'فليج')?.how, 'misspelt')
+  assert.equal(likenessOf('حسن', 'حسين'), undefined)
+})
+
+test('a name of many compounds has a limited number of forms', () => {
+  const name = Array.from({ length: 12 }, () => 'سيف الدين').join(' ')
+  assert.equal(formsOf(wordsOf(name)).length, 8)
+  assert.deepEqual(formsOf(wordsOf('بن')), [{ words: ['بن'], isJoined: false }])
+})
+
+const isFound = async (name: string, listed: string): Promise<boolean> => {
+  const index = await createNameIndex([{ entry: listed, text: listed }], () => Promise.resolve())
+  return index.search(name, 88).length > 0
+}
+
+test('each usual spelling is found', async () => {
+  for (const [name, listed] of [
+    ['习近平', 'XI Jinping'],
+    ['王伟', 'WANG Wei'],
+    ['曾庆红', 'ZENG Qinghong'],
+    ['張志強', 'CHANG Chih Chiang'],
+    ['金正恩', 'KIM Jong Un'],
+    ['김정은', 'KIM Jong Un'],
+    ['김정은', 'KIM Jong-un'],
+    ['최룡해', 'CHOE Ryong Hae'],
+    ['리병철', 'RI Pyong Chol'],
+    ['김여정', 'KIM Yo Jong'],
+    ['이민호', 'LEE Min Ho'],
+    ['박지성', 'PARK Ji Sung'],
+    ['박지성', 'PAK Ji Song'],
+    ['박지성', 'BAG Jiseong'],
+  ] as const)
+    assert.ok(await isFound(name, listed), `${name}, ${listed}: ${latinReadings(name).join(';')}`)
+})
+
+test('another name is not', async () => {
+  for (const [name, listed] of [
+    ['李明', 'WANG Wei'],
+    ['金正恩', 'KIM Yo Jong'],
+    ['박지성', 'KIM Ji Song'],
+  ] as const)
+    assert.ok(!(await isFound(name, listed)), `${name}, ${listed}`)
+})
+
+test('a name without such signs stays as it is', () => {
+  assert.deepEqual(latinReadings('Grace Hopper'), ['Grace Hopper'])
+  assert.deepEqual(latinReadings(''), [''])
+})
+
+const isLatin = (text: string): boolean => !/[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(text)
+const variantsMax = 50
+/** Percent of persons in Arabic letters found at least. */
+const arabicFloor = 94
+/** False hits of 50 names at most. The lists have many Chinese, Korean and Arabic names, and few syllables distinguish them. */
+const hitsMax = { ar: 2, zh_CN: 2, ko: 4, ru: 1 } as const
+
+test(
+  'persons are found by their names in Arabic letters; common names in other scripts are hit rarely',
+  {
+    skip: withoutPublished,
+  },
+  async () => {
+    const entries = (await readPublished()).filter(({ kind }) => kind === 'person' || kind === 'organisation')
+    const names = entries.flatMap((entry) =>
+      entry.names.filter(({ text }) => isLatin(text)).map(({ text }) => ({ entry, text })),
+    )
+    const index = await createNameIndex(names, () => Promise.resolve())
+    const arabic = entries.flatMap((of) => {
+      const text = of.names.find(
+        (name) => /\p{Script=Arabic}/u.test(name.text) && !/\p{Script=Latin}/u.test(name.text),
+      )?.text
+      return of.kind === 'person' && text !== undefined ? [{ of, text }] : []
+    })
+    const step = Math.max(1, Math.floor(arabic.length / variantsMax))
+    const all = arabic.filter((_, at) => at % step === 0)
+    assert.ok(all.length >= 40, `${all.length} variants`)
+    const missed = all.filter(({ text, of }) => !index.search(text, scoreMin).some(({ entry }) => entry === of))
+    const found = (100 * (all.length - missed.length)) / all.length
+    assert.ok(found >= arabicFloor, `${found.toFixed(1)} % found; missed ${missed.map(({ text }) => text).join('; ')}`)
+    for (const [locale, max] of Object.entries(hitsMax)) {
+      const faker = allFakers[locale as keyof typeof hitsMax]
+      const { person } = faker
+      faker.seed(1)
+      const common = Array.from({ length: 50 }, () => {
+        const [given, family] = [person.firstName(), person.lastName()]
+        // Chinese and Korean names have the family name first, and no space.
+        return locale === 'ko' || locale === 'zh_CN' ? `${family}${given}` : `${given} ${family}`
+      })
+      const hit = common.filter((name) => index.search(name, scoreMin).length > 0)
+      assert.ok(hit.length <= max, `${locale}: ${hit.join('; ')}`)
+    }
+  },
+)

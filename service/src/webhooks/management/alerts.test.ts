@@ -1,30 +1,26 @@
 /** Alert emails about failing endpoints: from the alert to the mail in the mailbox of a real SMTP server. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { permissions } from '@partner-payments/wire'
 import { mailServer, readMail } from '../../../../test/support/mail-server.ts'
 import { startMail } from '../../../../test/support/jobs.ts'
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
+import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createAccess } from '../../access/index.ts'
 import { createCursors } from '../../kernel/api/index.ts'
 import { createLog, createSealer, dayMs, newId } from '../../kernel/index.ts'
 import { createMailQueue, smtpTransport } from '../../mail/index.ts'
 import { createUsers } from '../../people/users/index.ts'
-import { createDatabase, type Database, sql } from '../../postgres/index.ts'
+import { createDatabase, sql } from '../../postgres/index.ts'
 import { type AlertKind, createEndpointAlerts, type EndpointAlert, renderEndpointAlert } from './alerts.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
+import { untilEnd } from '../../../../test/support/fixture.ts'
 
 const start = new Date('2026-11-21T08:00:00.000Z')
-let testDatabase: TestDatabase
-let db: Database
-let server: Awaited<ReturnType<typeof mailServer>>
 
-before(async () => {
-  testDatabase = await createTestDatabase()
-  db = createDatabase({ url: testDatabase.url, connectionsMax: 5, log: createLog('silent') })
-  server = await mailServer()
-})
+const testDatabase = await createTestDatabase()
+const db = untilEnd(createDatabase({ url: testDatabase.url, connectionsMax: 5, log: createLog('silent') }))
+const server = await mailServer()
 afterEach(async () => {
   server.received.length = 0
   // Each test has the queue for itself.
@@ -32,7 +28,6 @@ afterEach(async () => {
 })
 after(async () => {
   await server.stop()
-  await db.close()
   await testDatabase.drop()
 })
 

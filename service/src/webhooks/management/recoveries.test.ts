@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, reconciledCounts, statusChanged } from '../../../../test/support/webhooks.ts'
-import { Refusal } from '../../kernel/api/index.ts'
+import { untilEnd } from '../../../../test/support/fixture.ts'
+import { refused } from '../../../../test/support/refusals.ts'
 import { after as later, dayMs, firstIdOf, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
 import { sampleOf } from '../../events/index.ts'
-
-let hooks: Awaited<ReturnType<typeof createHooks>>
-before(async () => {
-  hooks = await createHooks()
-})
-after(() => hooks?.close())
+const hooks = untilEnd(await createHooks())
 // Event ids use the system time, which advances while the clock of the tests does not.
 beforeEach(() => hooks.clock.advance(minuteMs))
-
-const refused = (code: string, pointer?: string) => (error: unknown) =>
-  error instanceof Refusal && error.code === code && (pointer === undefined || error.errors[0]?.pointer === pointer)
 const ago = (ms: number) => later(hooks.clock.now(), -ms).toISOString()
 
 async function subscribed(partnerId: string, events: readonly string[] = [statusChanged]) {

@@ -1,139 +1,225 @@
+/** Subscriptions, secrets and test deliveries. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { eventNames } from '@partner-payments/wire'
+import { after, suite, test } from 'node:test'
+import { type SigningKey, verifyingKeyText, webhooks as wire } from '@partner-payments/wire'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
-import { type Caller, Refusal } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { createCursors, Refusal } from '../../kernel/api/index.ts'
+import { AssertionFailure, createSealer, dayMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { webhooksRoutes } from '../api/index.ts'
+import { createWorkerHarness } from '../../../../test/support/worker-harness.ts'
+import { createDeliveryEngine } from '../jobs.ts'
+import { createSecrets } from './secrets.ts'
+import { startTcpReceiver } from '../../../../test/support/exchange.ts'
+import { until } from '../../../../test/support/until.ts'
+import { untilEnd } from '../../../../test/support/fixture.ts'
+import { refused } from '../../../../test/support/refusals.ts'
+import { chosenCalls, createChosenHosts } from '../exchange/chosen-hosts.ts'
+import { createTestDeliveries } from './test-delivery.ts'
 
-type Hooks = Awaited<ReturnType<typeof createHooks>>
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks()
-})
-after(() => hooks.close())
-
-const callOf = (partnerId: string) => {
-  const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
-  return { caller, requestId: 'test', ip: '127.0.0.1', params: {}, query: undefined, body: undefined }
-}
-const refused = (code: string, pointer?: string) => (error: unknown) =>
-  error instanceof Refusal && error.code === code && (pointer === undefined || error.errors[0]?.pointer === pointer)
-/** Tests in this file send no test delivery. */
-const noTestDeliveries = {
-  test: async () => {
-    throw new Error('unexpected test delivery')
-  },
-}
 const input = { url: 'https://example.com/hook', events: [statusChanged] }
 
-test('the secret is shown only at creation, and is stored sealed', async () => {
-  const partnerId = await hooks.addPartner()
-  const call = callOf(partnerId)
-  const routes = webhooksRoutes(hooks.webhooks, noTestDeliveries, hooks.idempotency)
-  const { body: created } = await routes.createSubscription({ ...call, body: { ...input, description: 'Ledger' } })
-  const { secret = '', ...rest } = created
-  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
-  assert.deepEqual(Object.keys(created).sort(), [
-    'apiVersion',
-    'createdAt',
-    'description',
-    'events',
-    'extensionEvents',
-    'id',
-    'ordered',
-    'secret',
-    'signature',
-    'status',
-    'updatedAt',
-    'url',
-  ])
-  const { body: read } = await routes.getSubscription({ ...call, params: { id: created.id } })
-  assert.deepEqual(read, rest)
-  const row = await hooks.db.row<{ text: string }>(sql`
-    select encode(secret_sealed, 'escape') as text from delivery.secrets
-    where partner_id = ${partnerId} and subscription_id = ${created.id}`)
-  assert.ok(row && !row.text.includes(secret.slice(6)))
+const hooks = untilEnd(await createHooks())
+
+suite('subscriptions', async () => {
+  test('422 webhook_limit_reached: 20 of 30 concurrent creations succeed, and one more after a deletion', async () => {
+    const partnerId = await hooks.addPartner()
+    const made = await Promise.allSettled(Array.from({ length: 30 }, () => hooks.webhooks.create(partnerId, input)))
+    const ok = made.filter((result) => result.status === 'fulfilled')
+    const failed = made.filter((result) => result.status === 'rejected')
+    assert.equal(ok.length, 20)
+    assert.ok(failed.every((result) => refused('webhook_limit_reached')(result.reason)))
+    const id = (await hooks.webhooks.list(partnerId, {})).data[0]?.id ?? ''
+    // Two concurrent deletions of one subscription allow one creation.
+    const removed = await Promise.allSettled([1, 2].map(() => hooks.webhooks.remove(partnerId, id)))
+    assert.deepEqual(removed.map((result) => result.status).sort(), ['fulfilled', 'rejected'])
+    await hooks.webhooks.create(partnerId, input)
+    await assert.rejects(hooks.webhooks.create(partnerId, input), refused('webhook_limit_reached'))
+  })
 })
 
-test('an event outside the emitted set is accepted with a warning', async () => {
-  const partnerId = await hooks.addPartner()
-  const created = await hooks.webhooks.create(partnerId, { ...input, events: [statusChanged, 'invoice.paid'] })
-  assert.deepEqual(created.events, [statusChanged, 'invoice.paid'])
-  assert.equal(created.warnings.length, 1)
-  assert.match(created.warnings[0] ?? '', /^invoice\.paid /)
+suite('secrets', async () => {
+  async function subscribed(more: { readonly signature?: 'v1' | 'v1a' } = {}) {
+    const partnerId = await hooks.addPartner()
+    const created = await hooks.webhooks.create(partnerId, { ...input, ...more })
+    return { partnerId, subscriptionId: created.id, created }
+  }
+
+  /** Creates an engine without opened keys in memory, as another process has. */
+  const engineOfAnotherProcess = () =>
+    createDeliveryEngine({
+      db: hooks.db,
+      clock: hooks.clock,
+      eventOutbox: hooks.eventOutbox,
+      sealer: createSealer([hooks.key]),
+      cursors: createCursors(hooks.key),
+      urlRules: { allowHttpLoopback: true },
+      alerts: hooks.alerts,
+    })
+
+  /** Keys that verify the current signatures, newest first, as another process reads them. */
+  async function verifyingKeys(key: { readonly partnerId: string; readonly subscriptionId: string }) {
+    const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
+    const signing = (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)
+    return (signing?.keys ?? []).map((one: SigningKey) => verifyingKeyText(one))
+  }
+
+  test('both secrets sign during the overlap; then only the new one signs, and the old one is deleted', async () => {
+    const { created, ...key } = await subscribed()
+    const { partnerId, subscriptionId } = key
+    assert.deepEqual(await verifyingKeys(key), [created.secret])
+    const rotated = await hooks.webhooks.rotateSecret(partnerId, subscriptionId)
+    assert.notEqual(rotated.secret, created.secret)
+    assert.equal(rotated.overlapUntil.getTime() - hooks.clock.now().getTime(), dayMs)
+    assert.deepEqual(await verifyingKeys(key), [rotated.secret, created.secret])
+    hooks.clock.advance(dayMs - 1)
+    assert.equal((await verifyingKeys(key)).length, 2)
+    hooks.clock.advance(1)
+    assert.deepEqual(await verifyingKeys(key), [rotated.secret])
+    await hooks.webhooks.sweep(hooks.log)
+    const rows = await hooks.db.rows(sql`select id from delivery.secrets where partner_id = ${partnerId}`)
+    assert.equal(rows.length, 1)
+  })
+
+  test('a later rotation does not extend an earlier overlap', async () => {
+    const { created, ...key } = await subscribed()
+    const { partnerId, subscriptionId } = key
+    await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 60 })
+    await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 600 })
+    hooks.clock.advance(61 * secondMs)
+    const keys = await verifyingKeys(key)
+    assert.equal(keys.length, 2)
+    assert.ok(!keys.includes(created.secret ?? ''))
+  })
+
+  test('concurrent rotations each issue a secret that signs, up to the limit', async () => {
+    const { created, ...key } = await subscribed()
+    const { partnerId, subscriptionId } = key
+    const rotations = Array.from({ length: 7 }, () => hooks.webhooks.rotateSecret(partnerId, subscriptionId))
+    const results = await Promise.allSettled(rotations)
+    const shown = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.secret] : []))
+    assert.equal(shown.length, wire.activeSecretsMax - 1)
+    for (const result of results)
+      if (result.status === 'rejected') assert.ok(refused('webhook_secret_limit_reached')(result.reason))
+    assert.deepEqual((await verifyingKeys(key)).toSorted(), [created.secret, ...shown].toSorted())
+    const last = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 0 })
+    assert.deepEqual(await verifyingKeys(key), [last.secret])
+  })
+
+  test('a rotation in one process takes effect in another', async () => {
+    const { created: _created, ...key } = await subscribed()
+    const other = engineOfAnotherProcess()
+    const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
+    const keysOf = async () =>
+      (await secrets.signingKeys(hooks.db, [key], hooks.clock.now()))
+        .get(key.subscriptionId)
+        ?.keys.map(verifyingKeyText)
+    await keysOf()
+    const rotated = await other.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
+    assert.deepEqual(await keysOf(), [rotated.secret])
+  })
+
+  test('deliveries in the memory of a worker are signed with the current secret', async () => {
+    const { created: _created, ...key } = await subscribed()
+    for (let i = 0; i < 40; i += 1) await hooks.emit(key.partnerId, newId(), 'x')
+    await hooks.fanOut(key.partnerId)
+    const harness = createWorkerHarness(hooks)
+    const claims = await harness.claim(key)
+    assert.ok(claims.length < 40)
+    const rotated = await hooks.webhooks.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
+    while ((await harness.step()) > 0);
+    for (const claim of claims) await harness.record(claim)
+    const next = await harness.claim(key)
+    assert.ok(next.length > 0)
+    for (const claim of next) assert.deepEqual(claim.target.keys.map(verifyingKeyText), [rotated.secret])
+    await harness.close()
+  })
+
+  test('a v1a subscription always shows its public key, and never a secret', async () => {
+    const { created, ...key } = await subscribed({ signature: 'v1a' })
+    assert.equal(created.secret, undefined)
+    assert.match(created.publicKey ?? '', /^whpk_[A-Za-z0-9+/]{43}=$/)
+    const read = await hooks.webhooks.get(key.partnerId, key.subscriptionId)
+    assert.equal(read.publicKey, created.publicKey)
+    const { data } = await hooks.webhooks.list(key.partnerId, {})
+    assert.equal(data[0]?.publicKey, created.publicKey)
+    assert.deepEqual(await verifyingKeys(key), [created.publicKey])
+    const row = await hooks.db.row<{ text: string }>(sql`
+    select encode(secret_sealed, 'escape') as text from delivery.secrets where partner_id = ${key.partnerId}`)
+    assert.ok(row && !/whsk_/.test(row.text))
+  })
+
+  test('a rotation can change the kind of signature, and both kinds sign during the overlap', async () => {
+    const { created, ...key } = await subscribed()
+    const { partnerId, subscriptionId } = key
+    const rotated = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { signature: 'v1a' })
+    assert.equal(rotated.secret, undefined)
+    assert.deepEqual(await verifyingKeys(key), [rotated.publicKey, created.secret])
+    const read = await hooks.webhooks.get(partnerId, subscriptionId)
+    assert.deepEqual([read.signature, read.publicKey], ['v1a', rotated.publicKey])
+  })
+
+  test('a secret does not open for another subscription, and a deleted subscription has none', async () => {
+    const [one, two] = [await subscribed(), await subscribed()]
+    await hooks.db.run(sql`
+    update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets where partner_id = ${one.partnerId})
+    where partner_id = ${two.partnerId}`)
+    await assert.rejects(verifyingKeys(two), AssertionFailure)
+    await hooks.webhooks.remove(one.partnerId, one.subscriptionId)
+    assert.deepEqual(await verifyingKeys(one), [])
+  })
+
+  test('a key that cannot be decrypted removes no other subscription from the list, and a rotation replaces it', async () => {
+    const { created: intact, ...key } = await subscribed({ signature: 'v1a' })
+    const { partnerId } = key
+    const broken = await hooks.webhooks.create(partnerId, { ...input, signature: 'v1a' })
+    await hooks.db.run(sql`
+    update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets
+      where partner_id = ${partnerId} and subscription_id = ${intact.id})
+    where partner_id = ${partnerId} and subscription_id = ${broken.id}`)
+    const webhooks = engineOfAnotherProcess()
+    const { data } = await webhooks.list(partnerId, {})
+    const shown = data.map(({ id, publicKey, warnings }) => ({ id, publicKey, warnings: warnings.length }))
+    assert.deepEqual(shown, [
+      { id: broken.id, publicKey: undefined, warnings: 1 },
+      { id: intact.id, publicKey: intact.publicKey, warnings: 0 },
+    ])
+    assert.equal((await webhooks.enable(partnerId, broken.id)).id, broken.id)
+    const rotated = await webhooks.rotateSecret(partnerId, broken.id, { overlapSeconds: 0 })
+    const { publicKey, warnings } = await webhooks.get(partnerId, broken.id)
+    assert.deepEqual({ publicKey, warnings }, { publicKey: rotated.publicKey, warnings: [] })
+  })
 })
 
-test('400 for a private URL, an empty update and a text with U+0000', async () => {
-  const partnerId = await hooks.addPartner()
-  const { create, update } = hooks.webhooks
-  await assert.rejects(create(partnerId, { ...input, url: 'https://10.0.0.1/' }), refused('validation_failed', '/url'))
-  await assert.rejects(create(partnerId, { ...input, events: ['a\u0000'] }), refused('validation_failed', '/events/0'))
-  const { id } = await create(partnerId, input)
-  await assert.rejects(update(partnerId, id, {}), refused('validation_failed', ''))
-  await assert.rejects(update(partnerId, id, { description: 'a\u0000' }), refused('validation_failed', '/description'))
-})
-
-test('an update sets the given fields, clears null fields and keeps the rest', async () => {
-  const partnerId = await hooks.addPartner()
-  const { id } = await hooks.webhooks.create(partnerId, { ...input, description: 'Old' })
-  const moved = await hooks.webhooks.update(partnerId, id, { url: 'https://example.org/new' })
-  assert.deepEqual([moved.url, moved.description, moved.events], ['https://example.org/new', 'Old', [statusChanged]])
-  const cleared = await hooks.webhooks.update(partnerId, id, { description: null, status: 'Disabled' })
-  assert.deepEqual([cleared.description, cleared.status, cleared.url], [null, 'Disabled', moved.url])
-})
-
-test('404 for a subscription that is unknown, deleted or of another partner', async () => {
-  const [mine, other] = [await hooks.addPartner(), await hooks.addPartner()]
-  const { id } = await hooks.webhooks.create(mine, input)
-  const { get, update, remove, deliveries } = hooks.webhooks
-  const operations = (partnerId: string, subscriptionId: string) => [
-    () => get(partnerId, subscriptionId),
-    () => update(partnerId, subscriptionId, { status: 'Enabled' }),
-    () => remove(partnerId, subscriptionId),
-    () => deliveries(partnerId, subscriptionId, {}),
-  ]
-  for (const operation of [...operations(other, id), ...operations(mine, newId())])
-    await assert.rejects(operation, refused('not_found'))
-  await remove(mine, id)
-  for (const operation of operations(mine, id)) await assert.rejects(operation, refused('not_found'))
-})
-
-test('a list is newest first, in pages, and only of one partner', async () => {
-  const [mine, other] = [await hooks.addPartner(), await hooks.addPartner()]
-  await hooks.webhooks.create(other, input)
-  assert.deepEqual((await hooks.webhooks.list(mine, {})).data, [])
-  const made: string[] = []
-  for (let i = 0; i < 5; i += 1) made.push((await hooks.webhooks.create(mine, input)).id)
-  const first = await hooks.webhooks.list(mine, { limit: '3' })
-  const second = await hooks.webhooks.list(mine, { limit: '3', cursor: first.nextCursor ?? '' })
-  assert.deepEqual(
-    [...first.data, ...second.data].map((row) => row.id),
-    made.toReversed(),
-  )
-  assert.deepEqual([first.hasMore, second.hasMore, second.nextCursor], [true, false, null])
-  await assert.rejects(hooks.webhooks.list(other, { cursor: first.nextCursor ?? '' }), refused('validation_failed'))
-})
-
-test('422 webhook_limit_reached: 20 of 30 concurrent creations succeed, and one more after a deletion', async () => {
-  const partnerId = await hooks.addPartner()
-  const made = await Promise.allSettled(Array.from({ length: 30 }, () => hooks.webhooks.create(partnerId, input)))
-  const ok = made.filter((result) => result.status === 'fulfilled')
-  const failed = made.filter((result) => result.status === 'rejected')
-  assert.equal(ok.length, 20)
-  assert.ok(failed.every((result) => refused('webhook_limit_reached')(result.reason)))
-  const id = (await hooks.webhooks.list(partnerId, {})).data[0]?.id ?? ''
-  // Two concurrent deletions of one subscription allow one creation.
-  const removed = await Promise.allSettled([1, 2].map(() => hooks.webhooks.remove(partnerId, id)))
-  assert.deepEqual(removed.map((result) => result.status).sort(), ['fulfilled', 'rejected'])
-  await hooks.webhooks.create(partnerId, input)
-  await assert.rejects(hooks.webhooks.create(partnerId, input), refused('webhook_limit_reached'))
-})
-
-test('the event types are listed', async () => {
-  const { body } = await webhooksRoutes(hooks.webhooks, noTestDeliveries, hooks.idempotency).listEventTypes(
-    callOf(newId()),
-  )
-  assert.equal(body.data.length, eventNames.length)
+suite('test deliveries', () => {
+  test('a partner has a limited number of concurrent tests, and can test again when they end', async () => {
+    const { ofPartnerMax } = chosenCalls.webhookTest
+    const answers: (() => void)[] = []
+    const endpoint = await startTcpReceiver(
+      (socket) => void answers.push(() => socket.end('HTTP/1.1 204 No Content\r\n\r\n')),
+    )
+    after(endpoint.close)
+    const partnerId = await hooks.addPartner()
+    const { id } = await hooks.webhooks.create(partnerId, { url: endpoint.url })
+    const testDeliveries = createTestDeliveries({
+      db: hooks.db,
+      clock: hooks.clock,
+      sealer: createSealer([hooks.key]),
+      sample: async () => '{}',
+      send: createChosenHosts({ clock: hooks.clock, allowLoopback: true }).sendTest,
+    })
+    const all = Array.from({ length: ofPartnerMax + 3 }, () => testDeliveries.test(partnerId, id))
+    const outcomes = Promise.allSettled(all)
+    const refused: unknown[] = []
+    for (const each of all) each.catch((error: unknown) => refused.push(error))
+    await until('the others are refused', () => refused.length === 3 && answers.length === ofPartnerMax)
+    for (const error of refused) assert.ok(error instanceof Refusal && error.code === 'webhook_test_too_soon')
+    answers.splice(0).forEach((answer) => answer())
+    const sent = (await outcomes).filter(({ status }) => status === 'fulfilled')
+    assert.equal(sent.length, ofPartnerMax)
+    const again = testDeliveries.test(partnerId, id)
+    await until('the endpoint is called', () => answers.length === 1)
+    answers.forEach((answer) => answer())
+    assert.ok((await again).delivered)
+    await assert.rejects(testDeliveries.test(newId(), id), Refusal)
+  })
 })

@@ -1,0 +1,217 @@
+/** Tables: reasons, statuses, characters of SEPA, creditor references. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { transactions } from '@partner-payments/wire'
+import fc from 'fast-check'
+import { reasonOf, reasons, statuses, statusOf } from './index.ts'
+import { samplesFolder } from '../../../test/support/samples.ts'
+import { sepaReference, sepaText } from './sepa-text.ts'
+import { createRandom } from '../../../test/conformance/hostile.ts'
+import { newReference, remitted } from '../../../test/support/remittances.ts'
+import { creditorReferenceOf, isCreditorReference, namedInPayment, namedInTexts } from './creditor-reference.ts'
+
+test('every code has an error key of the contract and a sentence', () => {
+  const codes = Object.keys(reasons)
+  assert.ok(codes.length > 180, `${codes.length} codes`)
+  for (const code of codes) {
+    const { errorKey, details } = reasonOf(code)
+    assert.match(code, /^[A-Z0-9]{4}$/)
+    assert.ok((transactions.errorKeys as readonly string[]).includes(errorKey), code)
+    assert.match(details, /^[A-Z][^\n]*[a-z][^\n]* [^\n]*\.$/)
+    assert.ok(details.split(' ').length <= 20, `${code}: ${details}`)
+  }
+})
+
+/** EPC115-06 and EPC059-16: reason codes of SEPA Credit Transfer and SEPA Instant, their recalls and answers. */
+const sepa =
+  `AB05 AB06 AB07 AB08 AB09 AB10 AC01 AC03 AC04 AC06 AG01 AG02 AG03 AG09 AG10 AG11 AM02 AM04 AM05 AM09 AM23 ARDT
+  BE01 BE04 BE05 BE06 BE07 BE08 CERI CNOR CURR CUST DNOR DT01 DUPL ED05 ERIN FF01 FOCR FR01 FRAD LEGL MD07 MS02 MS03 NARR NERI
+  NOAS NOOR RC01 RC07 RF01 RR01 RR02 RR03 RR04 SL01 SL02 SL03 TECH TM01 UPAY`.split(/\s+/)
+test('the codes of SEPA are in it', () =>
+  assert.deepEqual(
+    sepa.filter((code) => !Object.hasOwn(reasons, code)),
+    [],
+  ))
+
+test('a payment goes again where only the instant way is closed, and not where the payment itself is wrong', () => {
+  const again = (code: string) => reasonOf(code).retryAsCreditTransfer
+  assert.deepEqual(
+    ['AB05', 'AB08', 'AG03', 'AG10', 'AG11', 'AM02', 'AM23', 'CNOR', 'ED05', 'TM01'].filter((code) => !again(code)),
+    [],
+  )
+  assert.deepEqual(
+    ['AC01', 'AC04', 'AC06', 'AM04', 'AM05', 'BE04', 'DUPL', 'FR01', 'LEGL', 'MS03', 'RR04', 'XX99'].filter(again),
+    [],
+  )
+})
+
+test('a code that is not listed is a rejection by the bank', () => {
+  for (const code of ['XX99', '', 'toString', '__proto__', 'ac01'])
+    assert.deepEqual(reasonOf(code), {
+      errorKey: 'BankRejection',
+      details: 'The bank refused the payment.',
+      retryAsCreditTransfer: false,
+      isDuplicate: false,
+    })
+})
+
+test('ends are final, and only results for payees have a result', () => {
+  for (const [code, { meaning, isFinal, text, payee }] of Object.entries(statuses)) {
+    assert.equal(isFinal, ['settled', 'rejected', 'blocked'].includes(meaning), code)
+    assert.equal(payee !== undefined, meaning === 'checked', code)
+    assert.match(text, /^[A-Z].*\.$/, code)
+  }
+  assert.deepEqual(
+    ['RCVC', 'RVMC', 'RVNM', 'RVNA', 'RVCM', 'RVNC', 'ACFC', 'ACIS', 'BLCK'].map((code) => statusOf(code)?.meaning),
+    ['checked', 'checked', 'checked', 'checked', 'part', 'part', 'accepted', 'accepted', 'blocked'],
+  )
+  for (const code of ['', 'XXXX', 'toString', '__proto__']) assert.equal(statusOf(code), undefined)
+})
+
+test(
+  'every status that a schema lists has a meaning',
+  { skip: samplesFolder === undefined ? 'SAMPLES_DIR is not set: it has the official schemas' : false },
+  () => {
+    for (const version of ['03', '04', '05', '06', '07']) {
+      const schema = readFileSync(
+        join(samplesFolder ?? '', 'iso20022', 'schemas', `pain.002.001.${version}.xsd`),
+        'utf8',
+      )
+      const lists = [...schema.matchAll(/name="Transaction\w*Status\dCode">([\s\S]*?)<\/xs:simpleType>/g)]
+      const codes = lists.flatMap(([, list = '']) =>
+        [...list.matchAll(/enumeration value="(\w+)"/g)].map(([, code = '']) => code),
+      )
+      assert.ok(codes.length > 5 || version > '05', version)
+      for (const code of codes) assert.ok(statusOf(code), `${code} of version ${version}`)
+    }
+  },
+)
+
+const cases: Readonly<Record<string, string>> = {
+  'Grace Hopper': 'Grace Hopper',
+  'Müller & Söhne GmbH': 'Mueller + Soehne GmbH',
+  'MÜLLER STRAßE': 'MUELLER STRAssE',
+  'Österreich Übung': 'Oesterreich Uebung',
+  'Mu\u0308ller': 'Mueller',
+  'Łódź Žydrūnas Çelik Ñandú Ærø Ðóra': 'Lodz Zydrunas Celik Nandu Aero Dora',
+  'Ελλάδα България': 'Ellada Balgariya',
+  '100 % of 5 € "net" <now>': "100 pct of 5 EUR 'net' (now)",
+  'a_b@example.com; c*d': 'a-b(at)example.com, c.d',
+  '  spaces\t\n and   more ': 'spaces and more',
+  'zero\u200bwidth': 'zerowidth',
+  'https://example.com/a?b': 'https://example.com/a?b',
+  '': 'NOTPROVIDED',
+  '\u0000\u0001': 'NOTPROVIDED',
+}
+suite('texts', () => {
+  for (const [text, expected] of Object.entries(cases))
+    test(JSON.stringify(text), () => assert.equal(sepaText(text, 140), expected))
+})
+
+suite('references', () => {
+  const references: Readonly<Record<string, string>> = {
+    'INV-2026/1': 'INV-2026/1',
+    '//INV//1///2/': 'INV/1/2',
+    '/': 'NOTPROVIDED',
+    'Rechnung Nr. 5 für März': 'Rechnung Nr. 5 fuer Maerz',
+  }
+  for (const [text, expected] of Object.entries(references))
+    test(JSON.stringify(text), () => assert.equal(sepaReference(text), expected))
+})
+
+const set = /^[A-Za-z0-9/\-?:().,'+ ]+$/
+test('any text becomes one of the set, of the length, not empty, and stays as it is the second time', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.integer({ min: 1, max: 140 }), (text, charsMax) => {
+      for (const [found, again] of [
+        [sepaText(text, charsMax), sepaText(sepaText(text, charsMax), charsMax)],
+        [sepaReference(text, charsMax), sepaReference(sepaReference(text, charsMax), charsMax)],
+      ] as const) {
+        assert.match(found, set)
+        assert.ok(found.length <= charsMax)
+        assert.equal(found, found.trim())
+        assert.equal(again, found)
+      }
+      assert.doesNotMatch(sepaReference(text, charsMax), /^\/|\/$|\/\//)
+    }),
+    { numRuns: 2000, seed: 18 },
+  )
+})
+
+const seed = 20_261_124
+const referencesOf = (text: string) => namedInTexts(text).flat()
+
+test('a reference is made with its check digits, and has no other ones', () => {
+  assert.equal(creditorReferenceOf('539007547034'), 'RF18539007547034')
+  assert.equal(isCreditorReference('RF18539007547034'), true)
+  for (const wrong of ['RF19539007547034', 'RF18', 'rf18539007547034', 'RF18 539007547034', `RF18${'1'.repeat(22)}`])
+    assert.equal(isCreditorReference(wrong), false, wrong)
+  const random = createRandom(seed)
+  for (let count = 0; count < 1000; count += 1) {
+    const reference = newReference(random)
+    assert.ok(isCreditorReference(reference), reference)
+    assert.ok(referencesOf(reference).includes(reference), reference)
+  }
+})
+
+test('every part of a text with right check digits may be the reference', () => {
+  assert.deepEqual(referencesOf('RF657KW781YB8KJKC48X Jan'), ['RF657KW781YB8KJKC48X', 'RF657KW781YB8KJKC48XJAN'])
+  assert.deepEqual(referencesOf('RechnungRF18 5390-0754  7034'), ['RF18539007547034'])
+  assert.deepEqual(referencesOf('rf18\u00a05390\u200b07\u20115470 34, danke'), ['RF18539007547034'])
+  assert.deepEqual(referencesOf('RF19 5390 0754 7034'), [])
+  assert.deepEqual(namedInTexts(null, '', 'RF RF18 nothing'), [])
+})
+
+test('the structured reference comes first, and the texts of one booking of several are not its own', () => {
+  const detail = {
+    references: { endToEndId: 'RF18539007547034' },
+    charges: [],
+    remittance: { unstructured: ['Frau'], structured: [{ creditorReference: 'RF657KW781YB8KJKC48X' }] },
+  }
+  assert.deepEqual(namedInPayment(detail, undefined), [['RF657KW781YB8KJKC48X'], ['RF18539007547034']])
+  assert.deepEqual(namedInPayment(undefined, 'RF18539007547034'), [['RF18539007547034']])
+  assert.deepEqual(namedInPayment({ references: {}, charges: [] }, undefined), [])
+})
+
+test('of 100,000 payments each names the reference that it is about, and no other known one', () => {
+  const random = createRandom(seed)
+  const known = new Set(Array.from({ length: 10_000 }, () => newReference(random)))
+  const list = [...known] as [string, ...string[]]
+  const wrong: unknown[] = []
+  let candidates = 0
+  for (let count = 0; count < 100_000; count += 1) {
+    const { reference, detail, information } = remitted(random, random.pick(list))
+    const named = namedInPayment({ charges: [], ...detail }, information)
+    candidates += named.flat().length
+    const found = named.map((references) => references.filter((one) => known.has(one))).find((some) => some.length > 0)
+    if (found?.length !== 1 || found[0] !== reference) wrong.push({ count, reference, found, detail, information })
+  }
+  assert.deepEqual(wrong.slice(0, 3), [])
+  assert.ok(candidates < 100_000 * 5, `${candidates} look-ups`)
+})
+
+test('a hostile text of thousands of candidates has a bounded number, and the structured reference still counts', () => {
+  const random = createRandom(seed)
+  const line = () => Array.from({ length: 6 }, () => newReference(random)).join('')
+  const unstructured = Array.from({ length: 2000 }, line)
+  const detail = {
+    references: {},
+    charges: [],
+    remittance: { unstructured, structured: [{ creditorReference: 'RF18539007547034' }] },
+  }
+  const [structured, texts, ...others] = namedInPayment(detail, unstructured.join(''))
+  assert.deepEqual(structured, ['RF18539007547034'])
+  assert.equal(texts?.length, 200)
+  assert.deepEqual(others, [])
+})
+
+test('a reference at the end of a hundred full lines is found', () => {
+  const unstructured = [
+    ...Array.from({ length: 100 }, () => 'RF12 invoice '.repeat(11).slice(0, 140)),
+    'RF18539007547034',
+  ]
+  const named = namedInPayment({ references: {}, charges: [], remittance: { unstructured } }, undefined)
+  assert.ok(named.flat().includes('RF18539007547034'))
+})

@@ -1,0 +1,157 @@
+/** Values, errors and statements without a server. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AssertionFailure } from '../kernel/index.ts'
+import { noSql, sql, toStatement } from './sql.ts'
+import { Refusal, Unreachable } from '../kernel/api/index.ts'
+import { classify, isReadOnly, isRetryable, sqlState, stateOf, violates } from './errors.ts'
+import { type Keyed, KeyTaken, once } from './once.ts'
+
+const sent = (...statement: Parameters<typeof toStatement>) => {
+  const { text, values } = toStatement(...statement)
+  return { text, values }
+}
+
+test('holes become numbered parameters, never text', () => {
+  const evil = "'; drop table x; --"
+  assert.deepEqual(sent(sql`select ${evil}, ${2n} from t where a = ${null}`), {
+    text: 'select $1, $2 from t where a = $3',
+    values: [evil, 2n, null],
+  })
+  assert.deepEqual(sent(sql`select 1`), { text: 'select 1', values: [] })
+})
+
+test('fragments compose at any depth, and their parameters are numbered in order', () => {
+  const condition = sql`b = ${2} and ${sql`c = ${3}`}`
+  assert.deepEqual(sent(sql`select ${1} where ${condition}${noSql} or d = ${4}`), {
+    text: 'select $1 where b = $2 and c = $3 or d = $4',
+    values: [1, 2, 3, 4],
+  })
+})
+
+test('an object is a parameter unless the tag made it', () => {
+  const date = new Date(0)
+  const look = { parts: 'x' }
+  assert.deepEqual(sent(sql`select ${date}, ${look}, ${[1, 2]}`).values, [date, look, [1, 2]])
+})
+
+test('undefined is refused, because it is probably a forgotten value', () => {
+  assert.throws(() => sql`select ${undefined}`, AssertionFailure)
+})
+
+test('the name of a statement depends on its text and not on its values', () => {
+  const name = (value: number) => toStatement(sql`select ${value}`).name
+  assert.equal(name(1), name(2))
+  assert.notEqual(name(1), toStatement(sql`select ${1} `).name)
+  // PostgreSQL truncates names at 63 bytes without an error.
+  assert.ok(name(1).length < 63)
+})
+
+const error = (fields: object, message = 'x') => Object.assign(new Error(message), fields)
+const codeOf = (thrown: unknown) => (thrown instanceof Unreachable ? thrown.code : undefined)
+
+test('the code of an error shows that the server is unavailable', () => {
+  for (const code of ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', '08006', '57P01', '57P03', '53300'])
+    assert.equal(codeOf(classify(error({ code }))), 'downstream_unreachable', code)
+  assert.equal(codeOf(classify(error({ code: 'ETIMEDOUT' }))), 'downstream_timeout')
+})
+
+test('the code of an error shows that the server cannot store', () => {
+  for (const code of ['25006', '53100', '53200', '58030'])
+    assert.equal(codeOf(classify(error({ code }))), 'storage_unavailable', code)
+  assert.equal(isReadOnly(classify(error({ code: '25006' }))), true)
+  assert.equal(isReadOnly(classify(error({ code: '53100' }))), false)
+})
+
+test('other errors are returned unchanged', () => {
+  const others = [error({ code: sqlState.uniqueViolation }), error({}), new Refusal('not_found'), 'text', undefined]
+  for (const other of others) assert.equal(classify(other), other)
+})
+
+test('a constraint is recognised by its name, with or without the number of its shard', () => {
+  const violation = (constraint: string) => error({ code: sqlState.uniqueViolation, constraint })
+  const is = (thrown: unknown) => violates(thrown, sqlState.uniqueViolation, 'payouts_key')
+  assert.deepEqual(
+    [violation('payouts_key'), violation('payouts_key_102049'), violation('payouts_key_x'), violation('keys')].map(is),
+    [true, true, false, false],
+  )
+  assert.equal(is(error({ code: sqlState.checkViolation, constraint: 'payouts_key' })), false)
+  assert.equal(is(error({ code: sqlState.uniqueViolation })), true, 'a shard reports no constraint')
+  assert.equal(is(null), false)
+})
+
+test('deadlocks, serialisation failures and the constraints over what was read are retryable', () => {
+  assert.deepEqual(
+    [sqlState.deadlock, sqlState.serializationFailure, sqlState.lockNotAvailable, sqlState.uniqueViolation].map(
+      (code) => isRetryable(error({ code })),
+    ),
+    [true, true, false, false],
+  )
+  const check = (constraint?: string) => error({ code: sqlState.checkViolation, ...(constraint && { constraint }) })
+  assert.deepEqual(
+    [check('accounts_judged_by_state'), check('accounts_judged_by_state_102049'), check('accounts_state'), check()].map(
+      isRetryable,
+    ),
+    [true, true, false, false],
+  )
+  for (const code of ['ECONNRESET', 40001, undefined]) assert.equal(stateOf(error({ code })), undefined)
+  assert.equal(stateOf(null), undefined)
+})
+
+const row: Keyed = { requestFingerprint: 'h', reference: 'R-1' }
+const refusedAs = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
+const neverMade = () => assert.fail('make must not run')
+
+/** `find` returns these, one per call. */
+const findReturns = (...answers: readonly (Keyed | undefined)[]) => {
+  const left = [...answers]
+  return () => Promise.resolve(left.shift())
+}
+
+test('a free key makes the row, a taken key replays it', async () => {
+  const make = () => Promise.resolve(row)
+  assert.deepEqual(await once({ requestFingerprint: 'h', find: findReturns(undefined), make }), {
+    row,
+    replayed: false,
+  })
+  assert.deepEqual(await once({ requestFingerprint: 'h', find: findReturns(row), make: neverMade }), {
+    row,
+    replayed: true,
+  })
+})
+
+test('a duplicate that lost the key gets the answer of the request that won it', async () => {
+  const make = () => Promise.reject(new KeyTaken())
+  assert.deepEqual(await once({ requestFingerprint: 'h', find: findReturns(undefined, row), make }), {
+    row,
+    replayed: true,
+  })
+})
+
+test('another request under a taken key is refused with the reference, before and after a race', async () => {
+  const named = (error: unknown) => {
+    assert.ok(error instanceof Refusal && error.code === 'idempotency_key_reused')
+    assert.match(error.detail, /R-1/)
+    return error.errors[0]?.pointer === '/idempotencyKey'
+  }
+  await assert.rejects(once({ requestFingerprint: 'other', find: findReturns(row), make: neverMade }), named)
+  const make = () => Promise.reject(new KeyTaken())
+  await assert.rejects(once({ requestFingerprint: 'other', find: findReturns(undefined, row), make }), named)
+})
+
+test('409 with Retry-After when a duplicate does not end in time, or ended without a row', async () => {
+  const late = Object.assign(new Error('lock'), { code: sqlState.lockNotAvailable })
+  for (const failure of [late, new KeyTaken()])
+    await assert.rejects(
+      once({ requestFingerprint: 'h', find: findReturns(undefined, undefined), make: () => Promise.reject(failure) }),
+      (error) => refusedAs('request_in_progress')(error) && (error as Refusal).headers['retry-after'] === '1',
+    )
+})
+
+test('a refusal passes through, and the key stays free', async () => {
+  const make = () => Promise.reject(new Refusal('insufficient_funds'))
+  await assert.rejects(
+    once({ requestFingerprint: 'h', find: findReturns(undefined), make }),
+    refusedAs('insufficient_funds'),
+  )
+})
