@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { brotliCompressSync } from 'node:zlib'
-import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../../service/src/pages/console/language.ts'
-import type { ConsoleView } from '../../service/src/pages/console/view.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../../service/src/pages/kit/language.ts'
+import type { ConsoleView } from '../../service/src/pages/kit/frame.ts'
 
 /** A text that would run a script if a page did not escape it. */
 export const evil = `"><img src=x onerror="alert('1')">&`
@@ -28,7 +28,28 @@ export const tags = (page: string, name: string): readonly string[] => all(page,
 export const attribute = (tag: string, name: string): string | undefined =>
   new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]
 
-export const placeholders = (text: string) => new Set(text.match(/\{\w+\}/g) ?? [])
+type Words = { readonly [key: string]: string | readonly string[] | Words }
+
+/** Every text of a catalogue, by its path. */
+export const textsIn = (words: Words | readonly string[], path = ''): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries<string | readonly string[] | Words>(words).flatMap(([key, each]) =>
+      typeof each === 'string' ? [[path + key, each] as const] : [...textsIn(each, `${path}${key}.`)],
+    ),
+  )
+
+/** Checks that both catalogues have the same texts, with the same placeholders. Returns the texts that are not translated. */
+export function checkTranslated(english: Words, german: Words): readonly string[] {
+  const [texts, translated] = [textsIn(english), textsIn(german)]
+  assert.deepEqual([...translated.keys()], [...texts.keys()])
+  for (const [key, text] of texts) {
+    assert.notEqual(translated.get(key)?.trim(), '', key)
+    assert.deepEqual(placeholders(translated.get(key) ?? ''), placeholders(text), key)
+  }
+  return [...texts].flatMap(([key, text]) => (translated.get(key) === text ? [key] : []))
+}
+
+const placeholders = (text: string) => new Set(text.match(/\{\w+\}/g) ?? [])
 
 export function checkEscaped(name: string, page: string): void {
   assert.ok(!/<img(?! src="\.\.\/)/.test(page), name)

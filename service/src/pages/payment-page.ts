@@ -2,10 +2,10 @@
 import { amountText } from '../kernel/index.ts'
 import { epcText, type Payment } from '../checkout/index.ts'
 import { britishAccountOf } from '../rails/index.ts'
-import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
+import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
 import { qrCode } from './qr.ts'
 
 export type Shown = { readonly payment: Payment; readonly token: string; readonly now: Date }

@@ -1,6 +1,6 @@
 /** The receipt of a payment that has arrived, as a page and as a PDF. */
-import type { DocumentBrand, ReceiptDocument } from '../typesetting/index.ts'
 import type { Payment, Receipt } from '../checkout/index.ts'
+import type { DocumentBrand, ReceiptDocument } from '../typesetting/index.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { layout, type View } from './layout.ts'

@@ -9,13 +9,13 @@ import {
 import { accentCss, type Brand } from '../branding/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Checkout, Payment } from '../checkout/index.ts'
+import { receiptPdf } from '../typesetting/index.ts'
 import { compressed, pageHeaders, unknownPage } from './answer.ts'
 import { type Assets, logoPolicy, readAssets } from './assets.ts'
 import { bankPage, nameCharsMax } from './bank-page.ts'
 import { languageOf, texts } from './language.ts'
 import { messagePage, type View } from './layout.ts'
 import { paymentPage, type Shown, stateOf } from './payment-page.ts'
-import { receiptPdf } from '../typesetting/index.ts'
 import { receiptDocument, receiptPage } from './receipt-page.ts'
 
 export type SiteDeps = {

@@ -3,10 +3,9 @@ import { decimalText } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { calendarDay, grouped } from '../kit/parts.ts'
 import { fill } from '../language.ts'
-import { calendarDay } from './components.ts'
-import { grouped } from './money.ts'
-import type { ConsoleView } from './view.ts'
 
 /** Amounts are exact decimals. Only `heights`, from 0 to 1, are numbers of the drawing. */
 export type BalancePlot = {

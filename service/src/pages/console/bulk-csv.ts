@@ -1,7 +1,6 @@
 /** Reads the payouts of a CSV file (RFC 4180), and the parts of a form with a file (RFC 7578). Pure. */
 import { bulkPayouts } from '@partner-payments/wire'
-import { readAmount } from './payments-request.ts'
-import { uuid } from './request.ts'
+import { readAmount, uuid } from '../kit/request.ts'
 
 /** Problems of a file that are shown. All are counted. */
 export const shownProblemsMax = 100

@@ -9,20 +9,27 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { appearancePage } from './appearance-page.ts'
-import { bulkPage, bulkPreviewPage, bulksPage, newBulkPage } from './bulk-page.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
+import { appearancePage } from './appearance.ts'
+import { bulkPage, bulkPreviewPage, bulksPage, newBulkPage } from './bulk.ts'
 import {
   newSessionPage,
   sessionFields,
   sessionFilters,
   sessionOfCheckoutPage,
   sessionsOfCheckoutPage,
-} from './checkout-page.ts'
-import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
+} from './checkout.ts'
 import { placesOf } from './places.ts'
-import { refundFields, refundPreviewPage } from './refund-page.ts'
-import { newReportPage, reportFields, reportPage, reportsPage } from './report-page.ts'
-import { newSchedulePage, scheduleFields, schedulesPage } from './schedule-page.ts'
+import { refundFields, refundPreviewPage } from './refunds.ts'
+import {
+  newReportPage,
+  newSchedulePage,
+  reportFields,
+  reportPage,
+  reportsPage,
+  scheduleFields,
+  schedulesPage,
+} from './reports.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
 const pages = { next: '../x', first: '../x' }

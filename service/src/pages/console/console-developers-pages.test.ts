@@ -9,17 +9,14 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
-import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit-page.ts'
-import { eventPage, eventsPage } from './event-page.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
+import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit.ts'
+import { eventPage, eventsPage } from './events.ts'
 import { placesOf } from './places.ts'
-import { periodFilters, requestFilters, requestPage, requestProblemsPage, requestsPage } from './request-log-page.ts'
-import { newServiceAccountPage } from './service-account-form.ts'
-import { issuedPage, serviceAccountPage, serviceAccountsPage } from './service-accounts-page.ts'
-import { newWebhookPage, secretPage } from './new-webhook-page.ts'
-import { simulationPage, simulationsPage } from './simulation-page.ts'
-import { simulated, simulationNames } from './simulations.ts'
-import { webhookPage, webhooksPage } from './webhooks-page.ts'
+import { periodFilters, requestFilters, requestPage, requestProblemsPage, requestsPage } from './request-log.ts'
+import { issuedPage, newServiceAccountPage, serviceAccountPage, serviceAccountsPage } from './service-accounts.ts'
+import { simulated, simulationNames, simulationPage, simulationsPage } from './simulations.ts'
+import { newWebhookPage, secretPage, webhookPage, webhooksPage } from './webhooks.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
 const pages = { next: '../x', first: '../x' }

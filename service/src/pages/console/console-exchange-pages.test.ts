@@ -7,16 +7,13 @@ import {
   checkSize,
   checkStructure,
   evil,
-  placeholders,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { exchangePage, quoteFields, quotePage } from './exchange-page.ts'
-import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
-import { readExactAmount } from './payments-request.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
+import { readExactAmount } from '../kit/request.ts'
+import { exchangePage, quoteFields, quotePage } from './exchange.ts'
 import { placesOf } from './places.ts'
-import { exchangeTexts } from './texts/exchange.ts'
-import { walletTexts } from './texts/wallets.ts'
-import { newWalletPage, walletFields, walletPage, walletsPage } from './wallets-page.ts'
+import { newWalletPage, walletFields, walletPage, walletsPage } from './wallets.ts'
 
 const at = new Date('2026-11-24T14:30:07Z')
 const wholeQuery = (names: readonly string[], text: string) => Object.fromEntries(names.map((name) => [name, text]))
@@ -94,22 +91,6 @@ const pagesOf = (language: ConsoleLanguage, text: string): Named => [
   ...exchangePages(language, text),
   ...walletPages(language, text),
 ]
-
-type Words = { readonly [key: string]: string | Words }
-const textsIn = (words: Words): readonly string[] =>
-  Object.values(words).flatMap((each) => (typeof each === 'string' ? [each] : textsIn(each)))
-
-test('exchange and wallets are worded in both languages, with the same placeholders', () => {
-  for (const texts of [exchangeTexts, walletTexts] as readonly Readonly<Record<ConsoleLanguage, Words>>[]) {
-    const [english, german] = [textsIn(texts.en), textsIn(texts.de)]
-    assert.equal(english.length, german.length)
-    assert.ok(english.length > 20)
-    for (const [index, text] of english.entries()) {
-      assert.notEqual(german[index]?.trim(), '', text)
-      assert.deepEqual(placeholders(german[index] ?? ''), placeholders(text), text)
-    }
-  }
-})
 
 suite('every page of exchange and wallets', () => {
   test('escapes hostile texts, labels fields, has relative links and stays small', () => {

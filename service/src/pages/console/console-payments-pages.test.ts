@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { permissions } from '@partner-payments/wire'
-import { explain } from '../../transactions/index.ts'
-import { receiving, verificationRows } from '../../../../test/support/identity-rows.ts'
 import {
   all,
   checkEscaped,
@@ -10,36 +8,20 @@ import {
   checkSize,
   checkStructure,
   evil,
-  placeholders,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { customerFormPage } from './customer-form.ts'
-import { customerPage } from './customer-page.ts'
-import { customerFilters, customersPage } from './customers-page.ts'
-import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
-import { choosePayeePage, newPayoutPage, payoutPreviewPage } from './new-payout-page.ts'
-import { newOrderPage, orderFields, orderPage, ordersPage } from './order-page.ts'
-import { payeePage } from './payee-page.ts'
-import { checkPayeePage, newPayeePage, payeeFilters, payeesPage } from './payees-page.ts'
-import { payoutPage } from './payout-page.ts'
-import { payoutFilters, payoutsPage, waitingPage } from './payouts-page.ts'
+import { receiving, verificationRows } from '../../../../test/support/identity-rows.ts'
+import { explain } from '../../transactions/index.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
+import { customerFilters, customerFormPage, customerPage, customersPage } from './customer-pages.ts'
+import { choosePayeePage, newPayoutPage, payoutPreviewPage } from './new-payout.ts'
+import { newOrderPage, orderFields, orderPage, ordersPage } from './orders.ts'
+import { checkPayeePage, newPayeePage, payeeFilters, payeePage, payeesPage } from './payees.ts'
+import { payoutFilters, payoutPage, payoutsPage, waitingPage } from './payouts.ts'
 import { placesOf } from './places.ts'
-import { auditTexts } from './texts/audit.ts'
-import { bulkTexts } from './texts/bulk.ts'
-import { checkoutTexts } from './texts/checkout.ts'
-import { customerTexts } from './texts/customers.ts'
-import { developerTexts } from './texts/developers.ts'
-import { eventTexts } from './texts/events.ts'
-import { holdTexts } from './texts/holds.ts'
-import { orderTexts } from './texts/orders.ts'
-import { paymentTexts } from './texts/payments.ts'
-import { refundTexts } from './texts/refunds.ts'
-import { reportTexts } from './texts/reports.ts'
-import { serviceAccountTexts } from './texts/service-accounts.ts'
-import { simulationTexts } from './texts/simulations.ts'
-import { transactionPage } from './transaction-page.ts'
-import type { ConsoleView } from './view.ts'
-import { transactionFilters, transactionsPage } from './transactions-page.ts'
+import { texts } from './texts/index.ts'
+import { transactionFilters, transactionPage, transactionsPage } from './transactions.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
 const href = '../x'
@@ -91,7 +73,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
         exchanged: amounts,
         userReference: `own ${text}`,
         customer: { name: text, href },
-        texts: Object.fromEntries(names.map((name) => [name, text])) as Record<(typeof names)[number], string>,
+        details: Object.fromEntries(names.map((name) => [name, text])) as Record<(typeof names)[number], string>,
         hold: explain({ kind: 'approval', by: at }),
         steps: [{ title: text, at, by: text, detail: text }],
         related: [{ ...row, relation: text }],
@@ -328,36 +310,6 @@ const pagesOf = (language: ConsoleLanguage, text: string): Named => [
   ...orderPages(language, text),
 ]
 
-type Words = { readonly [key: string]: string | Words }
-const textsIn = (words: Words): readonly string[] =>
-  Object.values(words).flatMap((each) => (typeof each === 'string' ? [each] : textsIn(each)))
-
-test('both languages have every text, with the same placeholders', () => {
-  for (const texts of [
-    paymentTexts,
-    customerTexts,
-    developerTexts,
-    auditTexts,
-    eventTexts,
-    simulationTexts,
-    orderTexts,
-    checkoutTexts,
-    refundTexts,
-    serviceAccountTexts,
-    reportTexts,
-    bulkTexts,
-    holdTexts,
-  ] as readonly Readonly<Record<ConsoleLanguage, Words>>[]) {
-    const [english, german] = [textsIn(texts.en), textsIn(texts.de)]
-    assert.equal(english.length, german.length)
-    assert.ok(english.length > 20)
-    for (const [index, text] of english.entries()) {
-      assert.notEqual(german[index]?.trim(), '', text)
-      assert.deepEqual(placeholders(german[index] ?? ''), placeholders(text), text)
-    }
-  }
-})
-
 suite('every page of payments and customers', () => {
   const shown = consoleLanguages.flatMap((language) => pagesOf(language, evil))
 
@@ -384,7 +336,7 @@ suite('every page of payments and customers', () => {
     const hrefs = (name: string) => all(page(name), /href="\.\.\/payouts\/p1\/(approve)"/g)
     assert.deepEqual(hrefs('payout yes'), ['approve'])
     assert.deepEqual(hrefs('payout own'), [])
-    assert.ok(page('payout own').includes(paymentTexts.en.approvalOwn))
+    assert.ok(page('payout own').includes(texts.en.payments.approvalOwn))
     assert.deepEqual(all(page('payout no'), /popovertarget="(cancel-payout)"/g), [])
     const forms = (name: string) => all(page(name), /action="\.\.\/standing-orders\/o1\/(\w+)"/g)
     assert.deepEqual(forms('order'), ['pause', 'cancel'])

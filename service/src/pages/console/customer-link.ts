@@ -1,7 +1,6 @@
 /** Customers as pages of other things name them: by name, with a link to their page. */
 import type { PublicRequest } from '../../kernel/api/index.ts'
-import { callOf, ifFound } from './payments-request.ts'
-import type { Frame, Person } from './request.ts'
+import { callOf, type Frame, ifFound, type Person } from './request.ts'
 
 export type CustomerLink = { readonly name: string; readonly href?: string | undefined }
 

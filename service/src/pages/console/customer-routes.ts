@@ -2,25 +2,19 @@
 import { decimalText, kycFields, type Permission, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
-import { customerFormPage } from './customer-form.ts'
-import { isUndecided, kindFields } from './customer-identity.ts'
-import { customerPage } from './customer-page.ts'
-import { customerFilters, type CustomerRow, customersPage } from './customers-page.ts'
+import type { Problems, Values } from '../kit/forms.ts'
+import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import {
-  callOf,
-  ifFound,
-  linkOf,
-  type Problems,
-  problemsOf,
-  queryText,
-  readList,
-  readQuery,
-  routesOf,
-  statusOf,
-  type Values,
-} from './payments-request.ts'
-import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
-import { paymentTexts } from './texts/payments.ts'
+  customerFilters,
+  customerFormPage,
+  customerPage,
+  type CustomerRow,
+  customersPage,
+  isUndecided,
+  kindFields,
+} from './customer-pages.ts'
+import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { texts } from './texts/index.ts'
 
 type Customer = ResponseOf<'getCustomer'>
 
@@ -107,7 +101,7 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
     try {
       return seeOther(await act())
     } catch (error) {
-      return showOne(frame, request, person, problemsOf(paymentTexts[person.view.language], error, []))
+      return showOne(frame, request, person, problemsOf(texts[person.view.language].payments, error, []))
     }
   }
   return [
@@ -194,7 +188,7 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
       const { guid } = await operate('createCustomer', { ...callOf(person, request), idempotencyKey: key, body })
       return seeOther(`../customers/${guid}?done=created`)
     } catch (error) {
-      const problems = problemsOf(paymentTexts[person.view.language], error, formFields, {
+      const problems = problemsOf(texts[person.view.language].payments, error, formFields, {
         email: person.view.t.emailWrong,
       })
       return show(request, person, { values, problems, key })
@@ -219,7 +213,7 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
       await operate('updateCustomer', { ...call, body })
       return seeOther(`../${call.params.id}?done=changed`)
     } catch (error) {
-      const problems = problemsOf(paymentTexts[person.view.language], error, formFields, {
+      const problems = problemsOf(texts[person.view.language].payments, error, formFields, {
         email: person.view.t.emailWrong,
       })
       return show(request, person, { values: typed, id: call.params.id, problems })

@@ -1,36 +1,27 @@
 /** Every component of the console in all its states, on one page. */
 import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
-import { balancePlot, plotOf } from './balance-plot.ts'
+import { asking, choices, field, openDialog, select } from '../kit/forms.ts'
+import { type ConsoleView, errorSummary, shell } from '../kit/frame.ts'
+import { filters, list, pager, tabs } from '../kit/lists.ts'
 import {
-  asking,
+  account,
   badge,
   calendarDay,
   call,
-  choices,
   copyButton,
   empty,
-  field,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
-import {
-  account,
   facts,
-  filters,
   identifier,
-  list,
+  message,
   money,
-  pager,
   rawJson,
-  select,
   steps,
   strip,
-  tabs,
-} from './lists.ts'
-import { type ConsoleView, errorSummary, shell } from './view.ts'
+  table,
+  time,
+} from '../kit/parts.ts'
+import { balancePlot, plotOf } from './balance-plot.ts'
 
 /** The page is for developers of the console, so its texts are English only. */
 export function designPage(view: ConsoleView): string {

@@ -1,7 +1,7 @@
 /** Tests of what people type, and of where links lead. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dayStart, linkOf, readAmount } from './payments-request.ts'
+import { dayStart, linkOf, readAmount } from '../kit/request.ts'
 import { nextOf } from './request.ts'
 
 test('an amount has at most one separator, and two decimal places', () => {

@@ -1,7 +1,7 @@
 /** The places of the partner's console, in the order of the navigation. */
 import type { Permission } from '@partner-payments/wire'
-import type { Texts } from './texts/en.ts'
-import type { Place } from './view.ts'
+import type { Place } from '../kit/frame.ts'
+import type { Texts } from '../kit/texts/en.ts'
 
 const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests'> & {
   readonly text: (t: Texts) => string

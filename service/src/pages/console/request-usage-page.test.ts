@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { summedBy } from './request-usage-page.ts'
+import { summedBy } from './request-log.ts'
 
 test('sums add up by their name, and the mean is that of all requests', () => {
   const sum = { errors4xx: 1, errors5xx: 0, durationMsMean: 10, durationMsMax: 20 }

@@ -1,10 +1,7 @@
-/** Parts that the routes of the team's pages share: the view of a request, the person who is signed in, fields of forms, answers. */
-import type { FieldError, ProblemCode } from '@partner-payments/wire'
+/** Parts that the routes of the team's pages share: the view of a request, the person who is signed in, permissions, lists, refusals. */
+import type { FieldError, Permission } from '@partner-payments/wire'
 import {
-  deviceCookie,
   type Download,
-  encodingFor,
-  notFound,
   type Operate,
   partnerCookie,
   type PublicAnswer,
@@ -15,25 +12,31 @@ import {
   sessionCookie,
 } from '../../kernel/api/index.ts'
 import type { Brand } from '../../branding/index.ts'
-import { type Clock, type Log, randomBytes } from '../../kernel/index.ts'
+import type { Clock, Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
-import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../people/users/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
-import type { Client, Confirmations, SignIn } from '../../people/sign-in/index.ts'
-import { compressed, pageHeaders } from '../answer.ts'
+import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../people/users/index.ts'
+import type { Confirmations, SignIn } from '../../people/sign-in/index.ts'
 import type { Assets } from '../assets.ts'
-import { fill } from '../language.ts'
-import { passwordCharsMin } from './password-fields.ts'
-import { consoleLanguageOf, consoleTexts } from './language.ts'
-import { filtersOf, savedIn, savedPages } from './saved-views.ts'
-import { placesOf } from './places.ts'
-import { guestTexts } from './texts/guests.ts'
-import { consoleMessage } from './message-page.ts'
 import { html } from '../html.ts'
-import type { Texts } from './texts/en.ts'
-import { supportTexts } from './texts/support.ts'
-import type { ConsoleView } from './view.ts'
+import type { Problems, Values } from '../kit/forms.ts'
+import { consoleMessage, type ConsoleView, homeOf } from '../kit/frame.ts'
+import { consoleLanguageOf, consoleTexts } from '../kit/language.ts'
+import {
+  cookieAttributes,
+  deviceCookieOf,
+  page,
+  pagesOf,
+  readQuery,
+  seeOther,
+  timesOf,
+  yearSeconds,
+} from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { placesOf } from './places.ts'
+import { filtersOf, savedIn, savedPages } from './saved-views.ts'
+import { type ConsoleTexts, texts } from './texts/index.ts'
 
 export type ConsoleDeps = {
   readonly members: Members
@@ -67,6 +70,7 @@ export function viewOf({ sandbox, css, js, brand }: Frame, { path, headers }: Pu
 }
 
 export type Person = Signed & { readonly view: ConsoleView }
+
 /** A person, or a guest of the webhook pages. */
 export type Visitor = Pick<Person, 'caller' | 'view'>
 
@@ -75,6 +79,7 @@ export type With<P extends Visitor> = (
   request: PublicRequest,
   answer: (person: P) => PublicAnswer | Promise<PublicAnswer>,
 ) => Promise<PublicAnswer>
+
 export type WithPerson = With<Person>
 
 /** `money`: a session that has rested is refused too. */
@@ -87,7 +92,7 @@ export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPer
     if (signed === undefined || (shows === 'money' && signed.session.rested)) return toSignIn(request)
     const { user, partnerName, support } = signed
     const bare = viewOf(frame, request)
-    const s = supportTexts[bare.language]
+    const s = texts[bare.language].support
     const roleName = support === undefined ? user.role : html`${s.role}`
     const person = { fullName: user.fullName, email: user.email, roleName, partnerName }
     const places = placesOf(bare.t, signed.caller.permissions, frame.sandbox)
@@ -112,7 +117,7 @@ export function createVisitor(frame: Frame, withPerson: WithPerson): With<Visito
     if (guest === undefined) return withPerson(request, answer)
     const { caller, link, partnerName } = guest
     const view = viewOf(frame, request)
-    const { guest: role } = guestTexts[view.language]
+    const { guest: role } = texts[view.language].guests
     const person = { fullName: link.fullName, email: link.email, roleName: html`${role}`, partnerName }
     const places = placesOf(view.t, caller.permissions, frame.sandbox).filter(({ isForGuests }) => isForGuests)
     return answer({ caller, view: { ...view, person, places } })
@@ -121,7 +126,7 @@ export function createVisitor(frame: Frame, withPerson: WithPerson): With<Visito
 
 function notForGuests(frame: Frame, request: PublicRequest): PublicAnswer {
   const view = viewOf(frame, request)
-  const g = guestTexts[view.language]
+  const g = texts[view.language].guests
   const action = { href: `${view.root}webhooks`, label: g.toWebhooks }
   return page(request, 403, consoleMessage(view, g.only, g.onlyText, action))
 }
@@ -141,6 +146,7 @@ export function signInAgain(request: PublicRequest, asked: string | undefined): 
 }
 
 const nextCharsMax = 1000
+
 /** Path and query of a page of ours, below the root. It cannot begin with a slash, nor name a host or a scheme. */
 const nextForm = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*(?:\?[\w&=%.+*~-]*)?$/i
 
@@ -148,50 +154,13 @@ const nextForm = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*
 export const nextOf = (text: string | undefined): string =>
   text !== undefined && text.length <= nextCharsMax && nextForm.test(text) ? text : 'home'
 
-export const headersOf = {
-  ...pageHeaders,
-  'content-security-policy': `${pageHeaders['content-security-policy']}; require-trusted-types-for 'script'`,
-}
-
-export function page(
-  { headers }: PublicRequest,
-  status: number,
-  body: string,
-  ...cookies: readonly string[]
-): PublicAnswer {
-  const all = { ...headersOf, 'content-type': 'text/html; charset=utf-8' }
-  return compressed({ status, headers: all, cookies, body }, encodingFor(headers['accept-encoding']), 'quick')
-}
-
-/** Redirects after a form: the browser asks for the page, so that a reload does not send the form again. */
-export const seeOther = (location: string, ...cookies: readonly string[]): PublicAnswer => ({
-  status: 303,
-  headers: { ...headersOf, location },
-  cookies,
-  body: '',
-})
-
-const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
 /** Ends with the browser at the latest; the service ends it earlier. */
-export const sessionCookieOf = (token: string): string => `${sessionCookie}=${token}; ${attributes}`
-export const noSessionCookie = `${sessionCookie}=; ${attributes}; Max-Age=0`
-const yearSeconds = 31_536_000
+export const sessionCookieOf = (token: string): string => `${sessionCookie}=${token}; ${cookieAttributes}`
+
+export const noSessionCookie = `${sessionCookie}=; ${cookieAttributes}; Max-Age=0`
+
 export const partnerCookieOf = (partnerId: string): string =>
-  `${partnerCookie}=${partnerId}; ${attributes}; Max-Age=${yearSeconds}`
-
-export const clientOf = ({ ip, headers }: PublicRequest): Client => ({ ip, userAgent: headers['user-agent'] ?? '' })
-
-const deviceBytes = 32
-const deviceForm = /^[\w-]{43}$/
-/** The client of a sign-in, with the value of its device: that of the cookie, or a new one. */
-export function browserOf(request: PublicRequest): Client & { readonly device: string } {
-  const given = readCookie(request.headers['cookie'], deviceCookie) ?? ''
-  const device = deviceForm.test(given) ? given : Buffer.from(randomBytes(deviceBytes)).toString('base64url')
-  return { ...clientOf(request), device }
-}
-
-export const deviceCookieOf = (device: string): string =>
-  `${deviceCookie}=${device}; ${attributes}; Max-Age=${yearSeconds}`
+  `${partnerCookie}=${partnerId}; ${cookieAttributes}; Max-Age=${yearSeconds}`
 
 /** The cookies of a browser that has signed in. Each sign-in renews the year of the device; signing out keeps it. */
 export const signedInCookies = (token: string, { device }: { readonly device: string }): readonly string[] => [
@@ -199,50 +168,123 @@ export const signedInCookies = (token: string, { device }: { readonly device: st
   deviceCookieOf(device),
 ]
 
-/** The id in the path of a page. Refuses (404) what is no id. */
-export function idOf({ params }: PublicRequest): string {
-  const id = params['id'] ?? ''
-  if (!uuid.test(id)) throw notFound('page')
-  return id
-}
-export const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-export type Form = (name: string) => string
-
-/** The fields of a form. A field that is absent is empty. */
-export function readForm({ body }: PublicRequest): Form {
-  const fields = new URLSearchParams(body.toString('utf8'))
-  return (name) => fields.get(name) ?? ''
-}
-
-/** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
-export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, string>> {
-  if (!(error instanceof Refusal)) throw error
-  const fields = error.errors.map((refused) => {
-    const name = refused.pointer.split('/').at(-1) ?? ''
-    return name in fieldTexts
-      ? ([name, fieldTexts[name]?.(t, refused.code) ?? ''] as const)
-      : (['form', refused.message] as const)
-  })
-  if (fields.length > 0) return Object.fromEntries(fields)
-  return { form: formTexts[error.code]?.(t) ?? error.detail }
-}
-
-const fieldTexts: Readonly<Record<string, (t: Texts, code: FieldError['code']) => string>> = {
-  password: (t, code) =>
-    code === 'out_of_range' ? fill(t.passwordShort, { count: String(passwordCharsMin) }) : t.passwordCommon,
-  code: (t) => t.codeWrong,
-  email: (t, code) => (code === 'exists' ? t.invitationExists : t.emailWrong),
-  fullName: (t) => t.fullNameWrong,
-  role: (t) => t.roleWrong,
-}
-const formTexts: Readonly<Partial<Record<ProblemCode, (t: Texts) => string>>> = {
-  last_admin: (t) => t.lastAdmin,
-  resend_too_soon: (t) => t.tooSoon,
-  rate_limited: (t) => t.tooManyText,
-}
-
 export type GuestPages = (frame: Frame, withVisitor: With<Visitor>) => readonly PublicRoute[]
 
 /** `withMoney` is for pages that show money or customers: a person who was away for five minutes signs in again. */
 export type Routes = (frame: Frame, withPerson: WithPerson, withMoney: WithPerson) => readonly PublicRoute[]
+
+export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: PublicRequest) => ({
+  caller,
+  requestId,
+  ip,
+})
+
+type Act<P> = (request: PublicRequest, person: P) => Promise<PublicAnswer>
+
+/** Answers a person who has the permission. An unknown id and a missing permission get a page that says so. */
+export const permitted =
+  <P extends Visitor>(withMoney: With<P>, permission: Permission, act: Act<P>): PublicRoute['handle'] =>
+  (request) =>
+    withMoney(request, async (person) => {
+      const { caller, view } = person
+      const { t } = view
+      const p = texts[view.language].payments
+      const home = { href: `${view.root}${homeOf(view)}`, label: t.home }
+      const refuse = () =>
+        page(request, 403, consoleMessage(view, t.refused, fill(p.noPermission, { permission }), home))
+      if (!caller.permissions.includes(permission)) return refuse()
+      try {
+        return await act(request, person)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        if (error.code === 'permission_denied') return refuse()
+        if (error.code !== 'not_found') throw error
+        return page(request, 404, consoleMessage(view, t.notFound, p.notFoundText, home))
+      }
+    })
+
+/** The words of all pages, with the refusals of a place. */
+export function textsWith(
+  { view: { language } }: Pick<Visitor, 'view'>,
+  place: { [K in keyof ConsoleTexts]: 'refusal' extends keyof ConsoleTexts[K] ? K : never }[keyof ConsoleTexts],
+): ConsoleTexts['payments'] {
+  const p = texts[language].payments
+  return { ...p, refusal: { ...p.refusal, ...texts[language][place].refusal } }
+}
+
+/** Words a refusal in the language of the page: by field, and as `form` what concerns the whole. Throws other errors. */
+export function problemsOf(
+  p: ConsoleTexts['payments'],
+  error: unknown,
+  fields: readonly string[],
+  own: Problems = {},
+): Problems {
+  if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+  // An unknown id in a field is a problem of the field; one in the path is a page that does not exist.
+  if (error.code === 'not_found' && error.errors.length === 0) throw error
+  const known: Readonly<Record<string, string>> = p.refusal
+  const byField = error.errors.map((field) => {
+    const name = field.pointer.split('/').at(-1) ?? ''
+    if (fields.includes(name)) return [name, own[name] ?? fieldText(p, field)] as const
+    return ['form', known[error.code] ?? field.message] as const
+  })
+  return byField.length > 0 ? Object.fromEntries(byField) : { form: known[error.code] ?? error.detail }
+}
+
+/** The reason is the service's own, because only it says what is accepted. */
+function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: FieldError): string {
+  if (code === 'required' || code === 'empty') return p.fieldRequired
+  if (code === 'too_precise') return p.fieldPrecise
+  if (code === 'exists') return p.fieldExists
+  const text = code === 'too_long' ? p.fieldTooLong : code === 'out_of_range' ? p.fieldRange : p.fieldWrong
+  return fill(text, { reason })
+}
+
+/** The page of a list. A filter that the operation refuses gives an empty list with the problem at its field. */
+export async function listed<T>(
+  p: ConsoleTexts['payments'],
+  fields: readonly string[],
+  read: () => Promise<{ readonly data: readonly T[]; readonly nextCursor: string | null }>,
+): Promise<{ readonly data: readonly T[]; readonly nextCursor: string | null; readonly problems: Problems }> {
+  try {
+    return { ...(await read()), problems: {} }
+  } catch (error) {
+    return { data: [], nextCursor: null, problems: problemsOf(p, error, fields) }
+  }
+}
+
+/** Reads a page of a list by the filters and the cursor of the query. */
+export async function readList<T>(
+  request: PublicRequest,
+  { view }: Pick<Visitor, 'view'>,
+  filters: readonly string[],
+  read: (query: Partial<Values>) => ReturnType<Parameters<typeof listed<T>>[2]>,
+) {
+  const values = readQuery(request, filters)
+  const { cursor } = readQuery(request, ['cursor'])
+  const found = await listed(texts[view.language].payments, filters, () => read({ ...timesOf(values), cursor }))
+  const { data, nextCursor, problems } = found
+  const path = request.path.split('/').at(-1) ?? ''
+  return { data, shown: { values, problems, pages: pagesOf(path, values, cursor, nextCursor) } }
+}
+
+/** Makes the routes of a place. Each asks for a permission first. */
+export const routesOf =
+  <P extends Visitor>(frame: Frame, withMoney: With<P>, place: string) =>
+  (
+    method: 'GET' | 'POST',
+    path: string,
+    permission: Permission,
+    act: (frame: Frame, request: PublicRequest, person: P) => Promise<PublicAnswer> | PublicAnswer,
+  ): PublicRoute => ({
+    method,
+    path: `/console/${place}${path}`,
+    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
+  })
+
+/** The answer, or undefined if there is none. */
+export const ifFound = <T>(reading: Promise<T>): Promise<T | undefined> =>
+  reading.catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
+  })

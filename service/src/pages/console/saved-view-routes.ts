@@ -1,13 +1,14 @@
 /** The forms that save, rename and delete a view of a list. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { type Form, page, type Person, readForm, type Routes, seeOther, uuid } from './request.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import type { Person, Routes } from './request.ts'
 import { filtersOf, refusedViewPage, savedPages } from './saved-views.ts'
-import { savedViewTexts } from './texts/saved-views.ts'
-import type { ConsoleView } from './view.ts'
+import { texts } from './texts/index.ts'
 
 function wordOf({ language }: ConsoleView, error: unknown): string {
   if (!(error instanceof Refusal) || error.code === 'not_found') throw error
-  const s = savedViewTexts[language]
+  const s = texts[language].savedViews
   const [{ pointer, code } = { pointer: '', code: '' }] = error.errors
   if (pointer === '/query') return s.queryWrong
   if (code === 'exists') return s.nameTaken

@@ -1,10 +1,11 @@
 /** The saved views of a list: links above its filters, and the forms that save, rename and delete one. */
 import { html, type Html } from '../html.ts'
+import { field, hiddenField, optionsOf, select } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { tabs } from '../kit/lists.ts'
+import { message } from '../kit/parts.ts'
 import { fill } from '../language.ts'
-import { field, hiddenField, message } from './components.ts'
-import { optionsOf, select, tabs } from './lists.ts'
-import { savedViewTexts } from './texts/saved-views.ts'
-import { type ConsoleView, shell } from './view.ts'
+import { texts } from './texts/index.ts'
 
 /** Lists whose filters are saved: the paths below the console. */
 export const savedPages: readonly string[] = [
@@ -36,7 +37,7 @@ type Saved = {
 
 /** Links to the views of a list, and the forms for the filters that are open. */
 export function savedIn(view: ConsoleView, saved: Saved): NonNullable<ConsoleView['saved']> {
-  const s = savedViewTexts[view.language]
+  const s = texts[view.language].savedViews
   const { page, query, views } = saved
   const current = views.find((each) => each.query === query)
   const items = views.map((each) => ({
@@ -54,14 +55,14 @@ export function savedIn(view: ConsoleView, saved: Saved): NonNullable<ConsoleVie
 
 const nameField = ({ language }: ConsoleView, value: string, error?: string): Html =>
   field({
-    ...{ id: 'view-name', name: 'name', label: savedViewTexts[language].name, value, error },
+    ...{ id: 'view-name', name: 'name', label: texts[language].savedViews.name, value, error },
     more: html`autocomplete="off" maxlength="60"`,
   })
 
 type Saving = { readonly page: string; readonly query: string; readonly name?: string; readonly who?: string }
 
 const saveFields = (view: ConsoleView, { page, query, name = '', who = 'own' }: Saving, error?: string): Html => {
-  const s = savedViewTexts[view.language]
+  const s = texts[view.language].savedViews
   return html`<form method="post" action="${view.root}views/save">
     ${hiddenField('page', page)} ${hiddenField('query', query)} ${nameField(view, name, error)}
     ${select({ id: 'view-who', name: 'who', label: s.who, value: who, options: optionsOf(s.whos) })}
@@ -71,14 +72,14 @@ const saveFields = (view: ConsoleView, { page, query, name = '', who = 'own' }: 
 
 const saveForm = (view: ConsoleView, saving: Saving): Html =>
   html`<details>
-    <summary>${savedViewTexts[view.language].save}</summary>
+    <summary>${texts[view.language].savedViews.save}</summary>
     ${saveFields(view, saving)}
   </details>`
 
 type Changing = { readonly id: string; readonly name: string }
 
 const changeFields = (view: ConsoleView, { id, name }: Changing, error?: string): Html => {
-  const s = savedViewTexts[view.language]
+  const s = texts[view.language].savedViews
   return html`<form method="post" action="${view.root}views/rename">
     ${hiddenField('id', id)} ${nameField(view, name, error)}
     <div class="buttons">
@@ -90,7 +91,7 @@ const changeFields = (view: ConsoleView, { id, name }: Changing, error?: string)
 
 const changeForm = (view: ConsoleView, changing: Changing): Html =>
   html`<details>
-    <summary>${savedViewTexts[view.language].change}</summary>
+    <summary>${texts[view.language].savedViews.change}</summary>
     ${changeFields(view, changing)}
   </details>`
 
@@ -98,7 +99,7 @@ type Refused = { readonly error: string; readonly saving?: Saving; readonly chan
 
 /** A form that was refused, with what was typed. */
 export function refusedViewPage(view: ConsoleView, { error, saving, changing }: Refused): string {
-  const title = savedViewTexts[view.language].refused
+  const title = texts[view.language].savedViews.refused
   return shell(view, {
     title,
     problems: { 'view-name': error },

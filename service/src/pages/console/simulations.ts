@@ -1,11 +1,24 @@
-/** The simulations of the sandbox that have a form: the operation of each, its fields, and what its answer leads to. */
-import { eventNames, type OperationId, simulations } from '@partner-payments/wire'
-import type { SimulationField, SimulationName } from './texts/simulations.ts'
+/** The simulations of the sandbox: each with its operation, fields and result. */
+import { eventNames, type OperationId, operations, rawNumber, simulations } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { facts, identifier, message, table } from '../kit/parts.ts'
+import { linkOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Frame, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { type ConsoleTexts, texts } from './texts/index.ts'
 
 /** `amount` is sent with its exact digits, `count` as a number, `switch` as true or false, `path` in the path of the operation. */
 type Kind = 'text' | 'amount' | 'count' | 'switch' | 'path'
 
-export type SimulatedField = {
+type SimulationName = keyof ConsoleTexts['simulations']['names']
+
+type SimulationField = keyof ConsoleTexts['simulations']['fields']
+
+type SimulatedField = {
   readonly name: SimulationField
   readonly kind: Kind
   readonly optional?: boolean
@@ -15,7 +28,7 @@ export type SimulatedField = {
   readonly value?: string
 }
 
-export type Simulation = {
+type Simulation = {
   readonly operation: OperationId
   readonly fields: readonly SimulatedField[]
   /** Field of the answer that names what was made, and the page that shows it. */
@@ -23,9 +36,13 @@ export type Simulation = {
 }
 
 const customerId: SimulatedField = { name: 'customerId', kind: 'text' }
+
 const amount: SimulatedField = { name: 'amount', kind: 'amount' }
+
 const currency: SimulatedField = { name: 'currency', kind: 'text', value: 'EUR' }
+
 const outcome = (options: readonly string[]): SimulatedField => ({ name: 'outcome', kind: 'text', options })
+
 const optional = (name: SimulationField, kind: Kind = 'text'): SimulatedField => ({ name, kind, optional: true })
 
 const { depositOutcomes, withdrawalOutcomes, checkoutOutcomes, checkoutSteps } = simulations
@@ -93,3 +110,175 @@ export const simulated: Readonly<Record<SimulationName, Simulation>> = {
 }
 
 export const simulationNames = Object.keys(simulated) as readonly SimulationName[]
+
+export function simulationsPage(view: ConsoleView): string {
+  const s = texts[view.language].simulations
+  return shell(view, {
+    title: view.t.simulations,
+    wide: true,
+    main: html`<h1>${view.t.simulations}</h1>
+      <p class="lead">${s.lead}</p>
+      ${table({
+        caption: view.t.simulations,
+        columns: [[s.simulation, 'head'], s.effect],
+        rows: simulationNames.map((name) => [
+          html`<a href="${view.root}simulations/${name}">${s.names[name]}</a>`,
+          s.effects[name],
+        ]),
+      })}`,
+  })
+}
+
+type Form = {
+  readonly name: SimulationName
+  readonly values: Values
+  readonly problems: Problems
+  readonly idempotencyKey: string
+  /** Names the thing that was just simulated. */
+  readonly result?: string | undefined
+  readonly may: { readonly transactions: boolean; readonly events: boolean }
+}
+
+export function simulationPage(view: ConsoleView, form: Form): string {
+  const s = texts[view.language].simulations
+  const { name, problems, idempotencyKey, result } = form
+  return shell(view, {
+    title: s.names[name],
+    problems,
+    main: html`${result !== undefined && resultPart(view, form, result)}
+      <div class="card">
+        <h1>${s.names[name]}</h1>
+        <p class="lead">${s.effects[name]}</p>
+        <form method="post" action="${view.root}simulations/${name}">
+          ${hiddenField('idempotencyKey', idempotencyKey)}
+          ${simulated[name].fields.map((each) => input(view, form, each))}
+          <button type="submit" class="primary">${s.run}</button>
+        </form>
+        <p class="foot"><a href="${view.root}simulations">${s.back}</a></p>
+      </div>`,
+  })
+}
+
+function input(
+  view: ConsoleView,
+  { values, problems }: Form,
+  { name, kind, options, optional, value }: SimulatedField,
+) {
+  const s = texts[view.language].simulations
+  const label = optional === true ? fill(view.t.optional, { label: s.fields[name] }) : s.fields[name]
+  const helps: Readonly<Record<string, string>> = s.helps
+  const help = helps[name]
+  const shared = { id: name, name, label, value: values[name] ?? value ?? '', error: problems[name] }
+  if (options !== undefined) {
+    const words: Readonly<Record<string, string>> = { ...s.outcomes, ...s.steps, ...s.staleness }
+    const named = options.map((each) => [each, words[each] ?? each] as const)
+    return select({ ...shared, options: named, ...(optional === true ? { any: view.t.any } : {}) })
+  }
+  const mode = kind === 'amount' ? html`inputmode="decimal"` : kind === 'count' ? html`inputmode="numeric"` : html``
+  return field({
+    ...shared,
+    ...(help === undefined ? {} : { help }),
+    optional: optional ?? false,
+    more: html`autocomplete="off" maxlength="140" ${mode}`,
+  })
+}
+
+function resultPart(view: ConsoleView, { name, may }: Form, result: string): Html {
+  const s = texts[view.language].simulations
+  const shown = simulated[name].result?.page
+  const link = (href: string, text: string) => html`<p><a class="button" href="${href}">${text}</a></p>`
+  return html`${message('good', s.done)}
+  ${simulated[name].result !== undefined && facts([[s.result, identifier(view, result, s.result)]])}
+  ${
+    shown === 'transaction' &&
+    may.transactions &&
+    link(`${view.root}transactions/${encodeURIComponent(result)}`, s.toTransaction)
+  }
+  ${shown === 'events' && may.events && link(linkOf(`${view.root}events`, { reference: result }), s.toEvents)}
+  ${shown === 'reversal' && link(linkOf(`${view.root}simulations/reversal`, { creditId: result }), s.toReversal)}`
+}
+
+function nameOf({ params }: PublicRequest): SimulationName {
+  const name = simulationNames.find((each) => each === params['name'])
+  if (name === undefined) throw notFound('page')
+  return name
+}
+
+const fieldNames = (name: SimulationName): readonly string[] => simulated[name].fields.map((field) => field.name)
+
+/** An answer names a reference, an id, a hash, a number or a time. */
+const resultForm = /^[\w.:-]{1,140}$/
+
+function showForm(
+  request: PublicRequest,
+  { view, caller }: Person,
+  values: Values,
+  problems: Problems = {},
+): PublicAnswer {
+  const name = nameOf(request)
+  const { result } = readQuery(request, ['result'])
+  const shown = {
+    ...{ name, values, problems, idempotencyKey: newId() },
+    result: result !== undefined && resultForm.test(result) ? result : undefined,
+    may: {
+      transactions: caller.permissions.includes('transactions:read'),
+      events: caller.permissions.includes('webhooks:read'),
+    },
+  }
+  return page(request, statusOf(problems), simulationPage({ ...view, current: 'simulations' }, shown))
+}
+
+const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
+
+/** The value of a field as the operation takes it. Undefined: it is no number. */
+function readValue({ kind }: SimulatedField, text: string): unknown {
+  if (kind === 'switch') return text === 'true'
+  if (kind === 'count') return /^\d{1,6}$/.test(text) ? Number(text) : undefined
+  if (kind !== 'amount') return text
+  const [, whole, decimals] = decimalForm.exec(text) ?? []
+  if (whole === undefined) return undefined
+  return rawNumber(decimals === undefined ? whole : `${whole}.${decimals}`)
+}
+
+async function run({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const name = nameOf(request)
+  const { operation, fields, result } = simulated[name]
+  const given = readForm(request)
+  const s = texts[person.view.language].simulations
+  const typed = fields.map((field) => ({ field, text: given(field.name).trim() })).filter(({ text }) => text !== '')
+  const values = Object.fromEntries(typed.map(({ field, text }) => [field.name, text]))
+  const read = typed.map(({ field, text }) => ({ field, value: readValue(field, text) }))
+  const wrong = read.filter(({ value }) => value === undefined).map(({ field }) => [field.name, s.wrongNumber] as const)
+  if (wrong.length > 0) return showForm(request, person, values, Object.fromEntries(wrong))
+  const pathFields = fields.filter(({ kind }) => kind === 'path').map((field) => field.name)
+  const sent = read.filter(({ field }) => field.kind !== 'path').map(({ field, value }) => [field.name, value] as const)
+  const { idempotency } = operations[operation] as { readonly idempotency?: string }
+  try {
+    const answer: unknown = await operate(operation, {
+      ...callOf(person, request),
+      params: Object.fromEntries(pathFields.map((field) => [field, values[field] ?? ''])),
+      ...(sent.length > 0 ? { body: Object.fromEntries(sent) } : {}),
+      ...(idempotency === 'none' ? {} : { idempotencyKey: given('idempotencyKey') || newId() }),
+    })
+    const made = result && (answer as Readonly<Record<string, string | number>>)[result.field]
+    return seeOther(linkOf(name, { result: String(made ?? 'done') }))
+  } catch (error) {
+    const [pathField] = pathFields
+    if (pathField !== undefined && error instanceof Refusal && error.code === 'not_found')
+      return showForm(request, person, values, { [pathField]: s.notFound })
+    return showForm(request, person, values, problemsOf(texts[person.view.language].payments, error, fieldNames(name)))
+  }
+}
+
+export const simulationRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'simulations')
+  return [
+    route('GET', '', 'simulations:write', (_frame, request, { view }) =>
+      page(request, 200, simulationsPage({ ...view, current: 'simulations' })),
+    ),
+    route('GET', '/{name}', 'simulations:write', (_frame, request, person) =>
+      showForm(request, person, readQuery(request, fieldNames(nameOf(request)))),
+    ),
+    route('POST', '/{name}', 'simulations:write', run),
+  ]
+}

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { viewOf } from '../../../../test/support/console-pages.ts'
-import { payoutPreviewPage } from './new-payout-page.ts'
-import { exportRowsMax, transactionsCsv } from './transaction-export.ts'
 import { explain } from '../../transactions/index.ts'
+import { payoutPreviewPage } from './new-payout.ts'
+import { exportRowsMax, transactionsCsv } from './transaction-export.ts'
 
 type Read = Parameters<typeof transactionsCsv>[0]
 const row = { reference: 'R', category: 'Deposit', direction: 'Inward', status: 'Pending', amount: '1.00' }

@@ -1,7 +1,7 @@
 /** Candidates for the money of a case, refunds of it, and other cases about the same payment. No name and no account is shown. */
-import { badge, hiddenField, message, table, time } from '../console/components.ts'
-import { identifier } from '../console/lists.ts'
-import type { ConsoleView } from '../console/view.ts'
+import { badge, identifier, message, table, time } from '../kit/parts.ts'
+import { hiddenField } from '../kit/forms.ts'
+import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import type { DeskCase } from './queue-pages.ts'
 import { deskTexts } from './texts.ts'

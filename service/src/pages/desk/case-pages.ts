@@ -1,9 +1,9 @@
 /** The page of one case: what it may belong to, its owner, proposal and history. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, field, hiddenField, table, time } from '../console/components.ts'
-import { select } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { call, table, time } from '../kit/parts.ts'
+import { field, hiddenField, select } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { candidateTable, refundTable, relatedTable, type ShownCandidate, type ShownRefund } from './candidate-parts.ts'
 import { ownerParts } from './owner-parts.ts'
 import { type DeskCase, runbookOf } from './queue-pages.ts'

@@ -1,11 +1,11 @@
 /** The queue and the decisions about cases. Two persons who signed in decide one. */
 import { ownJson } from '@partner-payments/wire'
 import type { Html } from '../html.ts'
-import { type PublicRequest, type PublicRoute, Refusal, notFound } from '../../kernel/api/index.ts'
+import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { caseActions, type CaseRow, reportOf } from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { decidesCases, type SignedStaff } from '../../people/staff/index.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { casePage } from './case-pages.ts'
 import { type DeskCase, queuePage, type QueueTab, queueTabs, type WaitingShown } from './queue-pages.ts'
 import { refusalText } from './owner-parts.ts'

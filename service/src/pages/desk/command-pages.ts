@@ -1,21 +1,10 @@
 /** The sign-in of commands, and the changes that wait for a second person. */
 import { fill } from '../language.ts'
 import { html, type Html } from '../html.ts'
-import {
-  asking,
-  badge,
-  call,
-  empty,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from '../console/components.ts'
-import { freeText, identifier } from '../console/lists.ts'
-import { connection } from '../console/single-sign-on.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { asking, field, hiddenField, openDialog } from '../kit/forms.ts'
+import { badge, call, empty, freeText, identifier, message, table, time } from '../kit/parts.ts'
+import { connection } from '../console/sign-in.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { commandTexts } from './command-texts.ts'
 import { staffTexts } from './staff-texts.ts'
 

@@ -1,5 +1,5 @@
 /** The texts of the sign-in of commands, and of changes that wait for a second person. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   commands: 'Commands',

@@ -1,7 +1,6 @@
 /** The page of connectors: how each bank and chain answers, what waits for it, and its last files. */
-import { badge, table, time } from '../console/components.ts'
-import { facts, freeText } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { badge, facts, freeText, table, time } from '../kit/parts.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import type { BankFile, ConnectorState } from '../../rails/index.ts'
 import { connectorTexts } from './connector-texts.ts'

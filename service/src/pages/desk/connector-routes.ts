@@ -1,7 +1,7 @@
 /** The page of connectors at the desk. */
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { PublicRoute } from '../../kernel/api/index.ts'
-import { page } from '../console/request.ts'
+import { page } from '../kit/request.ts'
 import { connectorsPage } from './connector-pages.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 import { thingHref } from './things.ts'

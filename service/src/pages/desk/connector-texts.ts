@@ -1,5 +1,5 @@
 /** The texts of the page of connectors at the desk. `{…}` is replaced. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   connectors: 'Connectors',

@@ -1,9 +1,10 @@
 /** The rules for countries: what holds, what waits for a second person, and the form of a change. */
 import { countryActions, type CountryRules, countrySides } from '../../screening/index.ts'
 import { html, type Html } from '../html.ts'
-import { badge, choices, empty, field, message, table } from '../console/components.ts'
-import type { Form } from '../console/request.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { badge, empty, message, table } from '../kit/parts.ts'
+import { choices, field } from '../kit/forms.ts'
+import type { Form } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { changesTable, type DeskChange } from './command-pages.ts'
 import { countryTexts } from './country-texts.ts'
 

@@ -1,7 +1,7 @@
 /** The rules for countries: the form runs the command of the operator that does the same. Every role of staff reads them. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { type CountryRules, countrySides } from '../../screening/index.ts'
-import { type Form, page, readForm, seeOther } from '../console/request.ts'
+import { type Form, page, readForm, seeOther } from '../kit/request.ts'
 import { changesOf } from './command-routes.ts'
 import { countriesPage, countryActs } from './country-pages.ts'
 import { countryTexts } from './country-texts.ts'

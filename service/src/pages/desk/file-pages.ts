@@ -1,8 +1,9 @@
 /** The files of banks, and one file with what was read from it. No page shows a name or an account of a customer or a payee. */
 import { type BankFile, type BankFileFacts, bankFileFilters } from '../../rails/index.ts'
-import { badge, call, empty, field, hiddenField, message, table, time } from '../console/components.ts'
-import { facts, filters, freeText, identifier, pager, select, strip } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { badge, call, empty, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
+import { field, hiddenField, select } from '../kit/forms.ts'
+import { filters, pager } from '../kit/lists.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { contents, type FileShown } from './file-contents.ts'
 import { fileTexts } from './file-texts.ts'

@@ -2,7 +2,7 @@
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { type BankFileFacts, bankFileFilters } from '../../rails/index.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import type { CasesAbout, FileShown } from './file-contents.ts'
 import { filePage, filesPage } from './file-pages.ts'
 import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'

@@ -1,5 +1,5 @@
 /** The texts of the files of banks at the desk. `{name}` is replaced. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   files: 'Bank files',

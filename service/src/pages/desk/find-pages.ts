@@ -1,9 +1,8 @@
 /** The page of the search: the field, and what was found. */
 import { amountText } from '../../kernel/index.ts'
-import { empty, field, hiddenField, message, table, time } from '../console/components.ts'
-import { account, freeText, identifier, money } from '../console/lists.ts'
-import { payoutBadge } from '../console/payment-words.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { account, empty, freeText, identifier, message, money, payoutBadge, table, time } from '../kit/parts.ts'
+import { field, hiddenField } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { type Found, textCharsMax } from './find.ts'

@@ -1,6 +1,6 @@
 /** The search across partners. Every role of staff searches, and the log of the operator has what each one found. */
 import type { PublicRoute } from '../../kernel/api/index.ts'
-import { page, readForm } from '../console/request.ts'
+import { page, readForm } from '../kit/request.ts'
 import { find, readQuestion } from './find.ts'
 import { findPage } from './find-pages.ts'
 import { type DeskFrame, staffRoute } from './request.ts'

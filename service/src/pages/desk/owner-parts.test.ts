@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
 import { Overtaken } from '../../cases/index.ts'
-import type { ConsoleView } from '../console/view.ts'
+import type { ConsoleView } from '../kit/frame.ts'
 import { refusalText } from './owner-parts.ts'
 
 test('a page says what another person did in the language and the zone of its reader', () => {

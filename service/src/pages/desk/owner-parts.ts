@@ -1,9 +1,9 @@
 /** The owner of a case or of what else waits, and its notes: the forms by which staff take it, give it, hand it back and add a note. */
 import type { Refusal } from '../../kernel/api/index.ts'
 import { Overtaken } from '../../cases/index.ts'
-import { field, hiddenField, time } from '../console/components.ts'
-import { select } from '../console/lists.ts'
-import type { ConsoleView } from '../console/view.ts'
+import { field, hiddenField, select } from '../kit/forms.ts'
+import { time } from '../kit/parts.ts'
+import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { deskTexts, overtakenTexts } from './texts.ts'

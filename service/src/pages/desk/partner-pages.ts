@@ -1,9 +1,10 @@
 /** The partners, and one partner on one page: its rules, blocks and credentials, with the forms that change them. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { asking, call, empty, field, hiddenField, message, openDialog, table, time } from '../console/components.ts'
-import { facts, freeText, identifier, pager, select } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { asking, field, hiddenField, openDialog, select } from '../kit/forms.ts'
+import { call, empty, facts, freeText, identifier, message, table, time } from '../kit/parts.ts'
+import { pager } from '../kit/lists.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import type { Section, SectionField } from './partner-sections.ts'
 import { partnerNames, partnerTexts } from './partner-texts.ts'
 

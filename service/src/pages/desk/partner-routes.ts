@@ -1,7 +1,7 @@
 /** The routes of partners: lists by the commands that read, and forms that run the commands that change. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
-import { type PartnerRow, partnerPage, partnersPage, type ShownSection } from './partner-pages.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { partnerPage, type PartnerRow, partnersPage, type ShownSection } from './partner-pages.ts'
 import { type Section, sections } from './partner-sections.ts'
 import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
 

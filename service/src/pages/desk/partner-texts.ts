@@ -1,5 +1,5 @@
 /** The texts of the page of a partner: its sections, the names of columns and options, and the commands. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   partners: 'Partners',

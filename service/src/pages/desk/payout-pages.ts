@@ -1,8 +1,7 @@
 /** The page of a payout: where it stands, what the bank and the partner have said about it, and what staff can do. */
-import { field, message, table, time } from '../console/components.ts'
-import { facts, freeText, identifier, money, select, steps, strip } from '../console/lists.ts'
-import { payoutBadge } from '../console/payment-words.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { field, select } from '../kit/forms.ts'
+import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, table, time } from '../kit/parts.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { runbookLink } from './runbooks.ts'

@@ -1,9 +1,9 @@
 /** A payout at the desk, read by the commands that print it. Two persons end one; the log of the operator has who opened which. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { SignedStaff } from '../../people/staff/index.ts'
-import { type Form, page, readForm, seeOther } from '../console/request.ts'
-import type { ConsoleView } from '../console/view.ts'
-import { type BankFacts, type PayoutFacts, paymentOutcomes, payoutPage } from './payout-pages.ts'
+import { type Form, page, readForm, seeOther } from '../kit/request.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { type BankFacts, paymentOutcomes, type PayoutFacts, payoutPage } from './payout-pages.ts'
 import { payoutTexts } from './payout-texts.ts'
 import { type DeskFrame, keyOf, noteOf, type Person, staffRoute } from './request.ts'
 import { readThing } from './thing-routes.ts'

@@ -1,5 +1,5 @@
 /** The texts of a payout at the desk. `{name}` is replaced. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   payout: 'Payout {reference}',

@@ -1,8 +1,8 @@
 /** The queue: what needs a person. Cases with their age, owner, last note and runbook, and what else waits. */
 import { html, type Html } from '../html.ts'
-import { badge, call, empty, table, time } from '../console/components.ts'
-import { freeText, pager, tabs } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { badge, call, empty, freeText, table, time } from '../kit/parts.ts'
+import { pager, tabs } from '../kit/lists.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { runbookLink } from './runbooks.ts'
 import { deskTexts } from './texts.ts'
 import { partnerCell, thingTable } from './thing-parts.ts'

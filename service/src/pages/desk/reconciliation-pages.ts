@@ -1,8 +1,23 @@
 /** Reconciliation: every account with its last result, and one account with each part of its difference and what to do about it. */
 import type { Line } from '../../cases/reconciliation/index.ts'
-import { badge, calendarDay, call, empty, message, table, time } from '../console/components.ts'
-import { facts, freeText, identifier, inFours, money, moneyText, pager, strip } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import {
+  badge,
+  calendarDay,
+  call,
+  empty,
+  facts,
+  freeText,
+  identifier,
+  inFours,
+  message,
+  money,
+  moneyText,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { pager } from '../kit/lists.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { findPayout, partnerLink } from './file-contents.ts'

@@ -3,7 +3,7 @@ import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api
 import { dayMs } from '../../kernel/index.ts'
 import { readAtOneMoment, type Tx } from '../../postgres/index.ts'
 import type { Line } from '../../cases/reconciliation/index.ts'
-import { page } from '../console/request.ts'
+import { page } from '../kit/request.ts'
 import { accountPage, accountsPage } from './reconciliation-pages.ts'
 import { type DeskFrame, withStaff } from './request.ts'
 

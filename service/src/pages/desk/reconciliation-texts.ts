@@ -1,5 +1,5 @@
 /** The texts of reconciliation at the desk. `{name}` is replaced. `…Do` says what to do about a part of a difference. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   title: 'Reconciliation',

@@ -1,11 +1,11 @@
 /** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
 import {
   notFound,
-  Refusal,
   type PublicAnswer,
   type PublicRequest,
   type PublicRoute,
   readCookie,
+  Refusal,
   staffCookie,
 } from '../../kernel/api/index.ts'
 import type { Cases, Decisions } from '../../cases/index.ts'
@@ -25,9 +25,9 @@ import type { SignedStaff, Staff, StaffRole, ThingKey, WaitingThing } from '../.
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
-import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../console/language.ts'
-import { type Form, seeOther, uuid } from '../console/request.ts'
-import type { ConsoleView } from '../console/view.ts'
+import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../kit/language.ts'
+import { type Form, seeOther, uuid } from '../kit/request.ts'
+import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
 import type { ConnectorFacts } from './connector-pages.ts'
 import { connectorTexts } from './connector-texts.ts'

@@ -1,9 +1,9 @@
 /** The overdue reviews of customers. */
 import type { Review } from '../../parties/customers/index.ts'
 import { html } from '../html.ts'
-import { badge, calendarDay, call, empty, table, time } from '../console/components.ts'
-import { freeText, identifier, pager } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { badge, calendarDay, call, empty, freeText, identifier, table, time } from '../kit/parts.ts'
+import { pager } from '../kit/lists.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { reviewTexts } from './review-texts.ts'
 
 const tones = { low: 'neutral', medium: 'warning', high: 'bad' } as const

@@ -1,7 +1,7 @@
 /** The overdue reviews of customers, of all partners. Every role of staff reads them. */
 import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
-import { page, uuid } from '../console/request.ts'
+import { page, uuid } from '../kit/request.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 import { reviewsPage } from './review-pages.ts'
 

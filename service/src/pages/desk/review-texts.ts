@@ -1,5 +1,5 @@
 /** The texts of reviews at the desk. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   reviews: 'Reviews',

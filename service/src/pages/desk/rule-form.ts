@@ -2,10 +2,9 @@
 import { currencyScopes, moments, ruleFields, type RuleKind, ruleKinds, severities } from '../../monitoring/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { field, hiddenField } from '../console/components.ts'
-import { select } from '../console/lists.ts'
-import type { Form } from '../console/request.ts'
-import type { ConsoleView } from '../console/view.ts'
+import { field, hiddenField, select } from '../kit/forms.ts'
+import type { Form } from '../kit/request.ts'
+import type { ConsoleView } from '../kit/frame.ts'
 import { type RuleTexts, ruleTexts } from './rule-texts.ts'
 
 const directions = ['Inward', 'Outward'] as const

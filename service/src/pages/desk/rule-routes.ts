@@ -1,9 +1,9 @@
 /** The rules of monitoring: each form runs the command of the operator that does the same. Every role of staff reads them. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
 import { ruleOf } from './rule-form.ts'
-import { type RuleVersion, rulePage, rulesPage } from './rule-pages.ts'
+import { rulePage, rulesPage, type RuleVersion } from './rule-pages.ts'
 
 type Versions = readonly [RuleVersion, ...RuleVersion[]]
 type RefusedForm = { readonly error: string; readonly form: Form; readonly refused: 'rule' | 'on' | 'off' | 'backtest' }

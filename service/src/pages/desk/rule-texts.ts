@@ -1,5 +1,5 @@
 /** The texts of the rules of monitoring at the desk. `{name}` is replaced. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   rules: 'Rules',

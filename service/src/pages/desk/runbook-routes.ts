@@ -1,8 +1,8 @@
 /** The runbooks at the desk: what to do about a case, an alert or a payment that stands still. In English, as they are written. */
 import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
-import { page } from '../console/request.ts'
-import { shell } from '../console/view.ts'
+import { page } from '../kit/request.ts'
+import { shell } from '../kit/frame.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 
 export const runbookRoutes = (frame: DeskFrame): readonly PublicRoute[] =>

@@ -1,6 +1,6 @@
 /** The runbooks as the desk reads them, and links to them. */
 import { html, type Html } from '../html.ts'
-import type { ConsoleView } from '../console/view.ts'
+import type { ConsoleView } from '../kit/frame.ts'
 
 export type Runbooks = {
   /** `name`: as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined: there is none. */

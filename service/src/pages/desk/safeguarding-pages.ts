@@ -2,9 +2,22 @@
 import type { Content } from '../../reports/safeguarding/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, empty, message, table, time } from '../console/components.ts'
-import { account, facts, freeText, identifier, money, pager, strip } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import {
+  account,
+  badge,
+  call,
+  empty,
+  facts,
+  freeText,
+  identifier,
+  message,
+  money,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { pager } from '../kit/lists.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type SafeguardingTexts, safeguardingTexts } from './safeguarding-texts.ts'
 
 const tones = {

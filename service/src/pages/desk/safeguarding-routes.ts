@@ -2,7 +2,7 @@
 import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
 import { isFiat } from '../../kernel/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
-import { page } from '../console/request.ts'
+import { page } from '../kit/request.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 import { dayPage, daysPage } from './safeguarding-pages.ts'
 

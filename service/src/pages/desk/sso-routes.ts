@@ -8,10 +8,10 @@ import {
 } from '../../kernel/api/index.ts'
 import type { SignedStaff } from '../../people/staff/index.ts'
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
-import { browserOf, deviceCookieOf, page, seeOther } from '../console/request.ts'
-import { attemptOf, failedPage, leadsOn, onToProvider, toProvider } from '../console/single-sign-on.ts'
-import { signOnTexts } from '../console/texts/single-sign-on.ts'
-import { consoleMessage } from '../console/message-page.ts'
+import { browserOf, deviceCookieOf, page, seeOther } from '../kit/request.ts'
+import { attemptOf, failedPage, leadsOn, onToProvider, toProvider } from '../console/sign-in.ts'
+import { texts } from '../console/texts/index.ts'
+import { consoleMessage } from '../kit/frame.ts'
 import { type DeskFrame, staffCookieOf, staffRoute, viewOf } from './request.ts'
 
 export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
@@ -64,7 +64,7 @@ export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
           const { kind, token } = await singleSignOn.finish(given, browser)
           if (token !== undefined) return seeOther('../queue', staffCookieOf(token), deviceCookieOf(browser.device))
           const view = viewOf(frame, request)
-          const s = signOnTexts[view.language]
+          const s = texts[view.language].signOn
           return kind === 'connect'
             ? page(request, 200, consoleMessage(view, s.connectedNow, s.text, { href: '../device', label: s.leadsOn }))
             : seeOther('../sign-in')

@@ -1,9 +1,9 @@
 /** The people of staff, impersonations, and results that are shown once. */
 import { html, type Html } from '../html.ts'
-import { asking, badge, call, field, message, openDialog, table, time } from '../console/components.ts'
-import { freeText, select } from '../console/lists.ts'
-import { supportTexts } from '../console/texts/support.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { asking, field, openDialog, select } from '../kit/forms.ts'
+import { badge, call, freeText, message, table, time } from '../kit/parts.ts'
+import { texts } from '../console/texts/index.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { staffTexts } from './staff-texts.ts'
 import { deskTexts } from './texts.ts'
 
@@ -117,7 +117,7 @@ function impersonate(view: ConsoleView, typed: StaffShown['typed']): Html {
 
 /** Hands the person over to the console, which may be on another host. */
 function toConsole({ language }: ConsoleView, url: string): Html {
-  const s = supportTexts[language]
+  const s = texts[language].support
   return html`<p>${s.toConsoleText}</p>
     <p><a class="button primary" href="${url}" rel="noreferrer">${s.toConsole}</a></p>`
 }

@@ -1,8 +1,8 @@
 /** The routes of the staff page: each form runs the command of the operator that does the same. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { SignedStaff } from '../../people/staff/index.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
-import type { ConsoleView } from '../console/view.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import type { ConsoleView } from '../kit/frame.ts'
 import { type DeskFrame, noteOf, staffRoute } from './request.ts'
 import { type DeskPerson, resultPage, staffPage } from './staff-pages.ts'
 

@@ -1,5 +1,5 @@
 /** The texts of the staff page, of impersonations, and of results that are shown once. */
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   staff: 'Staff',

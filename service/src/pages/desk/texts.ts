@@ -1,6 +1,6 @@
 /** The texts of the desk. `{name}` is replaced. */
 import type { Overtaking } from '../../cases/index.ts'
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   desk: 'Operator’s desk',

@@ -1,7 +1,6 @@
 /** The list of what waits besides cases, the owner and history of one thing, and the page of a thing without one of its own. */
-import { badge, message, table, time } from '../console/components.ts'
-import { facts, freeText } from '../console/lists.ts'
-import { type ConsoleView, shell } from '../console/view.ts'
+import { badge, facts, freeText, message, table, time } from '../kit/parts.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import type { Step, ThingKey, WaitingThing } from '../../people/staff/index.ts'

@@ -1,7 +1,7 @@
 /** The owner and notes of what waits besides cases: their forms, and the page of a thing that has none of its own. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { type SignedStaff, type ThingKey, thingKinds } from '../../people/staff/index.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import type { Html } from '../html.ts'
 import { refusalText } from './owner-parts.ts'
 import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'

@@ -1,6 +1,6 @@
 /** The texts of what waits besides cases. `{…}` is replaced. */
 import type { WaitingThing } from '../../people/staff/index.ts'
-import type { ConsoleLanguage } from '../console/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
 
 const en = {
   title: 'What else waits',

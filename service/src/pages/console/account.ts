@@ -1,0 +1,357 @@
+/** The sign-in of a person: factors, sessions, and the forms that change and end them. */
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import type { Factors, Members } from '../../people/users/index.ts'
+import { isRecentSignIn } from '../../people/sign-in/index.ts'
+import { html, type Html } from '../html.ts'
+import { hiddenField } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { badge, empty, message, table, time } from '../kit/parts.ts'
+import { clientOf, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { qrCode } from '../qr.ts'
+import { type PasswordErrors, passwordFields, recoveryCodesPage, type Totp } from './join.ts'
+import { callOf, type Person, type Routes, signInAgain } from './request.ts'
+import { connection, passkeyForm } from './sign-in.ts'
+import { texts } from './texts/index.ts'
+
+type Account = {
+  readonly passkeys: readonly {
+    readonly id: string
+    readonly createdAt: Date
+    readonly lastUsedAt: Date | null
+    readonly backedUp: boolean
+  }[]
+  readonly passwordSince: Date | null
+  readonly recoveryCodesLeft: number
+  readonly nonce: string
+  /** PublicKeyCredentialCreationOptionsJSON. */
+  readonly passkeyOptions: string
+  /** The time at which the account was connected with the provider. Null: it is not. Undefined: there is no provider. */
+  readonly sso?: Date | null | undefined
+  readonly error?: string
+  /** Says what the last form did. */
+  readonly confirmation?: string
+}
+
+export function accountPage(view: ConsoleView, account: Account): string {
+  const t = texts[view.language].account
+  const { error, confirmation } = account
+  return shell(view, {
+    title: t.title,
+    wide: true,
+    problems: { form: error },
+    main: html`${confirmation !== undefined && message('good', confirmation)}
+      <h1>${t.title}</h1>
+      <p class="lead">${t.lead}</p>
+      <section aria-labelledby="passkeys-title">
+        <h2 id="passkeys-title">${t.passkeys}</h2>
+        ${
+          account.passkeys.length === 0
+            ? empty({ title: t.passkeysEmpty, text: t.addPasskeyText })
+            : passkeyTable(view, account)
+        }
+        ${passkeyForm(view, {
+          action: `${view.root}account/passkey`,
+          kind: 'create',
+          options: account.passkeyOptions,
+          label: t.addPasskey,
+          title: t.addPasskey,
+          text: t.addPasskeyText,
+          fields: [['nonce', account.nonce]],
+        })}
+      </section>
+      <section aria-labelledby="password-title">
+        <h2 id="password-title">${t.password}</h2>
+        ${passwordState(view, account)}
+        <p class="buttons">
+          <a class="button" href="${view.root}account/password"
+            >${account.passwordSince === null ? t.setPassword : t.changePassword}</a
+          >
+        </p>
+      </section>
+      ${account.sso !== undefined && connection(view, { since: account.sso, action: `${view.root}account/sso` })}`,
+  })
+}
+
+function passkeyTable(view: ConsoleView, { passkeys }: Account): Html {
+  const t = texts[view.language].account
+  return table({
+    caption: t.passkeys,
+    columns: [[t.addedAt, 'head'], t.lastUsed, t.storedIn, [view.t.actions, 'actions']],
+    rows: passkeys.map(({ id, createdAt, lastUsedAt, backedUp }) => [
+      time(view, createdAt),
+      lastUsedAt === null ? view.t.never : time(view, lastUsedAt),
+      backedUp ? t.synced : t.oneDevice,
+      html`<form method="post" action="${view.root}account/passkey/remove">
+        ${hiddenField('id', id)}
+        <button type="submit" class="small danger">
+          ${t.remove}<span class="away"> ${fill(t.passkeyOf, { time: createdAt.toISOString() })}</span>
+        </button>
+      </form>`,
+    ]),
+  })
+}
+
+function passwordState(view: ConsoleView, { passwordSince, recoveryCodesLeft }: Account): Html {
+  const t = texts[view.language].account
+  if (passwordSince === null) return html`<p>${t.passwordNone}</p>`
+  const [before = '', after = ''] = fill(t.passwordSet, { count: String(recoveryCodesLeft) }).split('{time}')
+  return html`<p>${before}${time(view, passwordSince)}${after}</p>`
+}
+
+type NewPassword = {
+  readonly nonce: string
+  readonly email: string
+  readonly totp: Totp
+  readonly errors?: PasswordErrors
+}
+
+export function newPasswordPage(view: ConsoleView, { nonce, email, totp, errors = {} }: NewPassword): string {
+  const t = texts[view.language].account
+  return shell(view, {
+    title: t.password,
+    problems: errors,
+    card: true,
+    main: html`<h1>${t.title}</h1>
+      <h2>${t.password}</h2>
+      <p>${t.passwordText}</p>
+      <form method="post" action="${view.root}account/password">
+        ${hiddenField('nonce', nonce)} ${passwordFields(view, { email, totp, errors })}
+        <button type="submit" class="primary">${t.setPassword}</button>
+      </form>`,
+  })
+}
+
+type Session = {
+  readonly id: string
+  readonly createdAt: Date
+  readonly lastUsedAt: Date
+  readonly device: string
+  readonly ip: string
+  readonly isCurrent: boolean
+  readonly expiresAt: Date
+}
+
+type SupportShown = {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: string
+  readonly expiresAt: string | null
+}
+
+type Sessions = {
+  readonly sessions: readonly Session[]
+  /** Open sessions of staff of the operator. */
+  readonly support: readonly SupportShown[]
+  readonly mayEnd: boolean
+  /** Says what the last form did. */
+  readonly confirmation?: string
+}
+
+export function sessionsPage(view: ConsoleView, { sessions, confirmation, support, mayEnd }: Sessions): string {
+  const { t, root } = view
+  const hasOthers = sessions.some(({ isCurrent }) => !isCurrent)
+  return shell(view, {
+    title: t.sessions,
+    wide: true,
+    main: html`${confirmation !== undefined && message('good', confirmation)}
+      <div class="heading">
+        <h1>${t.sessions}</h1>
+        ${
+          hasOthers &&
+          html`<form method="post" action="${root}sessions/end-others">
+            <button type="submit">${t.endOthers}</button>
+          </form>`
+        }
+      </div>
+      <p class="lead">${t.sessionsText}</p>
+      ${table({
+        caption: t.sessions,
+        columns: [[t.device, 'head'], t.address, t.signedInAt, t.lastUsed, t.endsAt, [t.actions, 'actions']],
+        rows: sessions.map((session) => row(view, session)),
+      })}
+      ${support.length > 0 && supportTable(view, support, mayEnd)}`,
+  })
+}
+
+function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEnd: boolean): Html {
+  const s = texts[view.language].support
+  const end = ({ id, name }: SupportShown) =>
+    html`<form method="post" action="${view.root}service-accounts/${id}/revoke">
+      <button type="submit" class="small danger">${s.endOne}<span class="away"> ${name}</span></button>
+    </form>`
+  return html`<h2>${s.sessions}</h2>
+    <p>${s.sessionsText}</p>
+    ${table({
+      caption: s.sessions,
+      columns: [[s.staff, 'head'], s.begun, s.ends, ...(mayEnd ? [[s.actions, 'actions'] as const] : [])],
+      rows: support.map((session) => [
+        html`<span class="name">${session.name}</span>`,
+        time(view, new Date(session.createdAt)),
+        session.expiresAt === null ? '' : time(view, new Date(session.expiresAt)),
+        ...(mayEnd ? [end(session)] : []),
+      ]),
+    })}`
+}
+
+function row(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {
+  const { t, root } = view
+  const about = fill(t.ofDevice, { device, ip })
+  return [
+    html`<span class="name">${device}</span> ${isCurrent && badge('good', t.thisSession)}`,
+    html`<span class="address free">${ip}</span>`,
+    time(view, createdAt),
+    time(view, lastUsedAt),
+    time(view, expiresAt),
+    isCurrent
+      ? html`<form method="post" action="${root}sign-out">
+          <button type="submit" class="small">${t.signOut}<span class="away"> ${about}</span></button>
+        </form>`
+      : html`<form method="post" action="${root}sessions/end">
+          ${hiddenField('id', id)}
+          <button type="submit" class="small danger">${t.endSession}<span class="away"> ${about}</span></button>
+        </form>`,
+  ]
+}
+
+type Handle = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
+
+export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) => {
+  const recent =
+    (handle: Handle): PublicRoute['handle'] =>
+    (request) =>
+      withPerson(request, async (person) => {
+        const isRecent = isRecentSignIn(person.session.createdAt, clock.now())
+        return isRecent ? handle(request, person) : signInAgain(request, 'account')
+      })
+  const { show, showPassword } = createShow(factors, members)
+  return [
+    { method: 'GET', path: '/console/account', handle: recent((request, person) => show(request, person)) },
+    {
+      method: 'POST',
+      path: '/console/account/passkey',
+      handle: recent(async (request, person) => {
+        const form = readForm(request)
+        const t = texts[person.view.language].account
+        try {
+          const given = { kind: 'passkey', credential: form('credential') } as const
+          await factors.add(person, form('nonce'), given, clientOf(request))
+          return seeOther('../account?done=added')
+        } catch (error) {
+          return show(request, person, { error: hasField(error, '/nonce') ? t.pageOver : t.passkeyRefused })
+        }
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/console/account/passkey/remove',
+      handle: recent(async (request, person) => {
+        try {
+          await factors.removePasskey(person, readForm(request)('id'), clientOf(request))
+          return seeOther('../../account?done=removed')
+        } catch (error) {
+          if (!hasField(error, '/id')) throw error
+          return show(request, person, { error: texts[person.view.language].account.lastFactor })
+        }
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/console/account/password',
+      handle: recent((request, person) => showPassword(request, person)),
+    },
+    {
+      method: 'POST',
+      path: '/console/account/password',
+      handle: recent(async (request, person) => {
+        const form = readForm(request)
+        try {
+          const given = { kind: 'password', password: form('password'), code: form('code') } as const
+          const codes = await factors.add(person, form('nonce'), given, clientOf(request))
+          return page(request, 200, recoveryCodesPage({ ...person.view, current: 'account' }, { codes }))
+        } catch (error) {
+          const isOver = hasField(error, '/nonce')
+          const errors = isOver
+            ? { form: texts[person.view.language].account.pageOver }
+            : errorsOf(person.view.t, error)
+          return showPassword(request, person, form('nonce'), errors)
+        }
+      }),
+    },
+  ]
+}
+
+function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSignOn'>) {
+  const show = async (request: PublicRequest, person: Person, said: { error?: string } = {}) => {
+    const t = texts[person.view.language].account
+    const { passkeyOptions, nonce } = await factors.enrolment(person)
+    const done = new URLSearchParams(request.query).get('done')
+    const confirmation = done === 'added' ? t.passkeyAdded : done === 'removed' ? t.passkeyRemoved : undefined
+    const sso = await singleSignOn.connectedSince(person)
+    const shown = { ...(await factors.of(person)), passkeyOptions, nonce, sso, ...said }
+    const body = accountPage(
+      { ...person.view, current: 'account' },
+      { ...shown, ...(confirmation && { confirmation }) },
+    )
+    return page(request, said.error === undefined ? 200 : 400, body)
+  }
+  const showPassword = async (request: PublicRequest, person: Person, nonce?: string, errors?: object) => {
+    const { view, user } = person
+    const again = nonce === undefined ? undefined : await factors.enrolmentAgain(person, nonce)
+    const enrolment = again ?? (await factors.enrolment(person))
+    const totp = { secret: enrolment.totpSecret, qrSvg: qrCode(enrolment.totpUri, view.t.qrLabel) }
+    const shown = { nonce: enrolment.nonce, email: user.email, totp, ...(errors && { errors }) }
+    return page(request, errors === undefined ? 200 : 400, newPasswordPage({ ...view, current: 'account' }, shown))
+  }
+  return { show, showPassword }
+}
+
+/** Reports whether an error refuses this field. Throws every other error. */
+function hasField(error: unknown, pointer: string): boolean {
+  if (!(error instanceof Refusal)) throw error
+  return error.errors.some((refused) => refused.pointer === pointer)
+}
+
+export const sessionRoutes: Routes = ({ signIn, operate }, withPerson) => [
+  {
+    method: 'GET',
+    path: '/console/sessions',
+    handle: (request) =>
+      withPerson(request, async (person) => {
+        const { session, view, caller } = person
+        const { id: ownId, partnerId, memberId } = session
+        const sessions = (await signIn.sessions(partnerId, memberId)).map(({ userAgent, ...session }) => ({
+          ...session,
+          device: userAgent,
+          isCurrent: session.id === ownId,
+        }))
+        const mayRead = caller.permissions.includes('users:read')
+        const call = { ...callOf(person, request), query: 'status=Active&limit=100' }
+        const accounts = mayRead ? (await operate('listServiceAccounts', call)).data : []
+        const support = accounts
+          .filter(({ impersonation }) => impersonation)
+          .map(({ serviceAccountId: id, name, createdAt, expiresAt }) => ({ id, name, createdAt, expiresAt }))
+        const mayEnd = caller.impersonatedBy === undefined && caller.permissions.includes('users:write')
+        return page(request, 200, sessionsPage({ ...view, current: 'sessions' }, { sessions, support, mayEnd }))
+      }),
+  },
+  {
+    method: 'POST',
+    path: '/console/sessions/end',
+    handle: (request) =>
+      withPerson(request, async ({ session: { partnerId, memberId } }) => {
+        const id = readForm(request)('id')
+        if (uuid.test(id)) await signIn.end(partnerId, memberId, id)
+        return seeOther('../sessions')
+      }),
+  },
+  {
+    method: 'POST',
+    path: '/console/sessions/end-others',
+    handle: (request) =>
+      withPerson(request, async ({ session: { id, partnerId, memberId } }) => {
+        await signIn.endOthers(partnerId, memberId, id)
+        return seeOther('../sessions')
+      }),
+  },
+]

@@ -1,0 +1,320 @@
+/** The audit log: its records, its signed heads, and the page of one record. */
+import { type AuditHeadContent, ownJson, type ResponseOf } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
+import { momentOfId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage, tabs } from '../kit/lists.ts'
+import {
+  call,
+  copyButton,
+  facts,
+  identifier,
+  type Link,
+  links,
+  message,
+  rawJson,
+  strip,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
+import { headersOf, idOf, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { operationOf, subjectsOf } from './request-log.ts'
+import { callOf, type Frame, ifFound, type Person, readList, type Routes, routesOf } from './request.ts'
+import { texts } from './texts/index.ts'
+
+const auditFilters: readonly string[] = ['createdFrom', 'createdTo']
+
+type AuditRow = {
+  readonly id: string
+  readonly at: Date
+  readonly actor: { readonly kind: string; readonly name?: string | undefined; readonly staff?: string | undefined }
+  /** The id of an operation or of a command. Absent: the steps of a payment. */
+  readonly action?: string | undefined
+  /** English sentence about the operation. */
+  readonly summary?: string | undefined
+  /** Steps of a payment, in words. */
+  readonly steps: readonly string[]
+  readonly subjects: readonly Link[]
+}
+
+const auditTabs = (view: ConsoleView, current: 'records' | 'heads'): Html => {
+  const a = texts[view.language].audit
+  return tabs({
+    label: a.views,
+    items: [
+      { text: a.records, href: `${view.root}audit`, current: current === 'records' },
+      { text: a.heads, href: `${view.root}audit/heads`, current: current === 'heads' },
+    ],
+  })
+}
+
+const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['actor']): string => {
+  const a = texts[language].audit
+  const kinds: Readonly<Record<string, string>> = a.actorKinds
+  const shown = name ?? kinds[kind] ?? kind
+  return staff === undefined ? shown : fill(a.impersonated, { name: shown, staff })
+}
+
+const actionPart = ({ language }: ConsoleView, { action, summary, steps }: AuditRow): Html => {
+  const a = texts[language].audit
+  return html`<span class="lines">
+    <span>${action === undefined ? a.stepsOfPayment : html`<code>${action}</code>`}</span>
+    ${summary !== undefined && html`<span class="soft" lang="en">${summary}</span>`}
+    ${steps.length > 0 && html`<span class="soft">${steps.join(', ')}</span>`}
+  </span>`
+}
+
+export function auditPage(view: ConsoleView, { rows, ...shown }: Listed<AuditRow>): string {
+  const a = texts[view.language].audit
+  return listPage(view, shown, {
+    title: view.t.audit,
+    path: 'audit',
+    lead: a.lead,
+    tabs: auditTabs(view, 'records'),
+    filters: [
+      { name: 'createdFrom', label: a.from, type: 'date' },
+      { name: 'createdTo', label: a.until, type: 'date' },
+    ],
+    columns: [[a.at, 'head'], a.actor, a.action, a.subject],
+    cells: rows.map((row) => [
+      html`<a href="${view.root}audit/${row.id}">${time(view, row.at)}</a>`,
+      actorText(view, row.actor),
+      actionPart(view, row),
+      links(row.subjects) ?? '',
+    ]),
+    none: { title: a.empty, text: a.emptyText, more: call(view, 'GET /v1/audit', a.call) },
+  })
+}
+
+type Head = {
+  readonly from: Date
+  readonly to: Date
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly root: string
+  readonly publicKey: string
+}
+
+export type RecordProof =
+  /** The service has no proof of such a record. */
+  | { readonly state: 'none' }
+  /** The proof was not asked for. Reading it costs more than the rest of the page. */
+  | { readonly state: 'unread'; readonly href: string }
+  | { readonly state: 'pending' }
+  | {
+      readonly state: 'proved'
+      readonly reference: string
+      readonly sequence: number
+      readonly head: Head
+      readonly fileHref: string
+    }
+
+type Shown = AuditRow & {
+  readonly ip?: string | undefined
+  readonly reason?: string | undefined
+  readonly requestId?: string | undefined
+  readonly proof: RecordProof
+  readonly raw: unknown
+}
+
+export function auditRecordPage(view: ConsoleView, record: Shown): string {
+  const a = texts[view.language].audit
+  const { id, at, actor, action, ip, reason, requestId } = record
+  const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
+  return shell(view, {
+    title: `${a.record}: ${action ?? a.stepsOfPayment}`,
+    main: html`<h1>${a.record}</h1>
+      ${strip([
+        [a.at, time(view, at)],
+        [a.actor, actorText(view, actor)],
+        [a.action, actionPart(view, record)],
+      ])}
+      ${facts([
+        [a.subject, links(record.subjects)],
+        [a.ip, ip],
+        [a.reason, reason],
+        [
+          a.requestId,
+          requestId &&
+            html`${identifier(view, requestId, a.requestId)}
+              <a href="${linkOf(`${view.root}requests`, { requestId })}">${a.toRequest}</a>`,
+        ],
+        [a.recordId, copied(id, a.recordId)],
+      ])}
+      <section aria-labelledby="proof">
+        <h2 id="proof">${a.proof}</h2>
+        ${proofPart(view, record.proof)}
+      </section>
+      ${rawJson(view, record.raw)}
+      <p class="foot"><a href="${view.root}audit">${a.toLog}</a></p>`,
+  })
+}
+
+function proofPart(view: ConsoleView, proof: RecordProof): Html {
+  const a = texts[view.language].audit
+  if (proof.state === 'none') return html`<p>${a.noProof}</p>`
+  if (proof.state === 'unread') return html`<p><a class="button" href="${proof.href}">${a.showProof}</a></p>`
+  if (proof.state === 'pending') return message('neutral', a.proofPending)
+  const { head, sequence, reference, fileHref } = proof
+  return html`${message('good', a.proofText)}
+    ${facts([
+      [a.sequence, String(sequence)],
+      [a.period, html`${time(view, head.from)} – ${time(view, head.to)}`],
+      [a.root, identifier(view, head.root, a.root)],
+      [a.publicKey, identifier(view, head.publicKey, a.publicKey)],
+    ])}
+    <p>${fill(a.proofOfPayment, { reference })}</p>
+    <p><a class="button" href="${fileHref}">${a.saveProof}</a></p>`
+}
+
+export function auditHeadsPage(
+  view: ConsoleView,
+  { rows, ...shown }: Listed<Head & { readonly json: string }>,
+): string {
+  const a = texts[view.language].audit
+  return listPage(view, shown, {
+    title: a.heads,
+    heading: view.t.audit,
+    path: 'audit/heads',
+    lead: a.headsLead,
+    tabs: auditTabs(view, 'heads'),
+    columns: [[a.period, 'head'], a.recordsOfHead, a.root, a.publicKey, [view.t.actions, 'actions']],
+    cells: rows.map(({ from, to, firstSequence, lastSequence, root, publicKey, json }) => [
+      html`${time(view, from)} – ${time(view, to)}`,
+      `${firstSequence}–${lastSequence}`,
+      html`<code title="${root}">${root.slice(0, 8)}…</code>`,
+      html`<code title="${publicKey}">…${publicKey.slice(-9)}</code>`,
+      copyButton(view, json, fill(a.copyHead, { time: from.toISOString() })),
+    ]),
+    none: { title: a.headsEmpty, text: a.headsEmptyText, more: call(view, 'GET /v1/audit/heads', a.headsCall) },
+  })
+}
+
+type AuditRecord = ResponseOf<'listAuditRecords'>['data'][number]
+
+type Proof = ResponseOf<'getTransactionProof'>
+
+const stepsAction = 'transaction.steps'
+
+function rowOf(person: Person, record: AuditRecord): AuditRow {
+  const { id, at, actor, action, subject, details } = record
+  const words = texts[person.view.language].payments.step
+  const steps = action === stepsAction && Array.isArray(details?.['steps']) ? details['steps'] : []
+  return {
+    id,
+    at: new Date(at),
+    actor: { kind: actor.kind, name: actor.name, staff: actor.impersonatedBy },
+    action: action === stepsAction ? undefined : action,
+    summary: operationOf(action)?.summary,
+    steps: steps.map((step) => wordOf(words, String(step))),
+    subjects: subjectsOf(person, action, subject),
+  }
+}
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const { data, shown } = await readList(request, person, auditFilters, (query) =>
+    operate('listAuditRecords', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const rows = data.map((record) => rowOf(person, record))
+  return page(request, statusOf(shown.problems), auditPage({ ...view, current: 'audit' }, { ...shown, rows }))
+}
+
+/** The last time that PostgreSQL and the API store. A later one belongs to no record. */
+const lastMs = Date.UTC(9999, 11, 31)
+
+/** The record with an id: one of those of its millisecond, because records are listed by the time in their id. */
+async function recordOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<AuditRecord> {
+  const id = idOf(request)
+  const at = momentOfId(id).getTime()
+  if (at > lastMs) throw notFound('audit record')
+  const [createdFrom, createdTo] = [new Date(at).toISOString(), new Date(at + 1).toISOString()]
+  let cursor: string | undefined
+  do {
+    const query = queryText({ createdFrom, createdTo, limit: '100', cursor })
+    const { data, nextCursor } = await operate('listAuditRecords', { ...callOf(person, request), query })
+    const found = data.find((record) => record.id === id)
+    if (found !== undefined) return found
+    cursor = nextCursor ?? undefined
+  } while (cursor !== undefined)
+  throw notFound('audit record')
+}
+
+/** The payment whose proof has the record. */
+const provedReference = ({ caller }: Person, { action, subject }: AuditRecord): string | undefined =>
+  action === stepsAction && caller.permissions.includes('transactions:read') ? subject['reference'] : undefined
+
+const headOf = (content: string) => {
+  const { from, to, firstSequence, lastSequence, root } = ownJson<AuditHeadContent>(content)
+  return { from: new Date(from), to: new Date(to), firstSequence, lastSequence, root }
+}
+
+function placeOf(view: Person['view'], id: string, reference: string, proof: Proof): RecordProof {
+  const proved = proof.records.find(({ content }) => ownJson<{ readonly id: string }>(content).id === id)
+  const head = proved && proof.heads[proved.head]
+  if (proved === undefined || head === undefined) return { state: 'pending' }
+  const { sequence } = proved
+  const fileHref = `${view.root}audit/${id}/proof`
+  return {
+    state: 'proved',
+    reference,
+    sequence,
+    fileHref,
+    head: { ...headOf(head.content), publicKey: head.publicKey },
+  }
+}
+
+async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const record = await recordOf(frame, request, person)
+  const reference = provedReference(person, record)
+  const isAsked = readQuery(request, ['proof'])['proof'] !== undefined
+  const call = { ...callOf(person, request), params: { reference: reference ?? '' } }
+  // The names in a payment of an erased customer are gone; its records stay.
+  const read =
+    reference !== undefined && isAsked ? await ifFound(frame.operate('getTransactionProof', call)) : undefined
+  const proof: RecordProof =
+    reference === undefined || (isAsked && read === undefined)
+      ? { state: 'none' }
+      : read === undefined
+        ? { state: 'unread', href: `${view.root}audit/${record.id}?proof=1#proof` }
+        : placeOf(view, record.id, reference, read)
+  const { actor, reason, requestId } = record
+  const shown = { ...rowOf(person, record), ip: actor.ip, reason, requestId, proof, raw: record }
+  return page(request, 200, auditRecordPage({ ...view, current: 'audit' }, shown))
+}
+
+/** The proof as a file, as `npm run verify:proof` reads it. */
+async function saveProof(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const reference = provedReference(person, await recordOf(frame, request, person))
+  if (reference === undefined) throw notFound('proof')
+  const proof = await frame.operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
+  const headers = {
+    ...headersOf,
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': 'attachment; filename="proof.json"',
+  }
+  return { status: 200, headers, body: JSON.stringify(proof) }
+}
+
+async function showHeads({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listAuditHeads', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const rows = data.map((head) => ({
+    ...{ ...headOf(head.content), publicKey: head.publicKey, json: JSON.stringify(head) },
+  }))
+  return page(request, 200, auditHeadsPage({ ...person.view, current: 'audit' }, { ...shown, rows }))
+}
+
+export const auditRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'audit')
+  return [
+    route('GET', '', 'users:read', showList),
+    route('GET', '/heads', 'users:read', showHeads),
+    route('GET', '/{id}', 'users:read', showOne),
+    route('GET', '/{id}/proof', 'users:read', saveProof),
+  ]
+}

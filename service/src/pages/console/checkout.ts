@@ -1,0 +1,391 @@
+/** Checkout sessions: the list, a new one, the page of one, and the form that ends it. */
+import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { confirmed, type Draft, formPage, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage } from '../kit/lists.ts'
+import {
+  account,
+  badge,
+  call,
+  copyButton,
+  facts,
+  identifier,
+  linkButton,
+  message,
+  money,
+  moneyText,
+  section,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import {
+  idOf,
+  linkOf,
+  page,
+  queryText,
+  readAmount,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  valuesIn,
+} from '../kit/request.ts'
+import { amountsOf, checkRefund, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
+import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf, textsWith } from './request.ts'
+import { type ConsoleTexts, texts } from './texts/index.ts'
+import { transactionHref } from './transactions.ts'
+
+type Status = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+
+type SessionRow = {
+  readonly id: string
+  readonly amount: string
+  readonly currency: string
+  readonly status: Status
+  readonly creditorReference: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+const tones = {
+  Open: 'warning',
+  Processing: 'warning',
+  Completed: 'good',
+  Failed: 'bad',
+  Expired: 'neutral',
+} as const
+
+const statusBadge = ({ language }: ConsoleView, status: Status): Html =>
+  badge(tones[status], texts[language].checkout.status[status])
+
+const sessionCall = `POST /v1/checkout/sessions
+{ "amount": 49.90, "currency": "EUR", "idempotencyKey": "…", "customer": { "email": "ada@example.com" } }`
+
+export const sessionFilters = ['creditorReference', 'customerId', 'createdFrom', 'createdTo'] as const
+
+type Sessions = Listed<SessionRow> & { readonly mayWrite: boolean }
+
+export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, ...shown }: Sessions): string {
+  const c = texts[view.language].checkout
+  const p = texts[view.language].payments
+  return listPage(view, shown, {
+    title: view.t.checkout,
+    path: 'checkout',
+    lead: c.lead,
+    links: linkButton(`${view.root}checkout/appearance`, texts[view.language].appearance.open),
+    create: mayWrite && { text: c.newSession, href: `${view.root}checkout/new` },
+    filters: [
+      { name: 'creditorReference', label: c.creditorReference },
+      { name: 'customerId', label: p.customerId },
+      { name: 'createdFrom', label: p.createdFrom, type: 'date' },
+      { name: 'createdTo', label: p.createdTo, type: 'date' },
+    ],
+    columns: [[c.creditorReference, 'head'], p.status, p.created, c.expires, [p.amount, 'number']],
+    cells: rows.map(({ id, amount, currency, status, creditorReference, createdAt, expiresAt }) => [
+      html`<a href="${view.root}checkout/${id}">${creditorReference}</a>`,
+      statusBadge(view, status),
+      time(view, createdAt),
+      time(view, expiresAt),
+      money(view, amount, currency),
+    ]),
+    none: { title: c.empty, text: c.emptyText, more: call(view, sessionCall, c.call) },
+  })
+}
+
+export const sessionFields = [
+  'amount',
+  'currency',
+  'email',
+  'fullName',
+  'residenceCountryCode',
+  'customerId',
+  'paymentMethod',
+  'returnUrl',
+  'websiteReference',
+  'expiresInSeconds',
+  'partialPayments',
+] as const
+
+export function newSessionPage(view: ConsoleView, draft: Draft): string {
+  const c = texts[view.language].checkout
+  const p = texts[view.language].payments
+  const optional = true
+  return formPage(view, {
+    ...{ title: c.newSession, problems: draft.problems, submit: c.create, action: 'checkout/new' },
+    hidden: { idempotencyKey: draft.idempotencyKey },
+    fields: inputs(view, draft, [
+      { name: 'amount', label: p.amount, help: c.amountHelp },
+      { name: 'currency', label: p.currency, help: p.currencyHelp },
+      { name: 'email', label: c.email, help: c.emailHelp, optional },
+      { name: 'fullName', label: c.fullName, optional },
+      { name: 'residenceCountryCode', label: c.country, help: c.countryHelp, optional },
+      { name: 'customerId', label: p.customer, help: c.customerHelp, optional },
+      { name: 'paymentMethod', label: c.method, options: optionsOf(c.methods), any: c.methodDefault },
+      { name: 'returnUrl', label: c.returnUrl, help: c.returnUrlHelp, optional },
+      { name: 'websiteReference', label: c.websiteReference, optional },
+      { name: 'expiresInSeconds', label: c.validity, options: optionsOf(c.validities), value: '3600' },
+      { name: 'partialPayments', label: c.payments, options: optionsOf(c.inParts), any: c.onePayment },
+    ]),
+    back: { path: 'checkout', text: p.back },
+  })
+}
+
+type PartRow = {
+  readonly amount: string
+  readonly status: keyof ConsoleTexts['checkout']['partStatus']
+  readonly payer: string
+  readonly receivedAt: Date
+}
+
+type Session = SessionRow & {
+  readonly url: string
+  readonly iban: string
+  readonly bic?: string | undefined
+  readonly transactionHref?: string | undefined
+  readonly customerHref?: string | undefined
+  readonly may: { readonly expire: boolean; readonly simulate: boolean }
+  readonly done?: 'created' | 'expired' | 'refunded' | undefined
+  /** Null: nothing is refunded. */
+  readonly refunded: string | null
+  /** Absent: the session takes one payment. */
+  readonly parts?:
+    | {
+        readonly paid: string
+        /** Null: nothing is due. */
+        readonly remaining: string | null
+        readonly rows: readonly PartRow[]
+      }
+    | undefined
+  /** Absent: the session is not paid. */
+  readonly refunds?: Refunds | undefined
+  readonly problems: Problems
+}
+
+export function sessionOfCheckoutPage(view: ConsoleView, session: Session): string {
+  const c = texts[view.language].checkout
+  const p = texts[view.language].payments
+  const r = texts[view.language].refunds
+  const { id, amount, currency, status, creditorReference, createdAt, expiresAt, done, problems, may } = session
+  const { refunded, refunds, parts } = session
+  const simulation = linkOf(`${view.root}simulations/checkout`, { sessionId: id })
+  return shell(view, {
+    title: `${c.session} ${creditorReference}`,
+    problems,
+    main: html`${done !== undefined && message('good', done === 'refunded' ? r.created : c[done])}
+      <div class="heading">
+        <h1>${creditorReference}</h1>
+        <div class="buttons">
+          ${may.simulate && html`<a class="button" href="${simulation}">${c.simulate}</a>`}
+          ${session.transactionHref && html`<a class="button" href="${session.transactionHref}">${c.toTransaction}</a>`}
+          ${session.customerHref && html`<a class="button" href="${session.customerHref}">${c.toCustomer}</a>`}
+        </div>
+      </div>
+      ${strip([
+        [p.amount, money(view, amount, currency, 'main')],
+        [p.status, statusBadge(view, status)],
+        ...(parts === undefined ? [] : [[c.paid, money(view, parts.paid, currency)] as const]),
+        ...(parts?.remaining ? [[c.remaining, money(view, parts.remaining, currency)] as const] : []),
+        ...(refunded === null ? [] : [[r.refunded, money(view, refunded, currency)] as const]),
+        [c.expires, time(view, expiresAt)],
+      ])}
+      ${(status === 'Open' || status === 'Processing') && linkPart(view, session.url)}
+      ${facts([
+        [c.iban, account(view, session.iban)],
+        [p.bic, session.bic],
+        [p.created, time(view, createdAt)],
+        [p.id, identifier(view, id, p.id)],
+      ])}
+      ${parts !== undefined && partTable(view, currency, parts.rows)}
+      ${refunds !== undefined && refundPart(view, id, refunds, problems)} ${may.expire && expiry(view, session)}`,
+  })
+}
+
+function partTable(view: ConsoleView, currency: string, rows: readonly PartRow[]): Html {
+  const c = texts[view.language].checkout
+  const p = texts[view.language].payments
+  if (rows.length === 0) return section('parts', c.parts, html`<p>${c.noParts}</p>`)
+  const shown = table({
+    caption: c.parts,
+    columns: [[c.payer, 'head'], p.status, p.created, [p.amount, 'number']],
+    rows: rows.map(({ amount, status, payer, receivedAt }) => [
+      html`<span class="free">${payer}</span>`,
+      c.partStatus[status],
+      time(view, receivedAt),
+      money(view, amount, currency),
+    ]),
+  })
+  return section('parts', c.parts, shown)
+}
+
+function linkPart(view: ConsoleView, url: string): Html {
+  const c = texts[view.language].checkout
+  return html`<section aria-labelledby="link-title">
+    <h2 id="link-title">${c.link}</h2>
+    <p>${c.linkText}</p>
+    <div class="call" role="group" aria-label="${c.link}">
+      <pre tabindex="0"><code>${url}</code></pre>
+      ${copyButton(view, url, c.link)}
+    </div>
+  </section>`
+}
+
+function expiry(view: ConsoleView, { id, amount, currency, creditorReference, parts }: Session): Html {
+  const c = texts[view.language].checkout
+  return confirmed(view, {
+    ...{ id: 'expire-session', title: c.expireTitle, action: `${view.root}checkout/${id}/expire`, submit: c.expire },
+    about: creditorReference,
+    shown: html`<p><strong>${moneyText(view, amount, currency)}</strong></p>`,
+    effects: [c.expireEffect, ...(parts !== undefined && parts.rows.length > 0 ? [c.expireParts] : []), c.expireLate],
+  })
+}
+
+/** Words of the refusals: those of all pages, and those of checkout. */
+const refusalTexts = (person: Person) => textsWith(person, 'checkout')
+
+const rowOf = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
+  const { sessionId, amount, currency, status, creditorReference, createdAt, expiresAt } = session
+  return {
+    ...{ id: sessionId, amount: decimalText(amount), currency, status, creditorReference },
+    createdAt: new Date(createdAt),
+    expiresAt: new Date(expiresAt),
+  }
+}
+
+function partsOf({ partialPayments, parts = [], paidAmount, remainingAmount }: ResponseOf<'getCheckoutSession'>) {
+  if (!partialPayments) return undefined
+  const remaining = decimalText(remainingAmount)
+  return {
+    paid: decimalText(paidAmount),
+    remaining: Number(remaining) === 0 ? null : remaining,
+    rows: parts.map(({ amount, status, debtorName: payer = '', receivedAt }) => {
+      return { amount: decimalText(amount), status, payer, receivedAt: new Date(receivedAt) }
+    }),
+  }
+}
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const { data, shown } = await readList(request, person, sessionFilters, (query) =>
+    operate('listCheckoutSessions', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const sessions = { ...shown, rows: data.map(rowOf), mayWrite: caller.permissions.includes('checkout:write') }
+  return page(request, statusOf(shown.problems), sessionsOfCheckoutPage({ ...view, current: 'checkout' }, sessions))
+}
+
+async function showOne(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  problems: Problems = {},
+  refund?: Typed,
+): Promise<PublicAnswer> {
+  const { operate } = frame
+  const { view, caller } = person
+  const call = { ...callOf(person, request), params: { sessionId: idOf(request) } }
+  const session = await operate('getCheckoutSession', call)
+  const may = (permission: 'checkout:write' | 'transactions:read' | 'customers:read' | 'simulations:write') =>
+    caller.permissions.includes(permission)
+  const isOpen = session.status === 'Open' || session.status === 'Processing'
+  const { done } = readQuery(request, ['done'])
+  const { url, iban, bic, reference, customerId } = session
+  const shown = {
+    ...rowOf(session),
+    ...{ url, iban, bic, problems },
+    transactionHref: may('transactions:read') ? transactionHref(view, reference) : undefined,
+    customerHref: may('customers:read') ? `${view.root}customers/${customerId}` : undefined,
+    may: { expire: isOpen && may('checkout:write'), simulate: isOpen && view.sandbox && may('simulations:write') },
+    done: (['created', 'expired', 'refunded'] as const).find((each) => each === done),
+    refunded: amountsOf(session).refunded,
+    parts: partsOf(session),
+    refunds: await refundsOf(frame, request, person, session, refund),
+  }
+  return page(request, statusOf(problems), sessionOfCheckoutPage({ ...view, current: 'checkout' }, shown))
+}
+
+const showForm = (
+  request: PublicRequest,
+  { view }: Person,
+  values: Values,
+  idempotencyKey: string,
+  problems: Problems = {},
+): PublicAnswer => {
+  const draft = { values, idempotencyKey, problems }
+  return page(request, statusOf(problems), newSessionPage({ ...view, current: 'checkout' }, draft))
+}
+
+async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const p = refusalTexts(person)
+  const given = readForm(request)
+  const idempotencyKey = given('idempotencyKey') || newId()
+  const values = valuesIn(given, sessionFields)
+  const {
+    amount: amountText = '',
+    email,
+    fullName,
+    residenceCountryCode,
+    expiresInSeconds,
+    partialPayments,
+    ...rest
+  } = values
+  const amount = readAmount(amountText)
+  if (amount === undefined) return showForm(request, person, values, idempotencyKey, { amount: p.payoutAmountWrong })
+  if (email === undefined && rest['customerId'] === undefined)
+    return showForm(request, person, values, idempotencyKey, {
+      email: texts[person.view.language].checkout.customerMissing,
+    })
+  const customer = {
+    email,
+    ...(fullName === undefined ? {} : { fullName }),
+    ...(residenceCountryCode === undefined ? {} : { residenceCountryCode }),
+  }
+  const body = {
+    ...{ ...rest, amount: rawNumber(amount), idempotencyKey },
+    ...(email === undefined ? {} : { customer }),
+    ...(partialPayments === undefined ? {} : { partialPayments: partialPayments === 'true' }),
+    ...(expiresInSeconds === undefined ? {} : { expiresInSeconds: Number(expiresInSeconds) || expiresInSeconds }),
+  }
+  try {
+    const { sessionId } = await operate('createCheckoutSession', { ...callOf(person, request), body })
+    return seeOther(`${sessionId}?done=created`)
+  } catch (error) {
+    const isAbove = error instanceof Refusal && error.code === 'balance_limit_exceeded'
+    const amountProblem = isAbove
+      ? texts[person.view.language].checkout.refusal.balance_limit_exceeded
+      : p.payoutAmountWrong
+    const problems = problemsOf(p, error, sessionFields, { amount: amountProblem })
+    return showForm(request, person, values, newId(), problems)
+  }
+}
+
+async function expire(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const sessionId = idOf(request)
+  try {
+    await frame.operate('expireCheckoutSession', { ...callOf(person, request), params: { sessionId } })
+  } catch (error) {
+    return showOne(frame, request, person, problemsOf(refusalTexts(person), error, []))
+  }
+  return seeOther(`../${sessionId}?done=expired`)
+}
+
+export const checkoutRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'checkout')
+  const refunding =
+    (act: typeof checkRefund) =>
+    (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>
+      act(frame, request, person, (typed) => showOne(frame, request, person, typed.problems, typed))
+  return [
+    route('GET', '', 'checkout:read', showList),
+    route('GET', '/new', 'checkout:write', (_frame, request, person) =>
+      showForm(request, person, readQuery(request, sessionFields), newId()),
+    ),
+    route('POST', '/new', 'checkout:write', create),
+    route('GET', '/{id}', 'checkout:read', showOne),
+    route('POST', '/{id}/expire', 'checkout:write', expire),
+    route('POST', '/{id}/refund', 'payouts:write', refunding(checkRefund)),
+    route('POST', '/{id}/refund/send', 'payouts:write', refunding(sendRefund)),
+  ]
+}

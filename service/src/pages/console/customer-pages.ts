@@ -1,0 +1,529 @@
+/** The pages of customers: the list, the page of one with its verification, and the form of a new one and of a change. */
+import { decimalText, type kycFields, type ResponseOf } from '@partner-payments/wire'
+import { html, type Html } from '../html.ts'
+import { asking, choices, field, hiddenField, openDialog, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { listPage, type Pages } from '../kit/lists.ts'
+import {
+  account,
+  badge,
+  call,
+  freeText,
+  identifier,
+  message,
+  money,
+  rawJson,
+  strip,
+  table,
+  time,
+  type Tone,
+  wordOf,
+} from '../kit/parts.ts'
+import { linkOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { texts } from './texts/index.ts'
+
+export type CustomerRow = {
+  readonly id: string
+  readonly serviceId: string
+  /** Absent: no name was given. */
+  readonly name?: string | undefined
+  readonly email?: string | undefined
+  readonly type: 'Individual' | 'Business' | 'SoleTrader'
+  readonly identifier?: string | undefined
+  readonly createdAt: Date
+}
+
+type Customers = {
+  readonly rows: readonly CustomerRow[]
+  readonly values: Values
+  readonly problems: Problems
+  readonly pages: Pages
+  readonly mayWrite: boolean
+  readonly done?: 'erased' | 'erasedKept' | undefined
+}
+
+export const customerFilters: readonly string[] = [
+  'namePrefix',
+  'email',
+  'verificationState',
+  'customerType',
+  'partnerCustomerIdentifier',
+  'serviceId',
+  'createdFrom',
+  'createdTo',
+]
+
+const customerCall = `POST /v1/customers
+{ "email": "ada@example.com", "kyc": { "fullName": "Ada Lovelace" } }`
+
+export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Customers): string {
+  const c = texts[view.language].customers
+  const p = texts[view.language].payments
+  return listPage(view, shown, {
+    title: view.t.customers,
+    path: 'customers',
+    lead: c.text,
+    done: done && c[done],
+    create: mayWrite && { text: c.newCustomer, href: `${view.root}customers/new` },
+    filters: [
+      { name: 'namePrefix', label: c.namePrefix, help: c.namePrefixHelp },
+      { name: 'email', label: c.email },
+      { name: 'verificationState', label: c.verificationState, options: optionsOf(c.states) },
+      { name: 'customerType', label: c.customerType, options: optionsOf(c.type) },
+    ],
+    more: [
+      { name: 'partnerCustomerIdentifier', label: c.identifier },
+      { name: 'serviceId', label: c.serviceId },
+      { name: 'createdFrom', label: p.createdFrom, type: 'date' },
+      { name: 'createdTo', label: p.createdTo, type: 'date' },
+    ],
+    columns: [[p.customer, 'head'], c.customerType, c.identifier, c.serviceId, p.created],
+    cells: rows.map(({ id, serviceId, name, email, type, identifier: own, createdAt }) => [
+      html`<a href="${view.root}customers/${id}">${name ?? c.unnamed}</a>
+        ${email !== undefined && html`<span class="soft">${email}</span>`}`,
+      c.type[type],
+      freeText(own),
+      identifier(view, serviceId, c.serviceId),
+      time(view, createdAt, 'date'),
+    ]),
+    none: { title: c.empty, text: c.emptyText, more: call(view, customerCall, c.call) },
+  })
+}
+
+type IdentityVerification = ResponseOf<'getIdentityVerification'>
+
+type Kind = IdentityVerification['kinds'][number]
+
+type Verifications = {
+  readonly rows: readonly IdentityVerification[]
+  /** Absent: the person may not start one, or one is not decided. */
+  readonly form?: { readonly idempotencyKey: string } | undefined
+}
+
+const kindsOf: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', readonly Kind[]>> = {
+  Individual: ['Document', 'Address'],
+  SoleTrader: ['Document', 'Address', 'Company'],
+  Business: ['Company', 'Address'],
+}
+
+/** The fields of the form: one for each kind. */
+export const kindFields = ['Document', 'Address', 'Company'] as const
+
+const tones: Readonly<Record<IdentityVerification['status'], Tone>> = {
+  ...{ Pending: 'neutral', Open: 'warning', Processing: 'neutral', Approved: 'good' },
+  ...{ Declined: 'bad', Lapsed: 'warning', Expired: 'warning', Failed: 'bad' },
+}
+
+export const isUndecided = ({ status }: Pick<IdentityVerification, 'status'>): boolean =>
+  status === 'Pending' || status === 'Open' || status === 'Processing'
+
+function identityPart(
+  view: ConsoleView,
+  { id, type }: { readonly id: string; readonly type: keyof typeof kindsOf },
+  { rows, form }: Verifications,
+): Html {
+  const t = texts[view.language].identity
+  return html`<p class="soft">${t.text}</p>
+    ${rows.length > 0 ? verificationTable(view, rows) : html`<p class="calm">${t.none}</p>`}
+    ${
+      form !== undefined &&
+      html`<details class="more">
+        <summary>${t.start}</summary>
+        <p class="soft">${t.startText}</p>
+        <form method="post" action="${view.root}customers/${id}/verifications">
+          ${hiddenField('idempotencyKey', form.idempotencyKey)}
+          ${kindsOf[type].map(
+            (kind, index) =>
+              html`<p class="check">
+                <input type="checkbox" id="kind-${kind}" name="${kind}" value="true" ${index === 0 && html` checked`} />
+                <label for="kind-${kind}">${t.kinds[kind]}</label>
+              </p>`,
+          )}
+          <button type="submit">${t.start}</button>
+        </form>
+      </details>`
+    }`
+}
+
+function verificationTable(view: ConsoleView, rows: readonly IdentityVerification[]): Html {
+  const t = texts[view.language].identity
+  const { created } = texts[view.language].payments
+  return table({
+    caption: t.title,
+    columns: [[t.kind, 'head'], t.status, t.found, created],
+    rows: rows.map((row) => [
+      row.kinds.map((kind) => t.kinds[kind]).join(', '),
+      badge(tones[row.status], t.statuses[row.status]),
+      foundIn(view, row),
+      time(view, new Date(row.createdAt)),
+    ]),
+  })
+}
+
+/** The page of an open one, or what the provider has found. */
+function foundIn(view: ConsoleView, { status, url, reason, evidence, validUntil }: IdentityVerification): Html {
+  const t = texts[view.language].identity
+  const { kyc } = texts[view.language].customers
+  if (url !== undefined)
+    return html`<a class="button" rel="noreferrer" href="${url}">${t.open}</a> <span class="soft">${t.openText}</span>`
+  if (status === 'Pending') return html`${t.waiting}`
+  const fields = evidence?.fields.map(({ field, outcome }) => `${wordOf(kyc, field)}: ${t.outcomes[outcome]}`)
+  const lines = [reason && t.reasons[reason], fields?.join(', ')].filter((line) => line !== undefined && line !== '')
+  return html`${freeText(lines.join(' '))}
+  ${validUntil !== undefined && html`<span class="soft">${t.validUntil} ${time(view, new Date(validUntil), 'date')}</span>`}`
+}
+
+type FieldRow = {
+  readonly field: string
+  readonly value?: string | undefined
+  readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
+  readonly code?: string | undefined
+}
+
+type BalanceRow = {
+  readonly currency: string
+  readonly posted: string
+  readonly reserved: string
+  readonly available: string
+}
+
+type ChangeRow = {
+  readonly at: Date
+  /** Absent: the service itself. */
+  readonly by?: string | undefined
+  readonly fields: readonly {
+    readonly field: string
+    readonly before?: string | undefined
+    readonly after?: string | undefined
+    readonly withheld?: boolean | undefined
+  }[]
+}
+
+type Customer = CustomerRow & {
+  readonly verification: {
+    readonly state: 'Complete' | 'Incomplete' | 'Invalid'
+    readonly checkedOn: Date
+    readonly fields: readonly FieldRow[]
+  }
+  readonly identity: Verifications
+  readonly capabilities: ResponseOf<'getCustomerCapabilities'>['capabilities']
+  /** Absent: the person may not read accounts. Empty: no account is open. */
+  readonly ibans?: readonly { readonly country: string; readonly iban: string }[] | undefined
+  readonly balances?: readonly BalanceRow[] | undefined
+  readonly changes: readonly ChangeRow[]
+  readonly moreChanges?: string | undefined
+  readonly may: {
+    readonly write: boolean
+    readonly openAccount: boolean
+    readonly transactions: boolean
+    readonly payouts: boolean
+    readonly payees: boolean
+    readonly wallets: boolean
+  }
+  readonly done?: 'created' | 'changed' | 'accountOpened' | undefined
+  readonly problems: Problems
+  readonly raw: unknown
+}
+
+const eraseId = 'erase-customer'
+
+const stateTones = { Complete: 'good', Incomplete: 'warning', Invalid: 'bad' } as const
+
+const fieldTones = { Valid: 'good', Unchecked: 'neutral', Invalid: 'bad', Missing: 'warning' } as const
+
+export function customerPage(view: ConsoleView, customer: Customer): string {
+  const p = texts[view.language].payments
+  const c = texts[view.language].customers
+  const {
+    id,
+    serviceId,
+    name = c.unnamed,
+    type,
+    identifier: own,
+    createdAt,
+    may,
+    done,
+    problems,
+    verification,
+  } = customer
+  return shell(view, {
+    title: name,
+    wide: true,
+    problems,
+    main: html`${done !== undefined && message('good', c[done])}
+      <div class="heading">
+        <h1>${name}</h1>
+        ${may.write && html`<a class="button" href="${view.root}customers/${id}/edit">${c.edit}</a>`}
+      </div>
+      ${strip([
+        [c.verification, badge(stateTones[verification.state], c.states[verification.state])],
+        [c.customerType, c.type[type]],
+        [c.serviceId, identifier(view, serviceId, c.serviceId)],
+        ...(own === undefined ? [] : [[c.identifier, html`<span class="free">${own}</span>`] as const]),
+        [p.created, time(view, createdAt, 'date')],
+      ])}
+      ${links(view, customer)} ${section('capabilities-title', c.capabilities, capabilityTable(view, customer))}
+      ${section('verification-title', c.verification, fieldTable(view, customer))}
+      ${section('identity-title', texts[view.language].identity.title, identityPart(view, customer, customer.identity))}
+      ${customer.ibans !== undefined && section('account-title', c.account, accountPart(view, customer))}
+      ${customer.balances !== undefined && section('balances-title', c.balances, balanceTable(view, customer.balances))}
+      ${section('changes-title', c.changes, changeTable(view, customer))}
+      ${section('data-title', c.dataTitle, dataPart(view, customer))} ${rawJson(view, customer.raw)}`,
+  })
+}
+
+const section = (id: string, title: string, body: Html): Html =>
+  html`<section aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
+    ${body}
+  </section>`
+
+function links(view: ConsoleView, { id, may }: Customer): Html {
+  const c = texts[view.language].customers
+  const link = (path: string, text: string) =>
+    html`<a class="button" href="${linkOf(`${view.root}${path}`, { customerId: id })}">${text}</a>`
+  return html`<p class="buttons">
+    ${may.transactions && link('transactions', c.transactions)} ${may.payouts && link('payouts', c.payouts)}
+    ${may.payees && link('payees', c.payees)} ${may.wallets && link('wallets', view.t.wallets)}
+  </p>`
+}
+
+function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: Customer): Html {
+  const c = texts[view.language].customers
+  return html`<p class="soft">${c.verificationText} ${c.checkedOn} ${time(view, checkedOn, 'date')}</p>
+    ${
+      fields.length > 0 &&
+      table({
+        caption: c.verification,
+        columns: [[c.field, 'head'], c.state, c.value, c.cure],
+        rows: fields.map(({ field, value, state, code }) => [
+          wordOf(c.kyc, field),
+          badge(fieldTones[state], c.fieldStates[state]),
+          freeText(value),
+          freeText(code && wordOf(c.cures, code)),
+        ]),
+      })
+    }`
+}
+
+function capabilityTable({ language }: ConsoleView, { capabilities }: Customer): Html {
+  const c = texts[language].customers
+  return table({
+    caption: c.capabilities,
+    columns: [[c.capabilities, 'head'], c.allowedNow, c.why],
+    rows: capabilities.map(({ name, allowed, reasons, holdUpTo = [], holdUpToInAll: inAll }) => [
+      c.capability[name],
+      badge(allowed ? 'good' : 'warning', allowed ? c.allowed : c.notAllowed),
+      freeText(
+        [
+          ...reasons.map((reason) => c.capabilityReasons[reason]),
+          ...holdUpTo.map(({ currency, amount, held }) => {
+            const text = (value: typeof amount) => `${decimalText(value)} ${currency}`
+            return fill(texts[language].identity.holdUpTo, { max: text(amount), held: text(held) })
+          }),
+          ...(inAll === undefined
+            ? []
+            : [
+                fill(texts[language].identity.holdUpToInAll, { max: `${decimalText(inAll.amount)} ${inAll.currency}` }),
+              ]),
+        ].join(' '),
+      ),
+    ]),
+  })
+}
+
+function accountPart(view: ConsoleView, { id, ibans = [], may }: Customer): Html {
+  const p = texts[view.language].payments
+  const c = texts[view.language].customers
+  if (ibans.length > 0)
+    return table({
+      caption: c.account,
+      columns: [[c.country, 'head'], p.account],
+      rows: ibans.map(({ country, iban }) => [country, account(view, iban)]),
+    })
+  return html`<p class="calm">${c.noAccount}</p>
+    ${
+      may.openAccount &&
+      html`<form method="post" action="${view.root}customers/${id}/account" class="more">
+        <button type="submit">${c.openAccount}</button>
+      </form>`
+    }`
+}
+
+function balanceTable(view: ConsoleView, balances: readonly BalanceRow[]): Html {
+  const p = texts[view.language].payments
+  const c = texts[view.language].customers
+  if (balances.length === 0) return html`<p class="calm">${c.noBalances}</p>`
+  return html`<p class="soft">${c.balancesText}</p>
+    ${table({
+      caption: c.balances,
+      columns: [
+        [p.currency, 'head'],
+        [c.posted, 'number'],
+        [c.reserved, 'number'],
+        [c.available, 'number'],
+      ],
+      rows: balances.map(({ currency, posted, reserved, available }) => [
+        currency,
+        money(view, posted, currency),
+        money(view, reserved, currency),
+        money(view, available, currency),
+      ]),
+    })}`
+}
+
+function changeTable(view: ConsoleView, { changes, moreChanges }: Customer): Html {
+  const c = texts[view.language].customers
+  if (changes.length === 0) return html`<p class="calm">${c.noChanges}</p>`
+  return html`${table({
+    caption: c.changes,
+    columns: [[c.changedAt, 'head'], c.changedBy, c.changedFields],
+    rows: changes.map(({ at, by, fields }) => [
+      time(view, at),
+      html`<span class="free">${by ?? c.byService}</span>`,
+      html`<ul class="plain-list">
+        ${fields.map((each) => html`<li class="free">${changeText(view, each)}</li>`)}
+      </ul>`,
+    ]),
+  })}
+  ${moreChanges !== undefined && html`<p class="more"><a class="button" href="${moreChanges}">${view.t.nextPage}</a></p>`}`
+}
+
+function changeText(
+  { language }: ConsoleView,
+  { field, before, after, withheld }: ChangeRow['fields'][number],
+): string {
+  const c = texts[language].customers
+  const names = { ...c.kyc, email: c.email, partnerCustomerIdentifier: c.identifier, customerType: c.customerType }
+  const name = wordOf(names, field.replace(/^kyc\./, ''))
+  if (withheld === true) return `${name}: ${c.withheld}`
+  return before === undefined ? `${name}: ${after ?? '–'}` : `${name}: ${before} → ${after ?? '–'}`
+}
+
+function dataPart(view: ConsoleView, { id, name, may }: Customer): Html {
+  const c = texts[view.language].customers
+  const shownName = name ?? c.unnamed
+  return html`<p class="soft">${c.exportText}</p>
+    ${call(view, `GET /v1/customers/${id}/export`, c.exportCall)}
+    ${
+      may.write &&
+      html`<p class="buttons">${openDialog({ id: eraseId, label: c.erase, about: shownName, tone: 'danger' })}</p>
+        ${asking({
+          id: eraseId,
+          title: fill(c.eraseTitle, { name: shownName }),
+          action: `${view.root}customers/${id}/erase`,
+          effects: [c.eraseEffects, c.eraseKept, c.eraseFinal],
+          fields: html`<p class="check">
+            <input type="checkbox" id="nothing-owed" name="nothingOwed" value="true" />
+            <label for="nothing-owed">${c.nothingOwed}</label>
+          </p>`,
+          ...{ submit: c.erase, cancel: view.t.cancel },
+        })}`
+    }`
+}
+
+type KycField = (typeof kycFields)[number]
+
+const personFields: readonly KycField[] = [
+  'fullName',
+  'dateOfBirth',
+  'citizenshipCountryCode',
+  'mobilePhone',
+  'residenceAddress',
+  'taxId',
+  'personalIdentificationNumber',
+]
+
+const businessFields: readonly KycField[] = [
+  'legalName',
+  'legalForm',
+  'tradingName',
+  'registrationNumber',
+  'lei',
+  'dateOfIncorporation',
+  'countryOfIncorporation',
+  'countryOfPrincipalBusiness',
+  'natureOfBusiness',
+  'website',
+]
+
+const addressFields: readonly KycField[] = ['addressLine1', 'addressLine2', 'postalCode', 'city', 'addressCountryCode']
+
+const ownerFields = [1, 2, 3, 4, 5].flatMap((at) => [
+  `uboFirstName${at}` as KycField,
+  `uboLastName${at}` as KycField,
+]) satisfies readonly KycField[]
+
+type Draft = {
+  /** Values as typed, by the name of their field. */
+  readonly values: Values
+  readonly problems: Problems
+  /** Absent: the customer is new. */
+  readonly id?: string | undefined
+  readonly idempotencyKey: string
+}
+
+export function customerFormPage(view: ConsoleView, draft: Draft): string {
+  const p = texts[view.language].payments
+  const c = texts[view.language].customers
+  const { id, values, problems } = draft
+  const title = id === undefined ? c.newCustomer : c.editTitle
+  const back = id === undefined ? 'customers' : `customers/${id}`
+  return shell(view, {
+    title,
+    problems,
+    card: true,
+    main: html`<h1>${title}</h1>
+      ${id !== undefined && html`<p class="lead">${c.editText}</p>`}
+      <form method="post" action="${view.root}customers/${id === undefined ? 'new' : `${id}/edit`}">
+        ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${id === undefined && typeChoices(view, draft)}
+        ${input(view, draft, 'email', c.email)} ${input(view, draft, 'partnerCustomerIdentifier', c.identifier)}
+        ${group(view, draft, c.person, personFields, values['customerType'] !== 'Business')}
+        ${group(view, draft, c.business, businessFields, values['customerType'] === 'Business')}
+        ${group(view, draft, c.address, addressFields, false)} ${group(view, draft, c.owners, ownerFields, false)}
+        <button type="submit" class="primary">${id === undefined ? c.create : p.save}</button>
+      </form>
+      <p class="foot"><a href="${view.root}${back}">${p.back}</a></p>`,
+  })
+}
+
+function typeChoices(view: ConsoleView, { values, problems }: Draft): Html {
+  const c = texts[view.language].customers
+  const types = ['Individual', 'Business', 'SoleTrader'] as const
+  return choices({
+    ...{ id: 'customerType', name: 'customerType', legend: c.customerType },
+    chosen: values['customerType'],
+    error: problems['customerType'],
+    options: types.map((value) => ({ value, label: c.type[value], help: c.typeHelp[value] })),
+  })
+}
+
+/** A group of fields. It is open if it is needed, or has a value or a problem. */
+function group(view: ConsoleView, draft: Draft, title: string, names: readonly KycField[], open: boolean): Html {
+  const { kyc } = texts[view.language].customers
+  const isOpen = open || names.some((name) => name in draft.problems || (draft.values[name] ?? '') !== '')
+  return html`<details class="group" ${isOpen && html` open`}>
+    <summary>${title}</summary>
+    ${names.map((name) => input(view, draft, name, kyc[name]))}
+  </details>`
+}
+
+function input(view: ConsoleView, { values, problems }: Draft, name: string, label: string): Html {
+  const c = texts[view.language].customers
+  const isDay = name.startsWith('dateOf')
+  const isCountry = name.startsWith('countryOf') || name === 'citizenshipCountryCode'
+  const helps: Readonly<Record<string, string>> = {
+    mobilePhone: c.phoneHelp,
+    personalIdentificationNumber: c.pinHelp,
+  }
+  const help = isCountry ? c.countryHelp : helps[name]
+  return field({
+    ...{ id: name, name, value: values[name] ?? '', error: problems[name] },
+    label: fill(view.t.optional, { label }),
+    type: isDay ? 'date' : name === 'email' ? 'email' : 'text',
+    optional: true,
+    more: html`autocomplete="off" ${isCountry && html`maxlength="2"`}`,
+    ...(help === undefined ? {} : { help }),
+  })
+}

@@ -1,0 +1,236 @@
+/** Events: the list, and the page of one with its deliveries. */
+import type { ResponseOf } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { hiddenField, type Problems } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { isPart, type Listed, listPage } from '../kit/lists.ts'
+import { call, copyButton, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
+import { idOf, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import {
+  callOf,
+  type Frame,
+  type GuestPages,
+  ifFound,
+  problemsOf,
+  readList,
+  routesOf,
+  type Visitor,
+} from './request.ts'
+import { texts } from './texts/index.ts'
+import { transactionHref } from './transactions.ts'
+import { attemptsOf, deliveryBadge, type DeliveryRow } from './webhooks.ts'
+
+const eventFilters: readonly string[] = ['types', 'reference']
+
+type EventRow = {
+  readonly id: string
+  readonly type: string
+  readonly reference: string
+  readonly occurredAt: Date
+}
+
+type Events = Listed<EventRow & { readonly sequence: number }> & { readonly types: readonly string[] }
+
+export function eventsPage(view: ConsoleView, { rows, types, ...shown }: Events): string {
+  const e = texts[view.language].events
+  return listPage(view, shown, {
+    title: view.t.events,
+    path: 'events',
+    lead: e.lead,
+    filters: [
+      { name: 'types', label: e.type, options: types.map((type) => [type, type]) },
+      { name: 'reference', label: e.reference, charsMax: 140 },
+    ],
+    note: isPart(shown) && html`<p class="soft">${e.searched}</p>`,
+    columns: [[e.type, 'head'], e.reference, e.occurred, [e.sequence, 'number']],
+    cells: rows.map(({ id, type, reference, occurredAt, sequence }) => [
+      html`<a href="${view.root}events/${id}">${type}</a>`,
+      freeText(reference),
+      time(view, occurredAt),
+      String(sequence),
+    ]),
+    none: { title: e.empty, text: e.emptyText, more: call(view, 'GET /v1/events', e.call) },
+  })
+}
+
+type EventDelivery = Pick<DeliveryRow, 'status' | 'attempts' | 'idempotencyKey'> & {
+  readonly subscriptionId: string
+  readonly url: string
+  /** The id of the event in the deliveries of this endpoint. */
+  readonly eventId: string
+  readonly nextAttemptAt?: Date | undefined
+}
+
+type Event = EventRow & {
+  readonly transactionHref?: string | undefined
+  readonly data: unknown
+  readonly deliveries: readonly EventDelivery[]
+  readonly mayWrite: boolean
+  readonly done?: 'redelivered' | undefined
+  readonly problems: Problems
+}
+
+export function eventPage(view: ConsoleView, event: Event): string {
+  const e = texts[view.language].events
+  const { id, type, reference, occurredAt, transactionHref, data, deliveries, done, problems } = event
+  const json = JSON.stringify(data, null, 2)
+  return shell(view, {
+    title: type,
+    problems,
+    wide: true,
+    main: html`${done !== undefined && message('good', texts[view.language].developers[done])}
+      <h1>${type}</h1>
+      ${strip([
+        [e.reference, freeText(reference)],
+        [e.occurred, time(view, occurredAt)],
+      ])}
+      ${facts([[e.id, identifier(view, id, e.id)]])}
+      <p class="buttons">
+        ${transactionHref !== undefined && html`<a class="button" href="${transactionHref}">${e.toTransaction}</a>`}
+        <a class="button" href="${linkOf(`${view.root}events`, { reference })}">${fill(e.toEvents, { reference })}</a>
+      </p>
+      <section aria-labelledby="deliveries-title">
+        <h2 id="deliveries-title">${e.deliveries}</h2>
+        ${
+          deliveries.length === 0
+            ? html`<p>${e.noDeliveries} <a href="${view.root}webhooks">${e.toWebhooks}</a></p>`
+            : deliveryTable(view, event)
+        }
+      </section>
+      <section aria-labelledby="data-title">
+        <h2 id="data-title">${e.data}</h2>
+        <p>${e.dataText}</p>
+        <div class="call" role="group" aria-label="${e.data}">
+          <pre tabindex="0"><code>${json}</code></pre>
+          ${copyButton(view, json, e.data)}
+        </div>
+      </section>
+      <p class="foot"><a href="${view.root}events">${e.back}</a></p>`,
+  })
+}
+
+function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: Event): Html {
+  const e = texts[view.language].events
+  const d = texts[view.language].developers
+  return table({
+    caption: e.deliveries,
+    columns: [
+      [e.endpoint, 'head'],
+      e.status,
+      e.attempts,
+      e.nextAttempt,
+      e.deliveryId,
+      ...(mayWrite ? [[view.t.actions, 'actions'] as const] : []),
+    ],
+    rows: deliveries.map((row) => [
+      html`<a href="${view.root}webhooks/${row.subscriptionId}">${row.url}</a>`,
+      deliveryBadge(view, row.status),
+      attemptsOf(view, row),
+      row.nextAttemptAt === undefined ? '' : time(view, row.nextAttemptAt),
+      identifier(view, row.eventId, e.deliveryId),
+      ...(mayWrite
+        ? [
+            html`<form method="post" action="${view.root}events/${id}/redeliver">
+              ${hiddenField('subscriptionId', row.subscriptionId)} ${hiddenField('eventId', row.eventId)}
+              ${hiddenField('idempotencyKey', row.idempotencyKey)}
+              <button type="submit" class="small">${d.redeliver}<span class="away"> ${row.url}</span></button>
+            </form>`,
+          ]
+        : []),
+    ]),
+  })
+}
+
+const rowOf = ({ id, eventType, reference, occurredAt }: Omit<ResponseOf<'getEvent'>, 'deliveries' | 'data'>) => ({
+  ...{ id, type: eventType, reference },
+  occurredAt: new Date(occurredAt),
+})
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
+  const { view } = person
+  const [types, { data, shown }] = await Promise.all([
+    operate('listEventTypes', callOf(person, request)),
+    readList(request, person, eventFilters, async ({ cursor, ...values }) => {
+      const query = queryText({ ...values, order: 'newest', after: cursor })
+      const { hasMore, ...feed } = await operate('listEvents', { ...callOf(person, request), query })
+      return { ...feed, nextCursor: hasMore ? feed.nextCursor : null }
+    }),
+  ])
+  const rows = data.map((event) => ({ ...rowOf(event), sequence: event.sequence }))
+  const events = { ...shown, rows, types: types.data.map(({ name }) => name) }
+  return page(request, statusOf(shown.problems), eventsPage({ ...view, current: 'events' }, events))
+}
+
+type DeliveryKey = ResponseOf<'getEvent'>['deliveries'][number]
+
+/** A delivery with its endpoint. Undefined: the endpoint was deleted meanwhile. */
+async function deliveryOf(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Visitor,
+  { subscriptionId, eventId }: DeliveryKey,
+): Promise<EventDelivery | undefined> {
+  const call = { ...callOf(person, request), params: { id: subscriptionId } }
+  const [subscription, delivery] = await Promise.all([
+    ifFound(operate('getSubscription', call)),
+    ifFound(operate('getDelivery', { ...call, params: { id: subscriptionId, eventId } })),
+  ])
+  if (subscription === undefined || delivery === undefined) return undefined
+  const { status, attempts, nextAttemptAt } = delivery
+  return {
+    ...{ subscriptionId, eventId, url: subscription.url, status },
+    attempts: attempts.map((each) => ({ ...each, startedAt: new Date(each.startedAt) })),
+    nextAttemptAt: nextAttemptAt === null ? undefined : new Date(nextAttemptAt),
+    idempotencyKey: newId(),
+  }
+}
+
+async function showOne(
+  frame: Frame,
+  request: PublicRequest,
+  person: Visitor,
+  problems: Problems = {},
+): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const found = await frame.operate('getEvent', { ...callOf(person, request), params: { id: idOf(request) } })
+  const { reference, data } = found
+  const deliveries = await Promise.all(found.deliveries.map((key) => deliveryOf(frame, request, person, key)))
+  // The reference of a sample, or of an event that is about no payment, names no transaction.
+  const transaction = caller.permissions.includes('transactions:read')
+    ? await ifFound(frame.operate('getTransaction', { ...callOf(person, request), params: { reference } }))
+    : undefined
+  const shown = {
+    ...rowOf(found),
+    transactionHref: transaction && transactionHref(view, reference),
+    ...{ data, problems },
+    deliveries: deliveries.filter((each) => each !== undefined),
+    mayWrite: caller.permissions.includes('webhooks:write'),
+    done: readQuery(request, ['done'])['done'] === 'redelivered' ? ('redelivered' as const) : undefined,
+  }
+  return page(request, statusOf(problems), eventPage({ ...view, current: 'events' }, shown))
+}
+
+async function redeliver(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
+  const [id, given] = [idOf(request), readForm(request)]
+  const [subscriptionId, eventId] = [given('subscriptionId'), given('eventId')]
+  if (!uuid.test(subscriptionId) || !uuid.test(eventId)) throw notFound('page')
+  const call = { ...callOf(person, request), params: { id: subscriptionId, eventId } }
+  try {
+    await frame.operate('redeliver', { ...call, idempotencyKey: given('idempotencyKey') || newId() })
+  } catch (error) {
+    return showOne(frame, request, person, problemsOf(texts[person.view.language].payments, error, []))
+  }
+  return seeOther(`../${id}?done=redelivered`)
+}
+
+export const eventRoutes: GuestPages = (frame, withVisitor) => {
+  const route = routesOf(frame, withVisitor, 'events')
+  return [
+    route('GET', '', 'webhooks:read', showList),
+    route('GET', '/{id}', 'webhooks:read', showOne),
+    route('POST', '/{id}/redeliver', 'webhooks:write', redeliver),
+  ]
+}

@@ -1,0 +1,135 @@
+/** The search: one page with everything that fits the text. */
+import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import { Refusal } from '../../kernel/api/index.ts'
+import { html } from '../html.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { empty, money, referenceText, table } from '../kit/parts.ts'
+import { page, queryText, seeOther, uuid } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Person, type Routes } from './request.ts'
+import { texts } from './texts/index.ts'
+
+export type Found = {
+  readonly kind: 'transaction' | 'payout' | 'payee' | 'customer' | 'request'
+  /** Path below the root of the pages. */
+  readonly href: string
+  readonly name: string
+  readonly amount?: string
+  readonly currency?: string
+}
+
+type Search = { readonly text: string; readonly found: readonly Found[] }
+
+export function findPage(view: ConsoleView, { text, found }: Search): string {
+  const t = texts[view.language].find
+  return shell(view, {
+    title: t.title,
+    wide: true,
+    main: html`<h1>${t.title}</h1>
+      ${
+        found.length === 0
+          ? empty({ title: text === '' ? t.nothingTyped : fill(t.nothing, { text }), text: t.what })
+          : table({
+              caption: t.title,
+              columns: [[t.found, 'head'], t.kind, [t.amount, 'number']],
+              rows: found.map(({ href, name, kind, amount, currency }) => [
+                html`<a href="${view.root}${href}">${name}</a>`,
+                t.kinds[kind],
+                amount === undefined || currency === undefined ? '' : money(view, amount, currency),
+              ]),
+            })
+      }`,
+  })
+}
+
+const queryCharsMax = 140
+
+const listedMax = '10'
+
+/** Country, check digits and account, in groups or not. */
+const ibanForm = /^[a-z]{2}\s?\d\s?\d[a-z\d\s]{11,38}$/i
+
+export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+  type Request = Parameters<typeof callOf>[1]
+  const search = async (request: Request, person: Person, text: string): Promise<readonly Found[]> => {
+    const call = callOf(person, request)
+    const payments = (query: Readonly<Record<string, string>>) =>
+      operate('listTransactions', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
+        data.map(({ reference, userReference, amount, currency }): Found => ({
+          ...{ kind: 'transaction', href: `transactions/${encodeURIComponent(reference)}` },
+          name: referenceText({ reference, userReference }),
+          ...{ amount: decimalText(amount), currency },
+        })),
+      )
+    const customers = (query: Readonly<Record<string, string>>) =>
+      operate('listCustomers', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
+        data.map(toCustomer),
+      )
+    const payees = (query: Readonly<Record<string, string>>) =>
+      operate('listBeneficiaries', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
+        data.map(({ id, name }): Found => ({ kind: 'payee', href: `payees/${id}`, name })),
+      )
+    const one = async (work: Promise<Found>): Promise<readonly Found[]> => [await work]
+    const params = { id: text.toLowerCase() }
+    const found = await Promise.all(
+      [
+        payments({ referencePrefix: text }),
+        payments({ endToEndId: text }),
+        payments({ userReference: text }),
+        payments({ idempotencyKey: text }),
+        customers({ namePrefix: text }),
+        payees({ namePrefix: text }),
+        ...(ibanForm.test(text) ? [payees({ iban: text }), customers({ iban: text })] : []),
+        customers({ email: text }),
+        customers({ partnerCustomerIdentifier: text }),
+        operate('listRequests', { ...call, query: queryText({ limit: listedMax, requestId: text }) }).then(({ data }) =>
+          data.map(toRequest),
+        ),
+        ...(uuid.test(params.id)
+          ? [
+              one(
+                operate('getPayout', { ...call, params }).then(({ id, beneficiaryName: name, amount, currency }) => ({
+                  ...{ kind: 'payout', href: `payouts/${id}`, name },
+                  ...{ amount: decimalText(amount), currency },
+                })),
+              ),
+              one(operate('getCustomer', { ...call, params }).then(toCustomer)),
+              payments({ beneficiaryId: params.id }),
+              one(operate('getRequest', { ...call, params: { entryId: params.id } }).then(toRequest)),
+            ]
+          : []),
+      ].map((work) => work.catch(noneFound)),
+    )
+    return [...new Map(found.flat().map((each) => [each.href, each])).values()]
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/console/find',
+      handle: (request) =>
+        withMoney(request, async (person) => {
+          const text = (new URLSearchParams(request.query).get('q') ?? '').trim().slice(0, queryCharsMax)
+          const found = text === '' ? [] : await search(request, person, text)
+          const [only, ...more] = found
+          if (only !== undefined && more.length === 0) return seeOther(only.href)
+          return page(request, 200, findPage({ ...person.view, found: text }, { text, found }))
+        }),
+    },
+  ]
+}
+
+const toCustomer = ({ guid, email, kyc }: ResponseOf<'getCustomer'>): Found => ({
+  kind: 'customer',
+  href: `customers/${guid}`,
+  name: kyc?.legalName ?? kyc?.fullName ?? kyc?.tradingName ?? email ?? guid,
+})
+
+const toRequest = ({ id, method, operation, status }: ResponseOf<'getRequest'>): Found => ({
+  ...{ kind: 'request', href: `requests/${id}`, name: `${method} ${operation}, ${status}` },
+})
+
+/** A text that an operation cannot search for, or that the person may not search for, finds nothing there. */
+function noneFound(error: unknown): readonly Found[] {
+  if (!(error instanceof Refusal)) throw error
+  return []
+}

@@ -1,0 +1,228 @@
+/** Guest links: the list, a new one, and the page on which a guest begins. */
+import { guestLinks as wire, type ResponseOf } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { field, hiddenField, optionsOf, type Problems, select } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage } from '../kit/lists.ts'
+import { badge, call, facts, time, type Tone } from '../kit/parts.ts'
+import { page, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import {
+  callOf,
+  type Frame,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  routesOf,
+  sessionCookieOf,
+  viewOf,
+} from './request.ts'
+import { texts } from './texts/index.ts'
+
+type GuestRow = Pick<
+  ResponseOf<'createGuestLink'>,
+  'guestLinkId' | 'email' | 'fullName' | 'access' | 'status' | 'madeByFullName'
+> & { readonly expiresAt: Date; readonly lastUsedAt: Date | null }
+
+type Guests = Listed<GuestRow> & {
+  readonly mayWrite: boolean
+  readonly idempotencyKey: string
+  /** Texts that were typed in a form that was refused. */
+  readonly typed: Readonly<Partial<Record<'email' | 'fullName' | 'access' | 'expiresInHours', string>>>
+  readonly done?: 'sent' | 'revoked' | undefined
+}
+
+const createCall = `POST /v1/users/guest-links
+{ "email": "joan@example.com", "fullName": "Joan Clarke", "access": "read", "expiresInHours": 24 }`
+
+const tones: Readonly<Record<GuestRow['status'], Tone>> = {
+  ...{ Pending: 'neutral', Open: 'good', Expired: 'neutral', Revoked: 'bad', Ended: 'neutral' },
+}
+
+function guestsPage(view: ConsoleView, guests: Guests): string {
+  const g = texts[view.language].guests
+  const { rows, mayWrite, done } = guests
+  return listPage(view, guests, {
+    title: g.title,
+    path: 'webhooks/guests',
+    lead: g.lead,
+    done: done && g[done],
+    columns: [
+      [g.guest, 'head'],
+      g.access,
+      g.status,
+      g.madeBy,
+      g.expires,
+      g.lastUsed,
+      ...(mayWrite ? [[g.actions, 'actions'] as const] : []),
+    ],
+    cells: rows.map((row) => [
+      html`<span class="name">${row.fullName}</span> <span class="soft">${row.email}</span>`,
+      g.accesses[row.access],
+      badge(tones[row.status], g.statuses[row.status]),
+      html`<span class="free">${row.madeByFullName}</span>`,
+      time(view, row.expiresAt),
+      row.lastUsedAt === null ? g.never : time(view, row.lastUsedAt),
+      ...(mayWrite ? [revocation(view, row)] : []),
+    ]),
+    none: { title: g.empty, text: g.emptyText, more: call(view, createCall, g.call) },
+    after: html`${mayWrite && newLink(view, guests)}
+      <p class="foot"><a href="${view.root}webhooks">${g.back}</a></p>`,
+  })
+}
+
+function revocation(view: ConsoleView, { guestLinkId, status, fullName }: GuestRow): Html | string {
+  if (status !== 'Pending' && status !== 'Open') return ''
+  return html`<form method="post" action="${view.root}webhooks/guests/revoke">
+    ${hiddenField('id', guestLinkId)}
+    <button type="submit" class="small danger">
+      ${texts[view.language].guests.revoke}<span class="away"> ${fullName}</span>
+    </button>
+  </form>`
+}
+
+function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: Guests): Html {
+  const g = texts[view.language].guests
+  return html`<section aria-labelledby="new-title">
+    <h2 id="new-title">${g.newLink}</h2>
+    <form class="card" method="post" action="${view.root}webhooks/guests">
+      ${hiddenField('idempotencyKey', idempotencyKey)}
+      ${field({
+        ...{ id: 'fullName', name: 'fullName', label: g.name, value: typed.fullName ?? '' },
+        ...{ error: problems['fullName'], more: html`autocomplete="off" maxlength="140"` },
+      })}
+      ${field({
+        ...{ id: 'email', name: 'email', label: g.email, type: 'email', value: typed.email ?? '' },
+        ...{ error: problems['email'], more: html`autocomplete="off" maxlength="254"` },
+      })}
+      ${select({
+        ...{ id: 'access', name: 'access', label: g.access, value: typed.access ?? 'read' },
+        ...{ options: optionsOf(g.accesses), error: problems['access'] },
+      })}
+      <p class="help">${g.accessHelp}</p>
+      ${field({
+        ...{ id: 'expiresInHours', name: 'expiresInHours', label: g.hours, help: g.hoursHelp },
+        ...{ value: typed.expiresInHours ?? '24', error: problems['expiresInHours'] },
+        more: html`autocomplete="off" inputmode="numeric" maxlength="4"`,
+      })}
+      <button type="submit" class="primary">${g.send}</button>
+    </form>
+  </section>`
+}
+
+type Opening = {
+  readonly token: string
+  readonly partnerName: string
+  readonly fullName: string
+  readonly madeByName: string
+  readonly access: GuestRow['access']
+  readonly expiresAt: Date
+}
+
+/** Opens nothing: a mail scanner that follows the link must not use it up. */
+function openGuestPage(view: ConsoleView, opening: Opening): string {
+  const g = texts[view.language].guests
+  const { token, partnerName, fullName: guest, madeByName: maker, access, expiresAt } = opening
+  const title = fill(g.openTitle, { partner: partnerName })
+  return shell(view, {
+    title,
+    card: true,
+    main: html`<h1>${title}</h1>
+      <p class="lead">${fill(g.openText, { maker, guest })}</p>
+      ${facts([
+        [g.openAccess, g.accesses[access]],
+        [g.expires, time(view, expiresAt)],
+      ])}
+      <p>${g.openOnce}</p>
+      <form method="post" action="${view.root}guest">
+        ${hiddenField('token', token)}
+        <button type="submit" class="primary">${g.open}</button>
+      </form>`,
+  })
+}
+
+type Refused = { readonly typed: Readonly<Record<string, string>>; readonly problems: Problems }
+
+async function showList(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  refused?: Refused,
+): Promise<PublicAnswer> {
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listGuestLinks', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const guests = {
+    ...shown,
+    rows: data.map((each) => ({
+      ...each,
+      expiresAt: new Date(each.expiresAt),
+      lastUsedAt: each.lastUsedAt === null ? null : new Date(each.lastUsedAt),
+    })),
+    mayWrite: person.caller.permissions.includes('users:write'),
+    idempotencyKey: newId(),
+    ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },
+    done: (['sent', 'revoked'] as const).find((each) => each === done),
+  }
+  return page(request, statusOf(guests.problems), guestsPage({ ...person.view, current: 'webhooks' }, guests))
+}
+
+async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const hours = given('expiresInHours').trim()
+  const body = {
+    email: given('email').trim(),
+    fullName: given('fullName').trim(),
+    access: given('access'),
+    // Another text is passed on, and refused by the operation.
+    expiresInHours: /^\d{1,4}$/.test(hours) ? Number(hours) : wire.guestLinkHoursMax + 1,
+  }
+  try {
+    const idempotencyKey = given('idempotencyKey') || newId()
+    await frame.operate('createGuestLink', { ...callOf(person, request), body, idempotencyKey })
+  } catch (error) {
+    const { language } = person.view
+    const g = texts[language].guests
+    const own = { email: g.emailWrong, fullName: g.nameWrong, expiresInHours: g.hoursWrong }
+    const problems = problemsOf(texts[language].payments, error, ['access', ...Object.keys(own)], own)
+    return showList(frame, request, person, { typed: { ...body, expiresInHours: hours }, problems })
+  }
+  return seeOther('guests?done=sent')
+}
+
+async function revoke({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const guestLinkId = readForm(request)('id')
+  if (!uuid.test(guestLinkId)) throw notFound('page')
+  await operate('revokeGuestLink', { ...callOf(person, request), params: { guestLinkId } })
+  return seeOther('../guests?done=revoked')
+}
+
+export const guestRoutes: Routes = (frame, withPerson) => {
+  const route = routesOf(frame, withPerson, 'webhooks/guests')
+  return [
+    route('GET', '', 'users:read', showList),
+    route('POST', '', 'users:write', create),
+    route('POST', '/revoke', 'users:write', revoke),
+    {
+      method: 'GET',
+      path: '/console/guest',
+      handle: async (request) => {
+        const token = new URLSearchParams(request.query).get('token') ?? ''
+        const { link, partnerName } = await frame.guests.shown(token)
+        return page(request, 200, openGuestPage(viewOf(frame, request), { ...link, token, partnerName }))
+      },
+    },
+    {
+      method: 'POST',
+      path: '/console/guest',
+      handle: async (request) => {
+        const token = await frame.guests.open(readForm(request)('token'), request.ip)
+        return seeOther('webhooks', sessionCookieOf(token))
+      },
+    },
+  ]
+}

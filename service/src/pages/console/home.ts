@@ -1,0 +1,179 @@
+/** The home page: what waits for the person, balances, and their last days. */
+import { decimalText, type Permission } from '@partner-payments/wire'
+import { dayMs } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { call, empty, grouped, table } from '../kit/parts.ts'
+import { page } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { balancePlot, type BalancePlot, plotOf } from './balance-plot.ts'
+import { callOf, type Frame, type Person, type Routes } from './request.ts'
+import { texts } from './texts/index.ts'
+
+/** Amounts are texts in the language of the page, without their currency. */
+type Balance = {
+  readonly currency: string
+  readonly available: string
+  readonly reserved: string
+  /** The partner's own part of a segregated balance. */
+  readonly own?: string
+  /** Only the customer of a payout pays it, or the partner. */
+  readonly segregated: boolean
+}
+
+type Waiting = { readonly title: string; readonly count: string; readonly href?: string }
+
+type Home = {
+  readonly balances: readonly Balance[]
+  /** Plots of the first balances. Each has the same days. */
+  readonly plots: readonly BalancePlot[]
+  readonly waiting: readonly Waiting[]
+}
+
+export function homePage(view: ConsoleView, { balances, plots, waiting }: Home): string {
+  const { t } = view
+  return shell(view, {
+    title: t.home,
+    main: html`<h1>${t.home}</h1>
+      <section aria-labelledby="waiting-title">
+        <h2 id="waiting-title">${t.waiting}</h2>
+        ${waiting.length === 0 ? html`<p class="calm">${t.waitingEmpty}</p>` : waitingList(waiting)}
+      </section>
+      <section aria-labelledby="balances-title">
+        <h2 id="balances-title">${t.balances}</h2>
+        ${balances.length === 0 ? noBalances(view) : balanceTable(view, balances)}
+      </section>
+      ${plots.length > 0 && plotsOf(view, plots)}`,
+  })
+}
+
+const plotsOf = (view: ConsoleView, plots: readonly BalancePlot[]): Html =>
+  html`<section aria-labelledby="plots-title">
+    <h2 id="plots-title">${fill(view.t.lastDays, { count: String(plots[0]?.days.length ?? 0) })}</h2>
+    <p class="soft">${view.t.lastDaysText}</p>
+    <div class="plots">${plots.map((plot) => balancePlot(view, plot))}</div>
+  </section>`
+
+const waitingList = (waiting: readonly Waiting[]): Html =>
+  html`<ul class="waiting">
+    ${waiting.map(({ title, count, href }) => {
+      const content = html`<span class="count">${count}</span> <span>${title}</span>`
+      return href === undefined ? html`<li><p>${content}</p></li> ` : html`<li><a href="${href}">${content}</a></li> `
+    })}
+  </ul>`
+
+function balanceTable({ t, language }: ConsoleView, balances: readonly Balance[]): Html {
+  const hasOwn = balances.some(({ own }) => own !== undefined)
+  const money = (amount: string, currency: string, look: string) =>
+    html`<span class="money ${look}">${grouped(language, amount)} <abbr>${currency}</abbr></span>`
+  return table({
+    caption: t.balances,
+    columns: [
+      [t.currency, 'head'],
+      [t.available, 'number'],
+      [t.reserved, 'number'],
+      ...(hasOwn ? [[t.own, 'number'] as const] : []),
+      t.payoutsUse,
+    ],
+    rows: balances.map(({ currency, available, reserved, own, segregated }) => [
+      currency,
+      money(available, currency, 'main'),
+      money(reserved, currency, ''),
+      ...(hasOwn ? [own === undefined ? '' : money(own, currency, '')] : []),
+      segregated ? t.usesOwnPart : t.usesWholeBalance,
+    ]),
+  })
+}
+
+const depositCall = `POST /v1/simulations/deposits
+{ "customerId": "…", "amount": 100.00, "currency": "EUR", "outcome": "completed" }`
+
+const accountCall = `POST /v1/customers/{id}/account`
+
+function noBalances(view: ConsoleView): Html {
+  const { t, sandbox } = view
+  return empty({
+    title: t.balancesEmpty,
+    text: sandbox ? t.balancesEmptySandbox : t.balancesEmptyText,
+    more: call(view, sandbox ? depositCall : accountCall, sandbox ? t.depositCall : t.accountCall),
+  })
+}
+
+const may = ({ caller }: Person, permission: Permission) => caller.permissions.includes(permission)
+
+type Page = { readonly data: readonly unknown[]; readonly nextCursor: string | null }
+
+const countOf = (found: Page | undefined): string | undefined =>
+  found === undefined || found.data.length === 0
+    ? undefined
+    : `${found.data.length}${found.nextCursor === null ? '' : '+'}`
+
+/** More are shown as `25+`: an exact count would read them all. */
+const shownMax = 25
+
+/** Days of a plot, and balances that have one: the first ones of the table. */
+const plotDays = 30
+
+const plotsMax = 6
+
+/** Time before its end from which on a key waits for its rotation. */
+const keyMsLeft = 14 * dayMs
+
+/** Counts what waits for a person, of the operations that the person may call. */
+async function waitingFor({ operate, clock }: Frame, person: Person, call: ReturnType<typeof callOf>) {
+  const { view } = person
+  const first = `limit=${shownMax}`
+  const [held, invalid, hooks, keys] = await Promise.all([
+    may(person, 'payouts:read')
+      ? operate('listPayouts', { ...call, query: `status=PendingApproval&${first}` })
+      : undefined,
+    may(person, 'customers:read')
+      ? operate('listCustomers', { ...call, query: `verificationState=Invalid&${first}` })
+      : undefined,
+    may(person, 'webhooks:read') ? operate('listSubscriptions', { ...call, query: 'limit=100' }) : undefined,
+    may(person, 'users:read')
+      ? operate('listServiceAccounts', { ...call, query: 'status=Active&limit=100' })
+      : undefined,
+  ])
+  const only = <T>(found: { readonly data: readonly T[] } | undefined, counts: (item: T) => boolean) =>
+    found && { data: found.data.filter(counts), nextCursor: null }
+  const endsBefore = clock.now().getTime() + keyMsLeft
+  const failing = only(hooks, ({ disabledReason }) => disabledReason === 'Failing' || disabledReason === 'Gone')
+  const ending = only(
+    keys,
+    ({ expiresAt, impersonation }) => !impersonation && expiresAt !== null && Date.parse(expiresAt) < endsBefore,
+  )
+  const tab = may(person, 'transactions:read') ? 'mine' : 'waiting'
+  const customers = texts[view.language].payments.unverifiedCustomers
+  return [
+    { title: view.t.payoutsToApprove, count: countOf(held), href: `payouts?tab=${tab}` },
+    { title: customers, count: countOf(invalid), href: 'customers?verificationState=Invalid' },
+    { title: view.t.failingWebhooks, count: countOf(failing), href: 'webhooks' },
+    { title: view.t.endingKeys, count: countOf(ending), href: 'service-accounts?status=Active' },
+  ].flatMap(({ count, ...each }) => (count === undefined ? [] : [{ ...each, count }]))
+}
+
+export const homeRoutes: Routes = (frame, _withPerson, withMoney) => [
+  {
+    method: 'GET',
+    path: '/console/home',
+    handle: (request) =>
+      withMoney(request, async (person) => {
+        const { operate, accounts } = frame
+        const { caller, view } = person
+        const call = callOf(person, request)
+        const balances = may(person, 'accounts:read') ? (await operate('listAccounts', call)).data : []
+        const daily = balances.length === 0 ? [] : await accounts.dailyBalances(caller.partnerId, plotDays)
+        const shown = balances.map(({ currency, available, reserved, own, segregated }) => ({
+          currency,
+          segregated,
+          available: decimalText(available),
+          reserved: decimalText(reserved),
+          ...(own === undefined ? {} : { own: decimalText(own.available) }),
+        }))
+        const plots = daily.flatMap((each) => plotOf(each) ?? []).slice(0, plotsMax)
+        const waiting = await waitingFor(frame, person, call)
+        return page(request, 200, homePage({ ...view, current: 'home' }, { balances: shown, plots, waiting }))
+      }),
+  },
+]

@@ -1,0 +1,390 @@
+/** The ways into a team: an invitation, the first Admin, a recovery, with a new passkey or password. */
+import { permissions } from '@partner-payments/wire'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
+import type { CancellableRecovery } from '../../people/users/index.ts'
+import type { GivenFactor } from '../../people/sign-in/index.ts'
+import { html, type Html } from '../html.ts'
+import { field, hiddenField } from '../kit/forms.ts'
+import { consoleMessage, type ConsoleView, type RoleName, roleOf, shell } from '../kit/frame.ts'
+import { copyButton, time } from '../kit/parts.ts'
+import { browserOf, clientOf, errorsOf, type Form, page, passwordCharsMin, readForm, seeOther } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { qrCode } from '../qr.ts'
+import { type Frame, partnerCookieOf, signedInCookies, viewOf } from './request.ts'
+import { passkeyForm, signOnError, signOnWay } from './sign-in.ts'
+import { texts } from './texts/index.ts'
+
+/** `secret` in base32. */
+export type Totp = { readonly secret: string; readonly qrSvg: Html }
+
+export type PasswordErrors = { readonly password?: string; readonly code?: string; readonly form?: string }
+
+const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
+
+type Given = { readonly email: string; readonly totp: Totp; readonly errors: PasswordErrors }
+
+export function passwordFields(view: ConsoleView, { email, totp, errors }: Given): Html {
+  const { t } = view
+  return html`${field({ id: 'email', label: t.email, type: 'email', value: email, more: html`readonly autocomplete="username"` })}
+    ${field({
+      id: 'password',
+      name: 'password',
+      type: 'password',
+      label: t.password,
+      help: fill(t.passwordHelp, { count: String(passwordCharsMin) }),
+      error: errors.password,
+      more: html`autocomplete="new-password" minlength="${passwordCharsMin}" maxlength="1000"`,
+    })}
+    <div class="scan">
+      ${totp.qrSvg}
+      <div>
+        <h3>${t.scanTitle}</h3>
+        <p>${t.scanText}</p>
+        <p>
+          <code class="secret" id="secret">${inFours(totp.secret)}</code>
+          ${copyButton(view, totp.secret, t.secret)}
+        </p>
+      </div>
+    </div>
+    ${field({
+      id: 'code',
+      name: 'code',
+      label: t.code,
+      help: t.codeHelp,
+      error: errors.code,
+      more: html`class="code" autocomplete="one-time-code" inputmode="numeric" pattern="[0-9 ]*" maxlength="7"
+      spellcheck="false"`,
+    })}`
+}
+
+export function recoveryCodesPage(view: ConsoleView, { codes }: { readonly codes: readonly string[] }): string {
+  const { t, root, person } = view
+  return shell(view, {
+    title: t.recoveryCodes,
+    card: true,
+    main: html`<h1>${t.recoveryCodes}</h1>
+      ${person !== undefined && html`<p class="lead">${person.partnerName}, ${person.email}</p>`}
+      <p class="message warning">${t.recoveryCodesOnce}</p>
+      <p>${t.recoveryCodesText}</p>
+      <ol class="codes" aria-label="${t.recoveryCodes}">
+        ${codes.map((code) => html`<li><code>${code}</code></li> `)}
+      </ol>
+      <div class="buttons">
+        <a class="button primary" href="${root}home">${t.continue}</a>
+        ${copyButton(view, codes.join('\n'), t.recoveryCodes)}
+      </div>`,
+  })
+}
+
+type Invitation = {
+  readonly token: string
+  readonly partnerName: string
+  readonly fullName: string
+  readonly email: string
+  readonly roleName: RoleName | Html
+  readonly invitedByName: string
+  readonly expiresAt: Date
+  readonly totp: Totp
+  /** PublicKeyCredentialCreationOptionsJSON. */
+  readonly passkeyOptions: string
+  readonly errors?: PasswordErrors
+  /** True if the provider of the organisation signs people in. */
+  readonly sso?: boolean
+  /** The link of a recovery: its person is a member. */
+  readonly isRecovery?: boolean
+}
+
+export function joinPage(view: ConsoleView, invitation: Invitation): string {
+  const { t, root } = view
+  const { partnerName, errors = {}, token } = invitation
+  const title = fill(invitation.isRecovery === true ? t.recoverTitle : t.joinTitle, { partner: partnerName })
+  const path = pathOf(invitation)
+  return shell(view, {
+    title,
+    problems: errors,
+    card: true,
+    main: html`<h1>${title}</h1>
+      ${facts(view, invitation)}
+      ${passkeyForm(view, {
+        action: `${root}${path}/passkey`,
+        kind: 'create',
+        options: invitation.passkeyOptions,
+        label: invitation.isRecovery === true ? t.recoverPasskey : t.createPasskey,
+        title: t.joinPasskey,
+        text: t.joinPasskeyText,
+        fields: [['token', token]],
+      })}
+      ${
+        invitation.sso === true &&
+        signOnWay(view, { href: `${root}join/sso?token=${encodeURIComponent(token)}`, label: 'join' })
+      }
+      ${passwordWay(view, invitation)}`,
+  })
+}
+
+const pathOf = ({ isRecovery }: Invitation) => (isRecovery === true ? 'recover' : 'join')
+
+function facts(
+  view: ConsoleView,
+  { isRecovery, invitedByName, fullName, email, roleName, expiresAt }: Invitation,
+): Html {
+  const { t } = view
+  return html`<p class="lead">
+      ${fill(isRecovery === true ? t.recoverLead : t.joinInvited, { inviter: invitedByName })}
+    </p>
+    <dl class="facts">
+      <div>
+        <dt>${t.name}</dt>
+        <dd>${fullName}</dd>
+      </div>
+      <div>
+        <dt>${t.email}</dt>
+        <dd>${email}</dd>
+      </div>
+      <div>
+        <dt>${t.role}</dt>
+        <dd>${roleOf(view, roleName)}</dd>
+      </div>
+      <div>
+        <dt>${t.validUntil}</dt>
+        <dd>${time(view, expiresAt)}</dd>
+      </div>
+    </dl>`
+}
+
+function passwordWay(view: ConsoleView, invitation: Invitation): Html {
+  const { t, root } = view
+  const { token, email, totp, errors = {} } = invitation
+  return html`<section class="way" aria-labelledby="password-title">
+    <h2 id="password-title">${t.joinPassword}</h2>
+    <p>${t.joinPasswordText}</p>
+    <form method="post" action="${root}${pathOf(invitation)}/password">
+      ${hiddenField('token', token)} ${passwordFields(view, { email, totp, errors })}
+      <button type="submit">${invitation.isRecovery === true ? t.recoverPassword : t.joinWithPassword}</button>
+    </form>
+  </section>`
+}
+
+function cancelRecoveryPage(view: ConsoleView, shown: CancellableRecovery & { readonly token: string }): string {
+  const { t, root } = view
+  const { token, begunByName: by, fullName: person, email, partnerName: partner, reason, dueAt } = shown
+  return shell(view, {
+    title: t.cancelRecovery,
+    card: true,
+    main: html`<h1>${t.cancelRecovery}</h1>
+      <p class="lead">${fill(t.cancelRecoveryText, { by, person, partner })}</p>
+      <dl class="facts">
+        <div>
+          <dt>${t.name}</dt>
+          <dd>${person}</dd>
+        </div>
+        <div>
+          <dt>${t.email}</dt>
+          <dd>${email}</dd>
+        </div>
+        <div>
+          <dt>${t.cancelRecoveryReason}</dt>
+          <dd>${reason}</dd>
+        </div>
+        ${
+          dueAt !== null &&
+          html`<div>
+            <dt>${t.cancelRecoveryDue}</dt>
+            <dd>${time(view, dueAt)}</dd>
+          </div>`
+        }
+      </dl>
+      <form method="post" action="${root}recover/cancel">
+        ${hiddenField('token', token)}
+        <button type="submit" class="primary danger">${t.cancelRecoverySubmit}</button>
+      </form>`,
+  })
+}
+
+type FirstAdmin = {
+  readonly token: string
+  readonly partnerName: string
+  readonly fullName?: string
+  readonly email?: string
+  readonly errors?: Readonly<Record<string, string>>
+}
+
+export function firstAdminPage(
+  view: ConsoleView,
+  { token, partnerName, fullName, email, errors = {} }: FirstAdmin,
+): string {
+  const t = texts[view.language].firstAdmin
+  return shell(view, {
+    title: fill(t.title, { partner: partnerName }),
+    problems: errors,
+    card: true,
+    main: html`<h1>${fill(t.title, { partner: partnerName })}</h1>
+      <p class="lead">${t.lead}</p>
+      <form method="post" action="${view.root}first-admin">
+        ${hiddenField('token', token)}
+        ${field({
+          id: 'fullName',
+          name: 'fullName',
+          label: view.t.fullName,
+          error: errors['fullName'],
+          more: html`autocomplete="name" maxlength="140"`,
+          ...(fullName === undefined ? {} : { value: fullName }),
+        })}
+        ${field({
+          id: 'email',
+          name: 'email',
+          type: 'email',
+          label: view.t.email,
+          error: errors['email'],
+          more: html`autocomplete="username" maxlength="254"`,
+          ...(email === undefined ? {} : { value: email }),
+        })}
+        <div class="buttons"><button type="submit" class="primary">${view.t.continue}</button></div>
+      </form>`,
+  })
+}
+
+export function joinRoutes(frame: Frame): readonly PublicRoute[] {
+  const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
+    const view = viewOf(frame, request)
+    const invitation = await frame.members.openInvitation(token)
+    const { totpSecret, totpUri, passkeyOptions, role: roleName, partnerId, ...shown } = invitation
+    const sso = await frame.members.singleSignOn.isOn(partnerId)
+    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
+    const given = { ...shown, token, roleName, totp, passkeyOptions, errors, sso }
+    const status = Object.keys(errors).length > 0 ? 400 : 200
+    return page(request, status, joinPage(view, given), partnerCookieOf(readLink(token) ?? ''))
+  }
+  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
+    method: 'POST',
+    path: `/console/join/${way}`,
+    handle: async (request): Promise<PublicAnswer> => {
+      const form = readForm(request)
+      const token = form('token')
+      try {
+        const browser = browserOf(request)
+        const { token: session, recoveryCodes: codes } = await frame.members.join(token, read(form), browser)
+        const cookies = signedInCookies(session, browser)
+        if (codes.length === 0) return seeOther('../home', ...cookies)
+        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'not_found') throw error
+        const view = viewOf(frame, request)
+        return show(request, token, signOnError(view, error) ?? errorsOf(view.t, error))
+      }
+    },
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/console/join',
+      handle: (request) => show(request, new URLSearchParams(request.query).get('token') ?? ''),
+    },
+    choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
+    choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
+  ]
+}
+
+const tokenOf = ({ query }: PublicRequest) => new URLSearchParams(query).get('token') ?? ''
+
+export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
+  const { recoveries } = frame.members
+  const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
+    const view = viewOf(frame, request)
+    const { totpSecret, totpUri, role: roleName, begunByName, ...shown } = await recoveries.opened(token)
+    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
+    const given = { ...shown, token, roleName, totp, errors, invitedByName: begunByName, isRecovery: true }
+    const status = Object.keys(errors).length > 0 ? 400 : 200
+    return page(request, status, joinPage(view, given), partnerCookieOf(readLink(token) ?? ''))
+  }
+  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
+    method: 'POST',
+    path: `/console/recover/${way}`,
+    handle: async (request): Promise<PublicAnswer> => {
+      const form = readForm(request)
+      try {
+        const browser = browserOf(request)
+        const { token, recoveryCodes: codes } = await recoveries.complete(form('token'), read(form), browser)
+        const cookies = signedInCookies(token, browser)
+        if (codes.length === 0) return seeOther('../home', ...cookies)
+        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'not_found') throw error
+        const view = viewOf(frame, request)
+        return show(request, form('token'), signOnError(view, error) ?? errorsOf(view.t, error))
+      }
+    },
+  })
+  return [
+    { method: 'GET', path: '/console/recover', handle: (request) => show(request, tokenOf(request)) },
+    choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
+    choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
+    {
+      method: 'GET',
+      path: '/console/recover/cancel',
+      handle: async (request) => {
+        const token = tokenOf(request)
+        const shown = await recoveries.cancellable(token)
+        return page(request, 200, cancelRecoveryPage(viewOf(frame, request), { ...shown, token }))
+      },
+    },
+    {
+      method: 'POST',
+      path: '/console/recover/cancel',
+      handle: async (request) => {
+        await recoveries.cancel(readForm(request)('token'), clientOf(request))
+        const view = viewOf(frame, request)
+        return page(request, 200, consoleMessage(view, view.t.recoveryCancelled, view.t.recoveryCancelledText))
+      },
+    },
+  ]
+}
+
+export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
+  const { firstAdmin, operate } = frame
+  const show = async (
+    request: PublicRequest,
+    token: string,
+    typed: {
+      readonly fullName?: string
+      readonly email?: string
+      readonly errors?: Readonly<Record<string, string>>
+    } = {},
+  ): Promise<PublicAnswer> => {
+    const { partnerName } = await firstAdmin.partnerOf(token)
+    const status = typed.errors === undefined ? 200 : 400
+    return page(request, status, firstAdminPage(viewOf(frame, request), { ...typed, token, partnerName }))
+  }
+  const invite = async ({ requestId, ip }: PublicRequest, form: Form): Promise<string> => {
+    const { partnerId, partnerName: name } = await firstAdmin.partnerOf(form('token'))
+    const email = form('email').trim()
+    const caller = { partnerId, serviceAccountId: partnerId, name, permissions }
+    const invitations = [{ email, fullName: form('fullName').trim(), role: 'Admin' }]
+    // The page may be sent again: then the address has its invitation.
+    await operate('createInvitations', { caller, requestId, ip, body: { invitations } }).catch((error: unknown) => {
+      if (!(error instanceof Refusal) || !error.errors.every(({ code }) => code === 'exists')) throw error
+    })
+    return firstAdmin.invitationOf(form('token'), email)
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/console/first-admin',
+      handle: (request) => show(request, new URLSearchParams(request.query).get('token') ?? ''),
+    },
+    {
+      method: 'POST',
+      path: '/console/first-admin',
+      handle: async (request) => {
+        const form = readForm(request)
+        try {
+          return seeOther(`join?token=${encodeURIComponent(await invite(request, form))}`)
+        } catch (error) {
+          if (error instanceof Refusal && error.code === 'not_found') throw error
+          const errors = errorsOf(viewOf(frame, request).t, error)
+          return show(request, form('token'), { fullName: form('fullName'), email: form('email'), errors })
+        }
+      },
+    },
+  ]
+}

@@ -1,0 +1,446 @@
+/** Standing orders: the list, a new one, the page of one with its dates, and the forms that pause, resume and cancel it. */
+import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import {
+  asking,
+  type Draft,
+  formPage,
+  type Input,
+  inputs,
+  openDialog,
+  optionsOf,
+  postButton,
+  type Problems,
+  type Values,
+} from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage, pager, type Pages } from '../kit/lists.ts'
+import {
+  badge,
+  calendarDay,
+  call,
+  facts,
+  heading,
+  identifier,
+  linkButton,
+  message,
+  money,
+  moneyText,
+  section,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import {
+  idOf,
+  page,
+  pagesOf,
+  queryText,
+  readAmount,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  valuesIn,
+} from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { choose } from './new-payout.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  routesOf,
+  textsWith,
+} from './request.ts'
+import { texts } from './texts/index.ts'
+
+type OrderStatus = 'Active' | 'Paused' | 'Ended'
+
+type Frequency = 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+
+type OrderRow = {
+  readonly id: string
+  readonly payee: string
+  readonly payeeHref: string
+  readonly amount: string
+  readonly currency: string
+  readonly frequency: Frequency
+  readonly status: OrderStatus
+  readonly nextAt?: Date | undefined
+}
+
+const statusBadge = ({ language }: ConsoleView, status: OrderStatus): Html =>
+  badge(
+    ({ Active: 'good', Paused: 'warning', Ended: 'neutral' } as const)[status],
+    texts[language].orders.status[status],
+  )
+
+const orderCall = `POST /v1/payouts/standing-orders
+{ "beneficiaryId": "…", "amount": 950.00, "currency": "EUR", "schedule": { "frequency": "Monthly", "startsOn": "2027-01-01" } }`
+
+const orderFilters: readonly string[] = ['status']
+
+export function ordersPage(
+  view: ConsoleView,
+  { rows, mayWrite, ...shown }: Listed<OrderRow> & { readonly mayWrite: boolean },
+): string {
+  const o = texts[view.language].orders
+  const p = texts[view.language].payments
+  return listPage(view, shown, {
+    title: view.t.standingOrders,
+    path: 'standing-orders',
+    lead: o.lead,
+    create: mayWrite && { text: o.newOrder, href: `${view.root}standing-orders/new` },
+    filters: [{ name: 'status', label: p.status, options: optionsOf(o.status) }],
+    columns: [[p.payee, 'head'], o.frequency, p.status, o.next, [p.amount, 'number']],
+    cells: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
+      html`<a href="${view.root}standing-orders/${id}">${payee}</a>`,
+      o.frequencies[frequency],
+      statusBadge(view, status),
+      nextAt === undefined ? '' : time(view, nextAt),
+      money(view, amount, currency),
+    ]),
+    none: { title: o.empty, text: o.emptyText, more: call(view, orderCall, o.call) },
+  })
+}
+
+export const orderFields = [
+  'amount',
+  'reference',
+  'frequency',
+  'startsOn',
+  'time',
+  'dayOfMonth',
+  'endsOn',
+  'count',
+  'businessDays',
+] as const
+
+type NewOrder = Draft & { readonly beneficiaryId: string; readonly payee: string; readonly currency: string }
+
+export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
+  const o = texts[view.language].orders
+  const p = texts[view.language].payments
+  const { beneficiaryId, payee, currency, idempotencyKey, problems } = draft
+  const charsMax = 140
+  const fields: readonly Input[] = [
+    { name: 'amount', label: fill(p.payoutAmount, { currency }), help: p.payoutAmountHelp, charsMax },
+    { name: 'reference', label: p.payoutReference, help: p.payoutReferenceHelp, optional: true, charsMax },
+    { name: 'frequency', label: o.frequency, options: optionsOf(o.frequencies), value: 'Monthly' },
+    { name: 'startsOn', label: o.startsOn, help: o.startsOnHelp, type: 'date', charsMax },
+    { name: 'time', label: o.time, help: o.timeHelp, optional: true, charsMax },
+    { name: 'dayOfMonth', label: o.dayOfMonth, help: o.dayOfMonthHelp, optional: true, charsMax },
+    { name: 'endsOn', label: o.endsOn, help: o.endHelp, type: 'date', optional: true, charsMax },
+    { name: 'count', label: o.count, optional: true, charsMax },
+    { name: 'businessDays', label: o.businessDays, options: optionsOf(o.businessDayRules), value: 'Following' },
+  ]
+  return formPage(view, {
+    ...{ title: o.newOrder, problems, submit: o.create, action: 'standing-orders/new' },
+    ...{ before: facts([[p.payee, payee]]), hidden: { beneficiaryId, idempotencyKey } },
+    fields: inputs(view, draft, fields),
+    back: { path: 'standing-orders/new', text: p.otherPayee },
+  })
+}
+
+type Execution = {
+  readonly date: string
+  readonly status: 'Made' | 'Retrying' | 'Failed' | 'Skipped'
+  readonly attempts: number
+  readonly problem?: string | undefined
+  readonly payoutHref?: string | undefined
+}
+
+type OrderDetails = OrderRow & {
+  readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted' | undefined
+  readonly endedAt?: Date | undefined
+  readonly reference?: string | undefined
+  readonly startsOn: string
+  readonly time: string
+  readonly dayOfMonth?: number | undefined
+  readonly endsOn?: string | undefined
+  readonly count?: number | undefined
+  readonly businessDays: 'Following' | 'Preceding' | 'None'
+  readonly payoutsMade: number
+  readonly datesAhead: readonly { readonly date: string; readonly executesAt: Date }[]
+  readonly executions: readonly Execution[]
+  readonly pages: Pages
+  readonly createdAt: Date
+  readonly mayWrite: boolean
+  readonly done?: 'created' | 'paused' | 'resumed' | 'cancelled' | undefined
+  readonly problems: Problems
+}
+
+export function orderPage(view: ConsoleView, order: OrderDetails): string {
+  const o = texts[view.language].orders
+  const p = texts[view.language].payments
+  const { payee, amount, currency, status, nextAt, done, problems } = order
+  return shell(view, {
+    title: `${o.order}: ${payee}`,
+    wide: true,
+    problems,
+    main: html`${done !== undefined && message('good', o[done])}
+    ${heading(payee, linkButton(order.payeeHref, p.toPayee))}
+    ${strip([
+      [p.amount, money(view, amount, currency, 'main')],
+      [p.status, statusBadge(view, status)],
+      [o.frequency, o.frequencies[order.frequency]],
+      [o.next, nextAt === undefined ? view.t.none : time(view, nextAt)],
+    ])}
+    ${details(view, order)} ${order.mayWrite && status !== 'Ended' && actions(view, order)}
+    ${section('dates', o.datesAhead, datesPart(view, order))}
+    ${section('executions', o.executions, executionsPart(view, order))}`,
+  })
+}
+
+function details(view: ConsoleView, order: OrderDetails): Html {
+  const o = texts[view.language].orders
+  const p = texts[view.language].payments
+  return facts([
+    [p.payoutReference, order.reference],
+    [o.startsOn, calendarDay(view, order.startsOn)],
+    [o.time, order.time],
+    [o.dayOfMonth, order.dayOfMonth === undefined ? undefined : String(order.dayOfMonth)],
+    [o.endsOn, order.endsOn && calendarDay(view, order.endsOn)],
+    [o.count, order.count === undefined ? undefined : String(order.count)],
+    [o.businessDays, o.businessDayRules[order.businessDays]],
+    [o.made, String(order.payoutsMade)],
+    [o.ended, order.endedAt && time(view, order.endedAt)],
+    [o.endedBecause, order.endReason && o.endReason[order.endReason]],
+    [p.created, time(view, order.createdAt)],
+    [p.id, identifier(view, order.id, p.id)],
+  ])
+}
+
+function datesPart(view: ConsoleView, { datesAhead }: OrderDetails): Html {
+  const o = texts[view.language].orders
+  if (datesAhead.length === 0) return html`<p>${o.noDates}</p>`
+  return table({
+    caption: o.datesAhead,
+    columns: [[o.date, 'head'], o.executesAt],
+    rows: datesAhead.map(({ date, executesAt }) => [calendarDay(view, date), time(view, executesAt)]),
+  })
+}
+
+function executionsPart(view: ConsoleView, { executions, pages }: OrderDetails): Html {
+  const o = texts[view.language].orders
+  const p = texts[view.language].payments
+  if (executions.length === 0)
+    return html`<p>${o.executionsEmpty}</p>
+      ${pager(view, pages)}`
+  const tones = { Made: 'good', Retrying: 'warning', Failed: 'bad', Skipped: 'neutral' } as const
+  return html`${table({
+    caption: o.executions,
+    columns: [[o.date, 'head'], o.outcome, o.attempts, p.payout],
+    rows: executions.map(({ date, status, attempts, problem, payoutHref }) => [
+      calendarDay(view, date),
+      html`${badge(tones[status], o.executionStatus[status])}
+      ${problem !== undefined && html`<span class="soft">${problem}</span>`}`,
+      String(attempts),
+      payoutHref === undefined ? '' : html`<a href="${payoutHref}">${o.toPayout}</a>`,
+    ]),
+  })}
+  ${pager(view, pages)}`
+}
+
+const cancelId = 'cancel-order'
+
+function actions(view: ConsoleView, { id, payee, amount, currency, status }: OrderDetails): Html {
+  const o = texts[view.language].orders
+  const path = `${view.root}standing-orders/${id}`
+  const [act, label] = status === 'Active' ? (['pause', o.pause] as const) : (['resume', o.resume] as const)
+  const about = `${payee}, ${moneyText(view, amount, currency)}`
+  return html`<div class="buttons">
+      ${postButton(`${path}/${act}`, label, { look: 'small' })}
+      ${openDialog({ id: cancelId, label: o.cancel, about, tone: 'danger' })}
+    </div>
+    ${asking({
+      ...{ id: cancelId, title: o.cancelTitle, action: `${path}/cancel` },
+      about: html`<p><strong>${about}</strong></p>`,
+      effects: [o.cancelEffect, o.cancelMade, o.cancelFinal],
+      ...{ submit: o.cancel, cancel: view.t.cancel },
+    })}`
+}
+
+type Order = ResponseOf<'getStandingOrder'>
+
+/** Words of the refusals: those of all pages, and those of standing orders. */
+const refusalTexts = (person: Person) => textsWith(person, 'orders')
+
+/** The names of payees, by id. A deleted payee has none. */
+async function namesOf({ operate }: Frame, request: PublicRequest, person: Person, ids: readonly string[]) {
+  if (!person.caller.permissions.includes('beneficiaries:read')) return new Map<string, string>()
+  const found = await Promise.all(
+    [...new Set(ids)].map((id) => ifFound(operate('getBeneficiary', { ...callOf(person, request), params: { id } }))),
+  )
+  return new Map(found.flatMap((payee) => (payee === undefined ? [] : [[payee.id, payee.name] as const])))
+}
+
+function rowOf({ view }: Person, order: Order, names: ReadonlyMap<string, string>): OrderRow {
+  const { id, beneficiaryId, amount, currency, schedule, status, nextAttemptAt } = order
+  return {
+    ...{ id, currency, status, frequency: schedule.frequency },
+    payee: names.get(beneficiaryId) ?? beneficiaryId,
+    payeeHref: `${view.root}payees/${beneficiaryId}`,
+    amount: decimalText(amount),
+    nextAt: nextAttemptAt === undefined ? undefined : new Date(nextAttemptAt),
+  }
+}
+
+async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const { data, shown } = await readList(request, person, orderFilters, (query) =>
+    frame.operate('listStandingOrders', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const ids = data.map(({ beneficiaryId }) => beneficiaryId)
+  const names = await namesOf(frame, request, person, ids)
+  const rows = data.map((order) => rowOf(person, order, names))
+  const mayWrite = caller.permissions.includes('payouts:write')
+  const body = ordersPage({ ...view, current: 'standing-orders' }, { ...shown, rows, mayWrite })
+  return page(request, statusOf(shown.problems), body)
+}
+
+async function executionsOf({ operate }: Frame, request: PublicRequest, { view, ...person }: Person) {
+  const { cursor } = readQuery(request, ['cursor'])
+  const call = { ...callOf(person, request), params: { orderId: idOf(request) } }
+  const { data, nextCursor } = await operate('listStandingOrderExecutions', { ...call, query: queryText({ cursor }) })
+  const path = `${view.root}standing-orders/${idOf(request)}`
+  return {
+    executions: data.map(({ date, status, attempts, problem, payoutId }) => ({
+      ...{ date, status, attempts, problem: problem?.detail },
+      payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
+    })),
+    pages: pagesOf(path, {}, cursor, nextCursor),
+  }
+}
+
+async function showOne(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  problems: Problems = {},
+): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const call = { ...callOf(person, request), params: { orderId: idOf(request) } }
+  const order = await frame.operate('getStandingOrder', call)
+  const [names, executions] = await Promise.all([
+    namesOf(frame, request, person, [order.beneficiaryId]),
+    executionsOf(frame, request, person),
+  ])
+  const { schedule, endedAt, endReason, reference, payoutsMade, nextDates = [], createdAt } = order
+  const { startsOn, endsOn, time, dayOfMonth, count, businessDays } = schedule
+  const { done } = readQuery(request, ['done'])
+  const shown = {
+    ...rowOf(person, order, names),
+    ...{
+      endReason,
+      reference,
+      payoutsMade,
+      startsOn,
+      endsOn,
+      time,
+      dayOfMonth,
+      count,
+      businessDays,
+      problems,
+      ...executions,
+    },
+    endedAt: endedAt === undefined ? undefined : new Date(endedAt),
+    createdAt: new Date(createdAt),
+    datesAhead: nextDates.map(({ date, executesAt }) => ({ date, executesAt: new Date(executesAt) })),
+    mayWrite: caller.permissions.includes('payouts:write'),
+    done: (['created', 'paused', 'resumed', 'cancelled'] as const).find((each) => each === done),
+  }
+  return page(request, statusOf(problems), orderPage({ ...view, current: 'standing-orders' }, shown))
+}
+
+type Typed = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
+
+async function showForm(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  typed: Typed,
+  problems: Problems = {},
+): Promise<PublicAnswer> {
+  const payee = await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } })
+  const draft = { ...typed, payee: payee.name, currency: payee.currency, problems }
+  return page(request, statusOf(problems), newOrderPage({ ...person.view, current: 'standing-orders' }, draft))
+}
+
+async function begin(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { beneficiaryId, ...values } = readQuery(request, ['beneficiaryId', ...orderFields])
+  if (beneficiaryId !== undefined)
+    return showForm(frame, request, person, { beneficiaryId, values, idempotencyKey: newId() })
+  return choose(frame, request, person, 'standing-orders')
+}
+
+const wholeForm = /^\d{1,5}$/
+
+/** A number, or the text for the operation to refuse. */
+const wholeOf = (text: string): number | string => (wholeForm.test(text) ? Number(text) : text)
+
+async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const p = refusalTexts(person)
+  const given = readForm(request)
+  const typed = {
+    beneficiaryId: given('beneficiaryId'),
+    values: valuesIn(given, orderFields),
+    idempotencyKey: given('idempotencyKey') || newId(),
+  }
+  const { amount: amountText = '', reference, dayOfMonth, count, ...schedule } = typed.values
+  const amount = readAmount(amountText)
+  if (amount === undefined) return showForm(frame, request, person, typed, { amount: p.payoutAmountWrong })
+  const call = callOf(person, request)
+  const { beneficiaryId, idempotencyKey } = typed
+  const { currency } = await frame.operate('getBeneficiary', { ...call, params: { id: beneficiaryId } })
+  const body = {
+    ...{ beneficiaryId, currency, amount: rawNumber(amount) },
+    ...(reference === undefined ? {} : { reference }),
+    schedule: {
+      ...schedule,
+      ...(dayOfMonth === undefined ? {} : { dayOfMonth: wholeOf(dayOfMonth) }),
+      ...(count === undefined ? {} : { count: wholeOf(count) }),
+    },
+  }
+  try {
+    const { id } = await frame.operate('createStandingOrder', { ...call, body, idempotencyKey })
+    return seeOther(`${id}?done=created`)
+  } catch (error) {
+    const problems = problemsOf(p, error, orderFields, { amount: p.payoutAmountWrong })
+    return showForm(frame, request, person, { ...typed, idempotencyKey: newId() }, problems)
+  }
+}
+
+export const orderRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'standing-orders')
+  /** A form of one order. A refusal shows its page again. */
+  const form = (
+    name: string,
+    operation: 'pauseStandingOrder' | 'resumeStandingOrder' | 'cancelStandingOrder',
+    done: string,
+  ): PublicRoute =>
+    route('POST', `/{id}/${name}`, 'payouts:write', async (_frame, request, person) => {
+      const id = idOf(request)
+      try {
+        await frame.operate(operation, { ...callOf(person, request), params: { orderId: id } })
+      } catch (error) {
+        return showOne(frame, request, person, problemsOf(refusalTexts(person), error, []))
+      }
+      return seeOther(`../${id}?done=${done}`)
+    })
+  return [
+    route('GET', '', 'payouts:read', showList),
+    route('GET', '/new', 'payouts:write', begin),
+    route('POST', '/new', 'payouts:write', create),
+    route('GET', '/{id}', 'payouts:read', showOne),
+    form('pause', 'pauseStandingOrder', 'paused'),
+    form('resume', 'resumeStandingOrder', 'resumed'),
+    form('cancel', 'cancelStandingOrder', 'cancelled'),
+  ]
+}

@@ -1,0 +1,535 @@
+/** Payees: the list, a new one with the answer of the bank about its name, and the page of one. */
+import type { AccountType, PayeeAddress, Permission, ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { addressText } from '../../rails/index.ts'
+import { html, type Html } from '../html.ts'
+import { confirmed, field, formPage, hiddenField, inputs, optionsOf, type Problems } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage } from '../kit/lists.ts'
+import {
+  account,
+  accountText,
+  badge,
+  call,
+  facts,
+  heading,
+  identifier,
+  inFours,
+  linkButton,
+  message,
+  section,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
+import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { texts } from './texts/index.ts'
+
+type Verification = {
+  readonly result: 'Match' | 'CloseMatch' | 'NoMatch' | 'NotPossible'
+  readonly matchedName?: string | undefined
+  readonly reason?: string | undefined
+  readonly answeredAt: Date
+}
+
+const tones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad', NotPossible: 'neutral' } as const
+
+function verificationPart(view: ConsoleView, verification: Verification): Html {
+  const p = texts[view.language].payments
+  const { result, matchedName, reason, answeredAt } = verification
+  return html`<div class="verification">
+    <p>${badge(tones[result], p.resultShort[result])}</p>
+    <p>${p.result[result]} ${reason !== undefined && wordOf(p.noAnswer, reason)}</p>
+    ${facts([
+      [p.matchedName, matchedName],
+      [p.verifiedAt, time(view, answeredAt)],
+    ])}
+  </div>`
+}
+
+export type PayeeRow = {
+  readonly id: string
+  readonly name: string
+  readonly alias?: string | undefined
+  /** IBAN, or address of a wallet. */
+  readonly account: string
+  /** Absent: it was not stated. */
+  readonly accountType?: AccountType | undefined
+  readonly isWallet: boolean
+  /** True if names of its account can be verified: it has an IBAN. */
+  readonly isVerifiable: boolean
+  readonly currency: string
+  readonly createdAt: Date
+}
+
+type Payees = Listed<PayeeRow> & {
+  readonly may: { readonly write: boolean; readonly pay: boolean }
+  readonly done?: 'deleted' | undefined
+}
+
+export const payeeFilters: readonly string[] = ['namePrefix', 'currency', 'customerId', 'incompleteOn']
+
+const payeeCall = `POST /v1/beneficiaries
+{ "name": "Grace Hopper", "iban": "NL91ABNA0417164300", "currency": "EUR" }`
+
+export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Payees): string {
+  const p = texts[view.language].payments
+  return listPage(view, shown, {
+    title: view.t.payees,
+    path: 'payees',
+    lead: p.payeesText,
+    done: done === 'deleted' && p.payeeDeleted,
+    create: may.write && { text: p.newPayee, href: `${view.root}payees/new` },
+    filters: [
+      { name: 'namePrefix', label: p.payeeName, help: p.namePrefixHelp },
+      { name: 'currency', label: p.currency },
+      { name: 'customerId', label: p.customerId },
+      { name: 'incompleteOn', label: p.incompleteOn, help: p.incompleteOnHelp, type: 'date' },
+    ],
+    columns: [
+      [p.payee, 'head'],
+      p.account,
+      p.currency,
+      p.created,
+      ...(may.pay ? [[view.t.actions, 'actions'] as const] : []),
+    ],
+    cells: rows.map((row) => [
+      payeeNameCell(row, html`<a href="${view.root}payees/${row.id}">${row.name}</a>`),
+      account(view, row.account),
+      row.currency,
+      time(view, row.createdAt, 'date'),
+      ...(may.pay ? [row.isWallet ? '' : payLink(view, row)] : []),
+    ]),
+    none: { title: p.payeesEmpty, text: p.payeesEmptyText, more: call(view, payeeCall, p.payeesCall) },
+  })
+}
+
+export const payeeNameCell = ({ alias }: PayeeRow, name: Html | string): Html =>
+  html`<span class="name">${name}</span> ${alias !== undefined && html`<span class="soft">${alias}</span>`}`
+
+const payLink = (view: ConsoleView, { id, name }: PayeeRow): Html =>
+  html`<div class="actions">
+    <a class="button small" href="${linkOf(`${view.root}payouts/new`, { beneficiaryId: id })}"
+      >${texts[view.language].payments.pay}<span class="away"> ${name}</span></a
+    >
+  </div>`
+
+/** The words for the type of an account. Undefined: it has none. */
+const accountTypeText = (
+  { accountTypes }: { readonly accountTypes: Readonly<Record<AccountType, string>> },
+  type: string | undefined,
+): string | undefined => (type === 'Checking' || type === 'Savings' ? accountTypes[type] : undefined)
+
+/** The fields of an address, with their lengths. */
+const addressChars = { streetName: 70, buildingNumber: 16, postalCode: 16, city: 35, state: 35, country: 2 } as const
+
+type AddressDraft = Readonly<Record<keyof typeof addressChars, string>>
+
+const addressFields = Object.keys(addressChars) as readonly (keyof AddressDraft)[]
+
+/** Undefined: every field is empty. */
+function addressOf(draft: AddressDraft): Readonly<Record<string, string>> | undefined {
+  const given = addressFields.map((name) => [name, draft[name].trim()] as const).filter(([, value]) => value !== '')
+  if (given.length === 0) return undefined
+  const { country, ...parts } = Object.fromEntries(given)
+  return { ...parts, ...(country === undefined ? {} : { country: country.toUpperCase() }) }
+}
+
+function addressForm(view: ConsoleView, draft: AddressDraft, problems: Problems): Html {
+  const p = texts[view.language].payments
+  const input = (name: keyof AddressDraft) =>
+    field({
+      ...{ id: name, name, value: draft[name], error: problems[name], optional: true },
+      ...(name === 'country' ? { help: p.addressCountryHelp } : {}),
+      label: name === 'country' ? p.addressCountry : p[name],
+      more: html`autocomplete="off" maxlength="${String(addressChars[name])}"`,
+    })
+  return html`<fieldset class="field">
+    <legend>${fill(view.t.optional, { label: p.address })}</legend>
+    <p class="help">${p.addressHelp}</p>
+    ${addressFields.map(input)}
+  </fieldset>`
+}
+
+/** The fields of a payee as they are typed. */
+const payeeFields = [
+  ...(['name', 'account', 'currency', 'accountType', 'bic', 'alias', 'customerId'] as const),
+  ...(['streetName', 'buildingNumber', 'postalCode', 'city', 'state', 'country'] as const),
+] as const
+
+type PayeeDraft = Readonly<Record<(typeof payeeFields)[number] | 'idempotencyKey', string>>
+
+export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: PayeeDraft, problems: Problems): string {
+  const p = texts[view.language].payments
+  const typed = { values, problems }
+  const types = { label: p.accountType, options: optionsOf(p.accountTypes), any: p.accountTypeNone, optional: true }
+  const optional = true
+  return formPage(view, {
+    ...{ title: p.newPayee, problems, submit: p.checkPayee, action: 'payees/new/check', hidden: { idempotencyKey } },
+    fields: html`${inputs(view, typed, [
+      { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: 140 },
+      { name: 'account', label: p.account, help: p.payeeAccountHelp, charsMax: 128 },
+      { name: 'currency', label: p.currency, help: p.currencyHelp, charsMax: 5 },
+      { name: 'accountType', ...types },
+    ])}
+    ${addressForm(view, values, problems)}
+    ${inputs(view, typed, [
+      { name: 'bic', label: p.bic, help: p.bicHelp, charsMax: 11, optional },
+      { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: 70, optional },
+      { name: 'customerId', label: p.customerId, help: p.payeeCustomerHelp, charsMax: 36, optional },
+    ])}`,
+    back: { path: 'payees', text: p.back },
+  })
+}
+
+/** Shows what the bank says about the name, before the payee is saved. `verification`: absent for a wallet. */
+export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verification: Verification | undefined): string {
+  const p = texts[view.language].payments
+  const isSure = verification === undefined || verification.result === 'Match'
+  return shell(view, {
+    title: p.checkTitle,
+    card: true,
+    main: html`<h1>${p.checkTitle}</h1>
+      ${facts([
+        [p.payeeName, draft.name],
+        [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
+        [p.currency, draft.currency],
+        [p.accountType, accountTypeText(p, draft.accountType)],
+        [p.address, Object.values(addressOf(draft) ?? {}).join(', ') || undefined],
+      ])}
+      ${verification === undefined ? html`<p class="more">${p.walletUnverified}</p>` : verificationPart(view, verification)}
+      <form method="post" action="${view.root}payees/new/save" class="buttons">
+        ${Object.entries(draft).map(([name, value]) => hiddenField(name, value))}
+        <button type="submit" class="primary">${isSure ? p.savePayee : p.saveAnyway}</button>
+        <button type="submit" formaction="${view.root}payees/new">${p.change}</button>
+      </form>`,
+  })
+}
+
+type Payee = PayeeRow & {
+  readonly bic?: string | undefined
+  readonly vasp?: string | undefined
+  readonly country?: string | undefined
+  readonly address?: PayeeAddress | undefined
+  readonly missingFields?: readonly string[] | undefined
+  readonly customer?: { readonly id: string; readonly href?: string | undefined } | undefined
+  readonly updatedAt: Date
+  /** Absent: the present name was not verified. */
+  readonly verification?: Verification | undefined
+  readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
+  readonly done?: 'saved' | 'changed' | undefined
+  /** Values of a refused form. */
+  readonly typed?: (AddressDraft & { readonly name: string; readonly alias: string }) | undefined
+  readonly problems: Problems
+}
+
+export function payeePage(view: ConsoleView, payee: Payee): string {
+  const p = texts[view.language].payments
+  const { id, name, isWallet, may, done, problems } = payee
+  const pay = linkOf(`${view.root}payouts/new`, { beneficiaryId: id })
+  return shell(view, {
+    title: name,
+    problems,
+    main: html`${done === 'saved' && message('good', p.payeeSaved)} ${done === 'changed' && message('good', p.saved)}
+    ${heading(name, may.pay && !isWallet && linkButton(pay, p.newPayout, 'primary'))}
+    ${payee.missingFields !== undefined && message('bad', fill(p.payeeIncomplete, { fields: payee.missingFields.join(', ') }))}
+    ${details(view, payee)} ${section('verification', p.verification, verificationSection(view, payee))}
+    ${
+      may.readPayouts &&
+      html`<p class="more">
+        <a class="button" href="${linkOf(`${view.root}payouts`, { beneficiaryId: id })}">${p.payoutsOfPayee}</a>
+      </p>`
+    }
+    ${may.write && html`${changeForm(view, payee)} ${deletion(view, payee)}`}`,
+  })
+}
+
+function details(view: ConsoleView, payee: Payee): Html {
+  const p = texts[view.language].payments
+  const { customer } = payee
+  const customerId = customer && identifier(view, customer.id, p.customerId)
+  return facts([
+    [p.account, account(view, payee.account)],
+    [p.currency, payee.currency],
+    [p.accountType, accountTypeText(p, payee.accountType)],
+    [p.bank, payee.bic ?? payee.vasp],
+    [p.address, payee.address && addressText(payee.address)],
+    [p.alias, payee.alias],
+    [p.customer, customer?.href === undefined ? customerId : html`<a href="${customer.href}">${customer.id}</a>`],
+    [p.id, identifier(view, payee.id, p.id)],
+    [p.created, time(view, payee.createdAt)],
+    [p.updated, time(view, payee.updatedAt)],
+  ])
+}
+
+function verificationSection(view: ConsoleView, { id, isVerifiable, verification, may }: Payee): Html {
+  const p = texts[view.language].payments
+  if (!isVerifiable) return html`<p>${p.walletUnverified}</p>`
+  return html`${verification === undefined ? html`<p>${p.verificationNone}</p>` : verificationPart(view, verification)}
+  ${
+    may.write &&
+    html`<form method="post" action="${view.root}payees/${id}/verify" class="more">
+      <button type="submit">${p.verifyNow}</button>
+    </form>`
+  }`
+}
+
+const noAddress = { streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' }
+
+function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet, typed, problems }: Payee): Html {
+  const p = texts[view.language].payments
+  const more = (charsMax: string) => html`autocomplete="off" maxlength="${charsMax}"`
+  return html`<section class="card" aria-labelledby="edit-title">
+    <h2 id="edit-title">${p.editPayee}</h2>
+    <p>${p.editPayeeText}</p>
+    <form method="post" action="${view.root}payees/${id}/change">
+      ${field({
+        ...{ id: 'name', name: 'name', value: typed?.name ?? name, error: problems['name'], more: more('140') },
+        label: p.payeeName,
+        help: p.payeeNameHelp,
+      })}
+      ${field({
+        ...{ id: 'alias', name: 'alias', value: typed?.alias ?? alias, error: problems['alias'], more: more('70') },
+        label: alias === '' ? fill(view.t.optional, { label: p.alias }) : p.alias,
+        help: p.aliasHelp,
+        // The operation changes a short name, and does not remove one.
+        optional: alias === '',
+      })}
+      ${!isWallet && addressForm(view, typed ?? { ...noAddress, ...address }, problems)}
+      <button type="submit" class="primary">${p.save}</button>
+    </form>
+  </section>`
+}
+
+function deletion(view: ConsoleView, { id, name }: Payee): Html {
+  const p = texts[view.language].payments
+  return confirmed(view, {
+    ...{ id: 'delete-payee', title: fill(p.deletePayeeTitle, { name }), action: `${view.root}payees/${id}/delete` },
+    ...{ about: name, effects: [p.deletePayeeEffect, p.deletePayeePayouts], submit: p.deletePayee },
+  })
+}
+
+type Beneficiary = ResponseOf<'getBeneficiary'>
+
+export const payeeRowOf = ({ id, name, alias, currency, createdAt, ...account }: Beneficiary): PayeeRow => ({
+  ...{ id, name, alias, currency },
+  account: accountText(account),
+  accountType: account.accountType,
+  isWallet: account.walletAddress !== undefined,
+  isVerifiable: account.iban !== undefined,
+  createdAt: new Date(createdAt),
+})
+
+const verificationOf = ({ result, matchedName, reason, answeredAt }: ResponseOf<'createBeneficiaryVerification'>) => ({
+  ...{ result, matchedName, reason },
+  answeredAt: new Date(answeredAt),
+})
+
+const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, payeeFilters, (query) =>
+    operate('listBeneficiaries', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const payees = {
+    ...{ ...shown, rows: data.map(payeeRowOf) },
+    may: {
+      write: caller.permissions.includes('beneficiaries:write'),
+      pay: caller.permissions.includes('payouts:write'),
+    },
+    done: done === 'deleted' ? ('deleted' as const) : undefined,
+  }
+  return page(request, statusOf(shown.problems), payeesPage({ ...view, current: 'payees' }, payees))
+}
+
+async function showOne(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  problems: Problems = {},
+  typed?: AddressDraft & { readonly name: string; readonly alias: string },
+): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const found = await operate('getBeneficiary', call)
+  const { bic, vasp, country, address, missingFields, customerId, updatedAt } = found
+  const verification =
+    found.iban === undefined ? undefined : await ifFound(operate('getVerificationOfBeneficiary', call))
+  const { done } = readQuery(request, ['done'])
+  const may = (permission: Permission) => caller.permissions.includes(permission)
+  const shown = {
+    ...payeeRowOf(found),
+    ...{ bic, vasp, country, address, missingFields, problems, typed },
+    customer:
+      customerId === undefined
+        ? undefined
+        : { id: customerId, href: may('customers:read') ? `${view.root}customers/${customerId}` : undefined },
+    updatedAt: new Date(updatedAt),
+    verification: verification && verificationOf(verification),
+    may: { write: may('beneficiaries:write'), pay: may('payouts:write'), readPayouts: may('payouts:read') },
+    done: (['saved', 'changed'] as const).find((each) => each === done),
+  }
+  return page(request, statusOf(problems), payeePage({ ...view, current: 'payees' }, shown))
+}
+
+export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
+  const route = routesOf(frame, withMoney, 'payees')
+  /** A form of one payee. A refusal shows its page again. */
+  const form = (name: string, act: (request: PublicRequest, person: Person) => Promise<string>): PublicRoute =>
+    route('POST', `/{id}/${name}`, 'beneficiaries:write', async (_frame, request, person) => {
+      try {
+        return seeOther(await act(request, person))
+      } catch (error) {
+        const given = readForm(request)
+        const typed =
+          name === 'change' ? { name: given('name'), alias: given('alias'), ...addressIn(request) } : undefined
+        const problems = problemsOf(texts[person.view.language].payments, error, ['name', 'alias', ...addressFields])
+        return showOne(frame, request, person, problems, typed)
+      }
+    })
+  return [
+    route('GET', '', 'beneficiaries:read', showList),
+    ...newPayeeRoutes(frame, _withPerson, withMoney),
+    route('GET', '/{id}', 'beneficiaries:read', showOne),
+    form('change', async (request, person) => {
+      const given = readForm(request)
+      const [name, alias] = [given('name').trim(), given('alias').trim()]
+      const address = addressOf(addressIn(request))
+      const body = { id: idOf(request), name, ...(alias && { alias }), ...(address && { address }) }
+      await operate('updateBeneficiary', { ...callOf(person, request), body })
+      return `../${body.id}?done=changed`
+    }),
+    form('verify', async (request, person) => {
+      const call = callOf(person, request)
+      const { name, iban } = await operate('getBeneficiary', { ...call, params: { id: idOf(request) } })
+      await operate('createBeneficiaryVerification', { ...call, body: { name, iban } })
+      return `../${idOf(request)}`
+    }),
+    form('delete', async (request, person) => {
+      await operate('deleteBeneficiary', { ...callOf(person, request), params: { id: idOf(request) } })
+      return '../../payees?done=deleted'
+    }),
+  ]
+}
+
+const addressIn = (request: PublicRequest): AddressDraft => {
+  const given = readForm(request)
+  return Object.fromEntries(addressFields.map((name) => [name, given(name).trim()])) as AddressDraft
+}
+
+const draftOf = (request: PublicRequest): PayeeDraft => {
+  const given = readForm(request)
+  const typed = Object.fromEntries(payeeFields.map((name) => [name, given(name).trim()])) as Omit<
+    PayeeDraft,
+    'idempotencyKey'
+  >
+  return { ...typed, currency: typed.currency.toUpperCase(), idempotencyKey: given('idempotencyKey') || newId() }
+}
+
+const emptyDraft = {
+  ...{ name: '', account: '', currency: 'EUR', accountType: '', bic: '', alias: '', customerId: '' },
+  ...{ streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' },
+}
+
+/** The country of the account: of its IBAN, or the one whose numbers it has. Undefined: a wallet, or no account yet. */
+function countryOf(draft: PayeeDraft): string | undefined {
+  const fields = accountFields(draft)
+  if (fields.walletAddress !== undefined) return undefined
+  if (fields.sortCode !== undefined) return 'GB'
+  return fields.routingNumber === undefined ? /^[A-Z]{2}/.exec(draft.account.toUpperCase())?.[0] : 'US'
+}
+
+/** Reads the field of the account: an IBAN, a wallet, or for pounds and dollars the numbers that people of the country write. */
+type AccountFields = Readonly<
+  Partial<Record<'walletAddress' | 'sortCode' | 'routingNumber' | 'accountNumber' | 'iban', string | undefined>>
+>
+
+function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'currency'>): AccountFields {
+  if (account.startsWith('0x')) return { walletAddress: account }
+  const [british, american] = [/^((?:\d[\s-]*){6})(\d.*)$/.exec(account), /^(\d{9})[\s/]*(.+)$/.exec(account)]
+  if (currency === 'GBP' && british !== null) return { sortCode: british[1]?.trim(), accountNumber: british[2] }
+  if (currency === 'USD' && american !== null) return { routingNumber: american[1], accountNumber: american[2] }
+  return { iban: account }
+}
+
+/** Saving a payee: the form, the answer of the bank about the name, and the operation. */
+const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
+  const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
+    page(request, statusOf(problems), newPayeePage({ ...view, current: 'payees' }, draft, problems))
+  const refused = (request: PublicRequest, person: Person, error: unknown): PublicAnswer => {
+    const p = texts[person.view.language].payments
+    const names = ['iban', 'walletAddress', 'sortCode', 'routingNumber', 'accountNumber']
+    const own = Object.fromEntries(names.map((name) => [name, p.payeeAccountWrong]))
+    const problems = problemsOf(p, error, [...payeeFields, ...names], own)
+    const account = names.map((name) => problems[name]).find((text) => text !== undefined)
+    const others = Object.fromEntries(Object.entries(problems).filter(([name]) => !names.includes(name)))
+    return show(request, person, draftOf(request), {
+      ...(account === undefined ? {} : { account }),
+      ...others,
+    })
+  }
+  /** The empty fields of the address that payments to the account need today, each with its reason. */
+  const missing = async (request: PublicRequest, person: Person, draft: PayeeDraft): Promise<Problems> => {
+    const [country, currency] = [countryOf(draft), draft.currency]
+    if (country === undefined || !/^[A-Z]{3}$/.test(currency)) return {}
+    const call = { ...callOf(person, request), query: queryText({ country, currency }) }
+    const { data } = await operate('listBeneficiaryRequirements', call)
+    const today = frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
+    const empty = data.flatMap(({ party, rule, field, validFrom = '', source }) => {
+      const name = addressFields.find((each) => `address.${each}` === field)
+      const isNeeded = party === 'Payee' && rule === 'Required' && validFrom <= today
+      if (!isNeeded || name === undefined || draft[name] !== '') return []
+      return [[name, fill(texts[person.view.language].payments.addressNeeded, { currency, source })] as const]
+    })
+    return Object.fromEntries(empty)
+  }
+  const check = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const draft = draftOf(request)
+    const { name, account } = draft
+    try {
+      const problems = await missing(request, person, draft)
+      if (Object.keys(problems).length > 0) return show(request, person, draft, problems)
+      const verification =
+        'iban' in accountFields(draft)
+          ? await operate('createBeneficiaryVerification', {
+              ...callOf(person, request),
+              body: { name, iban: account },
+            })
+          : undefined
+      const shown = verification && verificationOf(verification)
+      return page(request, 200, checkPayeePage({ ...person.view, current: 'payees' }, draft, shown))
+    } catch (error) {
+      return refused(request, person, error)
+    }
+  }
+  const save = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const draft = draftOf(request)
+    const { name, currency, idempotencyKey, accountType, bic, alias, customerId } = draft
+    const others = Object.entries({ accountType, bic, alias, customerId })
+    const given = Object.fromEntries(others.filter(([, value]) => value !== ''))
+    const address = addressOf(draft)
+    const body = { name, currency, ...accountFields(draft), ...given, ...(address && { address }) }
+    try {
+      const { id } = await operate('createBeneficiary', { ...callOf(person, request), idempotencyKey, body })
+      return seeOther(`../${id}?done=saved`)
+    } catch (error) {
+      return refused(request, person, error)
+    }
+  }
+  const route = routesOf(frame, withMoney, 'payees/new')
+  return [
+    route('GET', '', 'beneficiaries:write', (_frame, request, person) => {
+      const { customerId = '' } = readQuery(request, ['customerId'])
+      return show(request, person, { ...emptyDraft, customerId, idempotencyKey: newId() })
+    }),
+    route('POST', '', 'beneficiaries:write', (_frame, request, person) => show(request, person, draftOf(request))),
+    route('POST', '/check', 'beneficiaries:write', check),
+    route('POST', '/save', 'beneficiaries:write', save),
+  ]
+}

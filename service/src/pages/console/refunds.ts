@@ -1,0 +1,323 @@
+/** The refunds of a checkout session: the form, its preview, and the payout that sends the money back. */
+import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../kernel/api/index.ts'
+import { amountText, type Currency, newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { pager, type Pages } from '../kit/lists.ts'
+import {
+  account,
+  accountText,
+  facts,
+  freeText,
+  money,
+  moneyText,
+  payoutBadge,
+  referenceText,
+  table,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
+import { idOf, linkOf, page, queryText, readAmount, readForm, readQuery, seeOther } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Frame, ifFound, type Person, problemsOf } from './request.ts'
+import { texts } from './texts/index.ts'
+
+type RefundRow = {
+  readonly reference: string
+  readonly userReference?: string | undefined
+  readonly amount: string
+  readonly currency: string
+  readonly status: string
+  readonly reason?: string | undefined
+  readonly errorKey?: string | undefined
+  readonly createdAt: Date
+  /** Absent: the person reads no payouts. */
+  readonly payoutHref?: string | undefined
+}
+
+export const refundFields = ['amount', 'reference', 'reason', 'partId'] as const
+
+export type Refunds = {
+  readonly rows: readonly RefundRow[]
+  readonly pages: Pages
+  readonly currency: string
+  /** Null: everything is refunded. */
+  readonly left: string | null
+  /** The parts that can go back, if there are several. */
+  readonly parts: readonly { readonly id: string; readonly amount: string; readonly payer: string }[]
+  /** Absent: the person makes no refunds. */
+  readonly form?: { readonly idempotencyKey: string; readonly values: Values } | undefined
+}
+
+export function refundPart(view: ConsoleView, sessionId: string, refunds: Refunds, problems: Problems): Html {
+  const r = texts[view.language].refunds
+  const { rows, pages, form, left, currency, parts } = refunds
+  return html`<section aria-labelledby="refunds-title">
+    <h2 id="refunds-title">${r.refunds}</h2>
+    ${rows.length === 0 ? html`<p>${r.none}</p>` : refundTable(view, rows)} ${pager(view, pages)}
+    ${left === null && html`<p class="soft">${r.nothingLeft}</p>`}
+    ${
+      form !== undefined &&
+      left !== null &&
+      html`<details
+        class="more"
+        ${(Object.keys(form.values).length > 0 || Object.keys(problems).length > 0) && html` open`}
+      >
+        <summary>${r.refund}</summary>
+        ${refundForm(view, { sessionId, left, currency, parts, ...form }, problems)}
+      </details>`
+    }
+  </section>`
+}
+
+type Form = NonNullable<Refunds['form']> & {
+  readonly parts: Refunds['parts']
+  readonly sessionId: string
+  readonly left: string
+  readonly currency: string
+}
+
+/** The whole that is left, unless the person changes it. */
+function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
+  const { language, root } = view
+  const r = texts[language].refunds
+  const { sessionId, left, currency, values, idempotencyKey, parts } = form
+  const nameOf = ({ amount, payer }: Form['parts'][number]) =>
+    fill(r.partOf, { amount: moneyText(view, amount, currency), payer })
+  const text = (name: 'reference' | 'reason', label: string, help: string) =>
+    field({
+      ...{ id: name, name, value: values[name] ?? '', error: problems[name], help, optional: true },
+      label: fill(view.t.optional, { label }),
+      more: html`autocomplete="off" maxlength="140"`,
+    })
+  return html`<form method="post" action="${root}checkout/${sessionId}/refund">
+    ${hiddenField('idempotencyKey', idempotencyKey)}
+    ${
+      parts.length > 0 &&
+      select({
+        ...{ id: 'partId', name: 'partId', label: r.part, value: values['partId'] ?? '', error: problems['partId'] },
+        options: parts.map((part) => [part.id, nameOf(part)] as const),
+      })
+    }
+    ${field({
+      ...{
+        id: 'amount',
+        name: 'amount',
+        value: values['amount'] ?? parts[0]?.amount ?? left,
+        error: problems['amount'],
+      },
+      label: fill(r.amount, { currency }),
+      help: fill(r.amountHelp, { left: moneyText(view, left, currency) }),
+      more: html`inputmode="decimal" autocomplete="off" maxlength="15"`,
+    })}
+    ${text('reference', r.reference, r.referenceHelp)} ${text('reason', r.reason, r.reasonHelp)}
+    <button type="submit" class="primary">${r.preview}</button>
+  </form>`
+}
+
+function refundTable(view: ConsoleView, rows: readonly RefundRow[]): Html {
+  const r = texts[view.language].refunds
+  const p = texts[view.language].payments
+  return table({
+    caption: r.refunds,
+    columns: [[p.reference, 'head'], p.status, p.created, r.reason, [p.amount, 'number']],
+    rows: rows.map(({ amount, currency, status, reason, errorKey, createdAt, payoutHref, ...row }) => [
+      payoutHref === undefined
+        ? html`<span class="free">${referenceText(row)}</span>`
+        : html`<a class="free" href="${payoutHref}">${referenceText(row)}</a>`,
+      html`<span class="lines">
+        ${payoutBadge(view, status)} ${errorKey !== undefined && html`<span>${wordOf(p.errorKey, errorKey)}</span>`}
+      </span>`,
+      time(view, createdAt),
+      freeText(reason),
+      money(view, amount, currency),
+    ]),
+  })
+}
+
+type RefundPreview = {
+  readonly sessionId: string
+  readonly creditorReference: string
+  readonly currency: string
+  readonly values: Values
+  readonly idempotencyKey: string
+  readonly leftAfter: string
+  /** Absent: the person does not see who paid. */
+  readonly payer?: { readonly name: string; readonly account: string } | undefined
+}
+
+export function refundPreviewPage(view: ConsoleView, preview: RefundPreview): string {
+  const r = texts[view.language].refunds
+  const { sessionId, currency, payer, leftAfter, values, idempotencyKey } = preview
+  const { amount = '', reference, reason } = values
+  return shell(view, {
+    title: r.previewTitle,
+    main: html`<h1>${r.previewTitle}</h1>
+      <p class="lead">${r.previewText}</p>
+      <section class="card" aria-labelledby="sum">
+        <h2 id="sum" class="away">${r.refund}</h2>
+        <p class="sum">${money(view, amount, currency)}</p>
+        <p class="to">${payer?.name || r.payerUnread}</p>
+        ${payer !== undefined && payer.account !== '' && html`<p>${account(view, payer.account)}</p>`}
+        ${facts([
+          [texts[view.language].checkout.creditorReference, preview.creditorReference],
+          [r.reference, reference],
+          [r.reason, reason],
+          [r.leftAfter, money(view, leftAfter, currency)],
+        ])}
+        <ul class="effects">
+          <li>${r.effectMoney}</li>
+          <li>${r.effectRules}</li>
+          <li>${r.effectFinal}</li>
+        </ul>
+        <form method="post" action="${view.root}checkout/${sessionId}/refund/send" class="buttons">
+          ${Object.entries({ ...values, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
+          <button type="submit" class="primary">${fill(r.send, { amount: moneyText(view, amount, currency) })}</button>
+          <button type="submit" name="change" value="yes" formaction="${view.root}checkout/${sessionId}/refund">
+            ${r.change}
+          </button>
+        </form>
+      </section>`,
+  })
+}
+
+type Session = ResponseOf<'getCheckoutSession'>
+
+/** A form that was refused, or is changed: its problems, and what was typed. */
+export type Typed = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
+
+/** Amounts as the page shows them. Null: zero. */
+export function amountsOf({ amount, paidAmount, partialPayments, refundedAmount, currency: code }: Session) {
+  const currency = readCurrency(code)
+  const refunded = readBalance(refundedAmount, currency, '/refundedAmount')
+  const left = readBalance(partialPayments ? paidAmount : amount, currency, '/amount') - refunded
+  const text = (minor: bigint) => (minor <= 0n ? null : amountText(minor, currency))
+  return { refunded: text(refunded), left: text(left), leftMinor: left, currency }
+}
+
+/** The refunds of a session that was paid. Undefined: there is nothing to refund yet. */
+export async function refundsOf(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  session: Session,
+  typed?: Typed,
+): Promise<Refunds | undefined> {
+  if (session.status !== 'Completed') return undefined
+  const { view, caller } = person
+  const { sessionId } = session
+  const { cursor } = readQuery(request, ['cursor'])
+  const call = { ...callOf(person, request), params: { sessionId }, query: queryText({ cursor }) }
+  const { data, nextCursor } = await operate('listCheckoutRefunds', call)
+  const readsPayouts = caller.permissions.includes('payouts:read')
+  const { left, currency } = amountsOf(session)
+  return {
+    ...{ left, currency },
+    parts: severalOf(session),
+    rows: data.map(({ refundId, amount, status, reason, errorKey, createdAt, currency: code, ...row }) => ({
+      ...{ reference: row.reference, userReference: row.userReference, status, reason, errorKey, currency: code },
+      amount: decimalText(amount),
+      createdAt: new Date(createdAt),
+      payoutHref: readsPayouts ? `${view.root}payouts/${refundId}` : undefined,
+    })),
+    pages: {
+      next: nextCursor === null ? undefined : linkOf(`${view.root}checkout/${sessionId}`, { cursor: nextCursor }),
+      first: cursor && `${view.root}checkout/${sessionId}`,
+    },
+    form: caller.permissions.includes('payouts:write')
+      ? { idempotencyKey: typed?.idempotencyKey ?? newId(), values: typed?.values ?? {} }
+      : undefined,
+  }
+}
+
+/** The parts that can go back, if a refund has to name one. */
+function severalOf({ parts = [] }: Session) {
+  const credited = parts.filter(({ status }) => status === 'Credited')
+  if (credited.length < 2) return []
+  return credited.map(({ partId: id, amount, debtorName: payer = '' }) => ({ id, amount: decimalText(amount), payer }))
+}
+
+type Again = (typed: Typed) => Promise<PublicAnswer>
+
+const typedOf = (request: PublicRequest) => {
+  const given = readForm(request)
+  const values: Values = Object.fromEntries(
+    refundFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
+  )
+  return { values, idempotencyKey: given('idempotencyKey') || newId(), isChange: given('change') !== '' }
+}
+
+/** Words of the refusals: those of all pages, and those of refunds. */
+const wordsOf = ({ view: { language } }: Person) => {
+  const p = texts[language].payments
+  return { ...p, refusal: { ...p.refusal, ...texts[language].refunds.refusal } }
+}
+
+const problemsOfRefund = (person: Person, error: unknown): Problems => {
+  const p = wordsOf(person)
+  return problemsOf(p, error, refundFields, { amount: p.payoutAmountWrong })
+}
+
+/** Shows what the refund does. Nothing is sent. `again` shows the form with what was typed. */
+export async function checkRefund(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  again: Again,
+): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const { values, idempotencyKey, isChange } = typedOf(request)
+  const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
+  if (isChange) return refuse({})
+  const sessionId = idOf(request)
+  const call = callOf(person, request)
+  const session = await operate('getCheckoutSession', { ...call, params: { sessionId } })
+  const { leftMinor, currency } = amountsOf(session)
+  const asked = minorOf(values['amount'], currency)
+  if (asked === undefined) return refuse({ amount: texts[view.language].payments.payoutAmountWrong })
+  if (asked > leftMinor) return refuse({ amount: texts[view.language].refunds.refusal.refund_exceeds_payment })
+  const { creditorReference, reference } = session
+  const transaction = caller.permissions.includes('transactions:read')
+    ? await ifFound(operate('getTransaction', { ...call, params: { reference } }))
+    : undefined
+  const debtor = transaction?.debtorDetails
+  const part = severalOf(session).find(({ id }) => id === values['partId'])
+  const partPayer = part && { name: part.payer, account: '' }
+  const shown = {
+    ...{ sessionId, creditorReference, currency, idempotencyKey },
+    values: { ...values, amount: amountText(asked, currency) },
+    leftAfter: amountText(leftMinor - asked, currency),
+    payer: partPayer ?? (debtor && { name: debtor.accountHolderName ?? '', account: accountText(debtor) }),
+  }
+  return page(request, 200, refundPreviewPage({ ...view, current: 'checkout' }, shown))
+}
+
+/** Undefined: the form of the amount is wrong, or it is zero. */
+function minorOf(text: string | undefined, currency: Currency): bigint | undefined {
+  const amount = readAmount(text ?? '')
+  const minor = amount === undefined ? 0n : readBalance(rawNumber(amount), currency, '/amount')
+  return minor > 0n ? minor : undefined
+}
+
+export async function sendRefund(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  again: Again,
+): Promise<PublicAnswer> {
+  const { values, idempotencyKey } = typedOf(request)
+  const { amount: text = '', ...rest } = values
+  const amount = readAmount(text)
+  const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
+  if (amount === undefined) return refuse({ amount: wordsOf(person).payoutAmountWrong })
+  const sessionId = idOf(request)
+  const body = { ...rest, amount: rawNumber(amount), idempotencyKey }
+  try {
+    await operate('createCheckoutRefund', { ...callOf(person, request), params: { sessionId }, body })
+  } catch (error) {
+    return refuse(problemsOfRefund(person, error))
+  }
+  return seeOther(`../../${sessionId}?done=refunded`)
+}

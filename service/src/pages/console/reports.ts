@@ -1,0 +1,411 @@
+/** Reports: the files, the schedules, and the forms that create and delete them. */
+import type { ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import {
+  asking,
+  confirmed,
+  type Draft,
+  formPage,
+  input,
+  inputs,
+  openDialog,
+  optionsOf,
+  type Problems,
+  type Typed,
+  type Values,
+} from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage, tabs } from '../kit/lists.ts'
+import { badge, call, facts, freeText, heading, identifier, linkButton, message, strip, time } from '../kit/parts.ts'
+import {
+  dayStart,
+  headersOf,
+  idOf,
+  page,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  valuesIn,
+} from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf, textsWith } from './request.ts'
+import { texts } from './texts/index.ts'
+
+type ReportKind = 'statement' | 'transactions' | 'fees' | 'reconciliation'
+
+type ReportFormat = 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+
+type ReportRow = {
+  readonly id: string
+  readonly kind: ReportKind
+  readonly format: ReportFormat
+  readonly from: Date
+  readonly to: Date
+  readonly currency?: string | undefined
+  readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
+  readonly progress: number
+  readonly createdAt: Date
+}
+
+const tones = { Queued: 'neutral', Running: 'warning', Ready: 'good', Failed: 'bad' } as const
+
+function statusPart({ language }: ConsoleView, { status, progress }: ReportRow): Html {
+  const r = texts[language].reports
+  const percent = fill(r.progress, { percent: String(progress) })
+  return html`${badge(tones[status], r.status[status])}
+  ${status === 'Running' && html`<span class="soft">${percent}</span>`}`
+}
+
+const periodPart = (view: ConsoleView, { from, to }: ReportRow): Html => html`${time(view, from)} – ${time(view, to)}`
+
+const reportTabs = (view: ConsoleView, current: 'files' | 'schedules'): Html => {
+  const r = texts[view.language].reports
+  return tabs({
+    label: r.views,
+    items: [
+      { text: r.files, href: `${view.root}reports`, current: current === 'files' },
+      { text: r.schedules, href: `${view.root}reports/schedules`, current: current === 'schedules' },
+    ],
+  })
+}
+
+const downloadLink = (view: ConsoleView, id: string, about: string): Html =>
+  html`<a class="button small" href="${view.root}reports/${id}/content"
+    >${texts[view.language].reports.download}<span class="away"> ${about}</span></a
+  >`
+
+const reportCall = `POST /v1/reports
+{ "kind": "statement", "format": "pdf", "currency": "EUR", "from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z" }`
+
+const reportFilters: readonly string[] = ['status']
+
+type Reports = Listed<ReportRow> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
+
+export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Reports): string {
+  const r = texts[view.language].reports
+  const p = texts[view.language].payments
+  return listPage(view, shown, {
+    title: view.t.reports,
+    path: 'reports',
+    lead: r.lead,
+    done: done && r[done],
+    create: mayWrite && { text: r.newReport, href: `${view.root}reports/new` },
+    tabs: reportTabs(view, 'files'),
+    filters: [{ name: 'status', label: p.status, options: optionsOf(r.status) }],
+    columns: [[r.kind, 'head'], r.format, p.currency, r.period, p.status, [view.t.actions, 'actions']],
+    cells: rows.map((row) => [
+      html`<a href="${view.root}reports/${row.id}">${r.kinds[row.kind]}</a>`,
+      r.formats[row.format],
+      row.currency ?? '',
+      periodPart(view, row),
+      statusPart(view, row),
+      row.status === 'Ready' ? downloadLink(view, row.id, `${r.kinds[row.kind]}, ${r.formats[row.format]}`) : '',
+    ]),
+    none: { title: r.empty, text: r.emptyText, more: call(view, reportCall, r.call) },
+  })
+}
+
+export const reportFields = ['kind', 'format', 'from', 'to', 'currency', 'customerId'] as const
+
+/** The fields that reports and schedules share. */
+function contentFields(view: ConsoleView, draft: Typed): Html {
+  const r = texts[view.language].reports
+  return html`${input(view, draft, { name: 'kind', label: r.kind, options: optionsOf(r.kinds) })}
+    <p class="help">${r.formatHelp}</p>
+    ${input(view, draft, { name: 'format', label: r.format, options: optionsOf(r.formats) })}`
+}
+
+function scopeFields(view: ConsoleView, draft: Typed): Html {
+  const r = texts[view.language].reports
+  const p = texts[view.language].payments
+  return html`${input(view, draft, { name: 'currency', label: p.currency, help: r.currencyHelp, optional: true })}
+  ${input(view, draft, { name: 'customerId', label: p.customerId, help: r.customerHelp, optional: true })}`
+}
+
+export function newReportPage(view: ConsoleView, draft: Draft): string {
+  const r = texts[view.language].reports
+  return formPage(view, {
+    ...{ title: r.newReport, problems: draft.problems, submit: r.create, action: 'reports/new' },
+    hidden: { idempotencyKey: draft.idempotencyKey },
+    fields: html`${contentFields(view, draft)} ${input(view, draft, { name: 'from', label: r.from, type: 'date' })}
+    ${input(view, draft, { name: 'to', label: r.to, help: r.toHelp, type: 'date' })} ${scopeFields(view, draft)}`,
+    back: { path: 'reports', text: r.backToReports },
+  })
+}
+
+type Report = ReportRow & {
+  readonly customer?: { readonly id: string; readonly href?: string | undefined } | undefined
+  readonly rows?: number | undefined
+  readonly bytes?: number | undefined
+  readonly sha256?: string | undefined
+  readonly failure?: string | undefined
+  readonly expiresAt: Date
+  readonly mayWrite: boolean
+  readonly done?: 'created' | undefined
+}
+
+export function reportPage(view: ConsoleView, report: Report): string {
+  const r = texts[view.language].reports
+  const p = texts[view.language].payments
+  const { id, kind, format, status, done, rows, bytes, sha256, customer } = report
+  const count = (n: number) => n.toLocaleString(view.language)
+  return shell(view, {
+    title: `${r.report}: ${r.kinds[kind]}`,
+    main: html`${done !== undefined && status !== 'Ready' && message('neutral', r[done])}
+      ${heading(r.kinds[kind], status === 'Ready' && linkButton(`${view.root}reports/${id}/content`, r.download, 'primary'))}
+      ${strip([
+        [r.format, r.formats[format]],
+        [r.period, periodPart(view, report)],
+        [p.status, statusPart(view, report)],
+      ])}
+      ${facts([
+        [r.failure, report.failure],
+        [p.currency, report.currency],
+        [
+          p.customer,
+          customer && (customer.href === undefined ? customer.id : html`<a href="${customer.href}">${customer.id}</a>`),
+        ],
+        [r.rows, rows === undefined ? undefined : count(rows)],
+        [r.size, bytes === undefined ? undefined : fill(r.bytes, { count: count(bytes) })],
+        [r.hash, sha256 && identifier(view, sha256, r.hash)],
+        [p.created, time(view, report.createdAt)],
+        [r.expires, time(view, report.expiresAt)],
+        [p.id, identifier(view, id, p.id)],
+      ])}
+      ${report.mayWrite && removal(view, report)}
+      <p class="foot"><a href="${view.root}reports">${r.backToReports}</a></p>`,
+  })
+}
+
+function removal(view: ConsoleView, { id, kind }: Report): Html {
+  const r = texts[view.language].reports
+  return confirmed(view, {
+    ...{ id: 'delete-report', title: r.removeTitle, action: `${view.root}reports/${id}/delete`, submit: r.remove },
+    ...{ about: r.kinds[kind], effects: [r.removeEffect] },
+  })
+}
+
+type ScheduleRow = {
+  readonly id: string
+  readonly kind: ReportKind
+  readonly format: ReportFormat
+  readonly frequency: 'daily' | 'weekly' | 'monthly'
+  readonly emails: readonly string[]
+  readonly timeZone: string
+  readonly nextAt: Date
+}
+
+type Schedules = Listed<ScheduleRow> & {
+  readonly mayWrite: boolean
+  readonly done?: 'scheduleCreated' | 'scheduleDeleted' | undefined
+}
+
+const scheduleCall = `POST /v1/reports/schedules
+{ "kind": "statement", "format": "pdf", "currency": "EUR", "frequency": "monthly", "emails": ["ann@example.com"] }`
+
+export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Schedules): string {
+  const r = texts[view.language].reports
+  return listPage(view, shown, {
+    title: r.schedules,
+    heading: view.t.reports,
+    path: 'reports/schedules',
+    lead: r.schedulesLead,
+    done: done && r[done],
+    create: mayWrite && { text: r.newSchedule, href: `${view.root}reports/schedules/new` },
+    tabs: reportTabs(view, 'schedules'),
+    columns: [
+      [r.kind, 'head'],
+      r.format,
+      r.frequency,
+      r.emails,
+      r.timeZone,
+      r.next,
+      ...(mayWrite ? [[view.t.actions, 'actions'] as const] : []),
+    ],
+    cells: rows.map((row) => [
+      r.kinds[row.kind],
+      r.formats[row.format],
+      r.frequencies[row.frequency],
+      freeText(row.emails.join(', ')),
+      row.timeZone,
+      time(view, row.nextAt),
+      ...(mayWrite ? [deletion(view, row)] : []),
+    ]),
+    none: { title: r.schedulesEmpty, text: r.schedulesEmptyText, more: call(view, scheduleCall, r.schedulesCall) },
+  })
+}
+
+function deletion(view: ConsoleView, { id, kind, frequency }: ScheduleRow): Html {
+  const r = texts[view.language].reports
+  const own = `delete-${id}`
+  const about = `${r.kinds[kind]}, ${r.frequencies[frequency]}`
+  return html`${openDialog({ id: own, label: r.deleteSchedule, about, tone: 'danger' })}
+  ${asking({
+    ...{ id: own, title: r.deleteScheduleTitle, action: `${view.root}reports/schedules/${id}/delete` },
+    about: html`<p><strong>${about}</strong></p>`,
+    ...{ effects: [r.deleteScheduleEffect], submit: r.deleteSchedule, cancel: view.t.cancel },
+  })}`
+}
+
+export const scheduleFields = [
+  ...reportFields.filter((name) => name !== 'from' && name !== 'to'),
+  'frequency',
+  'emails',
+  'timeZone',
+] as const
+
+export function newSchedulePage(view: ConsoleView, draft: Draft): string {
+  const r = texts[view.language].reports
+  return formPage(view, {
+    ...{ title: r.newSchedule, lead: r.schedulesEmptyText, problems: draft.problems, submit: r.createSchedule },
+    ...{ action: 'reports/schedules/new', hidden: { idempotencyKey: draft.idempotencyKey } },
+    fields: html`${contentFields(view, draft)}
+    ${inputs(view, draft, [
+      { name: 'frequency', label: r.frequency, options: optionsOf(r.frequencies) },
+      { name: 'emails', label: r.emails, help: r.emailsHelp },
+      { name: 'timeZone', label: r.timeZone, help: r.timeZoneHelp },
+    ])}
+    ${scopeFields(view, draft)}`,
+    back: { path: 'reports/schedules', text: r.backToReports },
+  })
+}
+
+/** Words of the refusals: those of all pages, and those of reports. */
+const refusalTexts = (person: Person) => textsWith(person, 'reports')
+
+const mayWriteOf = ({ caller }: Person) => caller.permissions.includes('reports:write')
+
+const rowOf = ({ from, to, createdAt, ...report }: ResponseOf<'getReport'>): ReportRow => ({
+  ...report,
+  from: new Date(from),
+  to: new Date(to),
+  createdAt: new Date(createdAt),
+})
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, reportFilters, (query) =>
+    operate('listReports', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const body = reportsPage(
+    { ...person.view, current: 'reports' },
+    {
+      ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
+      done: done === 'removed' ? done : undefined,
+    },
+  )
+  return page(request, statusOf(shown.problems), body)
+}
+
+async function showOne({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const report = await operate('getReport', { ...callOf(person, request), params: { id: idOf(request) } })
+  const { customerId, rows, bytes, sha256, failure, expiresAt } = report
+  const mayRead = caller.permissions.includes('customers:read')
+  const href = mayRead && customerId !== undefined ? `${view.root}customers/${customerId}` : undefined
+  const shown = {
+    ...rowOf(report),
+    ...{ rows, bytes, sha256, failure, expiresAt: new Date(expiresAt), mayWrite: mayWriteOf(person) },
+    customer: customerId === undefined ? undefined : { id: customerId, href },
+    done: readQuery(request, ['done'])['done'] === 'created' ? ('created' as const) : undefined,
+  }
+  return page(request, 200, reportPage({ ...view, current: 'reports' }, shown))
+}
+
+/** The file, as it is stored. */
+async function download({ download: read }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const { status, headers, body } = await read('getReportContent', call)
+  return { status, headers: { ...headersOf, ...headers }, body }
+}
+
+type Drafts = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
+
+const showNew = (
+  request: PublicRequest,
+  { view }: Person,
+  form: typeof newReportPage,
+  { values, idempotencyKey = newId(), problems = {} }: Drafts,
+): PublicAnswer => {
+  return page(request, statusOf(problems), form({ ...view, current: 'reports' }, { values, idempotencyKey, problems }))
+}
+
+async function create({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const values = valuesIn(given, reportFields)
+  const { from = '', to = '' } = values
+  const end = dayStart(to, 1)
+  const now = clock.now().toISOString()
+  // The day that has not ended yet ends now. A later one is refused by the operation.
+  const until = dayStart(to) <= now && end > now ? now : end
+  const body = { ...values, from: dayStart(from), to: until }
+  const idempotencyKey = given('idempotencyKey') || newId()
+  try {
+    const { id } = await operate('createReport', { ...callOf(person, request), body, idempotencyKey })
+    return seeOther(`${id}?done=created`)
+  } catch (error) {
+    const problems = problemsOf(refusalTexts(person), error, reportFields)
+    return showNew(request, person, newReportPage, { values, problems })
+  }
+}
+
+async function showSchedules({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listReportSchedules', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const schedules = {
+    ...{ ...shown, mayWrite: mayWriteOf(person) },
+    rows: data.map((schedule) => ({ ...schedule, nextAt: new Date(schedule.nextRunAt) })),
+    done: (['scheduleCreated', 'scheduleDeleted'] as const).find((each) => each === done),
+  }
+  return page(request, 200, schedulesPage({ ...person.view, current: 'reports' }, schedules))
+}
+
+async function createSchedule({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const values = valuesIn(given, scheduleFields)
+  const emails = (values['emails'] ?? '').split(/[\s,;]+/).filter((each) => each !== '')
+  const call = { ...callOf(person, request), body: { ...values, emails } }
+  try {
+    await operate('createReportSchedule', { ...call, idempotencyKey: given('idempotencyKey') || newId() })
+    return seeOther('../schedules?done=scheduleCreated')
+  } catch (error) {
+    const own = /^\d+$/
+    const p = refusalTexts(person)
+    // The pointer of an address is its place in the list.
+    const problems = Object.entries(problemsOf(p, error, [...scheduleFields, ...emails.map((_each, at) => String(at))]))
+    const named = problems.map(([name, text]) => [own.test(name) ? 'emails' : name, text] as const)
+    return showNew(request, person, newSchedulePage, { values, problems: Object.fromEntries(named) })
+  }
+}
+
+export const reportRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'reports')
+  return [
+    route('GET', '', 'reports:read', showList),
+    route('GET', '/new', 'reports:write', (_frame, request, person) =>
+      showNew(request, person, newReportPage, { values: readQuery(request, reportFields) }),
+    ),
+    route('POST', '/new', 'reports:write', create),
+    route('GET', '/schedules', 'reports:read', showSchedules),
+    route('GET', '/schedules/new', 'reports:write', (_frame, request, person) =>
+      showNew(request, person, newSchedulePage, { values: { timeZone: 'UTC', emails: person.user.email } }),
+    ),
+    route('POST', '/schedules/new', 'reports:write', createSchedule),
+    route('POST', '/schedules/{id}/delete', 'reports:write', async ({ operate }, request, person) => {
+      await operate('deleteReportSchedule', { ...callOf(person, request), params: { id: idOf(request) } })
+      return seeOther('../../schedules?done=scheduleDeleted')
+    }),
+    route('GET', '/{id}', 'reports:read', showOne),
+    route('GET', '/{id}/content', 'reports:read', download),
+    route('POST', '/{id}/delete', 'reports:write', async ({ operate }, request, person) => {
+      await operate('deleteReport', { ...callOf(person, request), params: { id: idOf(request) } })
+      return seeOther('../../reports?done=removed')
+    }),
+  ]
+}

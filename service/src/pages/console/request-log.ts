@@ -1,0 +1,490 @@
+/** The requests of service accounts: the list, the page of one, and their usage by day. */
+import {
+  type Operation,
+  operationIds,
+  operations,
+  type Permission,
+  type ProblemCode,
+  problems as catalogue,
+  type ResponseOf,
+} from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { html, type Html } from '../html.ts'
+import { type Options, optionsOf, type Values } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Filter, filterForm, isPart, list, type Listed, listPage, tabs } from '../kit/lists.ts'
+import {
+  badge,
+  calendarDay,
+  call,
+  facts,
+  freeText,
+  grouped,
+  identifier,
+  type Link,
+  links,
+  message,
+  rawJson,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { idOf, linkOf, page, queryText, statusOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
+import { texts } from './texts/index.ts'
+import { createdBy, transactionHref } from './transactions.ts'
+
+/** Pages of the things that an operation is about, by the path of the operation. */
+const pagesOfSubjects: readonly (readonly [path: string, page: string, permission: Permission])[] = [
+  ['/v1/customers/{id}', 'customers', 'customers:read'],
+  ['/v1/payouts/{id}', 'payouts', 'payouts:read'],
+  ['/v1/beneficiaries/{id}', 'payees', 'beneficiaries:read'],
+  ['/v1/webhooks/{id}', 'webhooks', 'webhooks:read'],
+]
+
+/** An operation by its id. Undefined: the text is no id of one. */
+export const operationOf = (id: string): Operation | undefined =>
+  Object.hasOwn(operations, id) ? operations[id as keyof typeof operations] : undefined
+
+/** The values of the path of an operation, with links to pages that the person may open. */
+export function subjectsOf(
+  { view, caller }: Person,
+  operation: string,
+  values: Readonly<Record<string, string>>,
+): readonly Link[] {
+  const path = operationOf(operation)?.path ?? ''
+  const known = pagesOfSubjects.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))
+  return Object.entries(values).map(([name, text]) => {
+    if (name === 'reference' && caller.permissions.includes('transactions:read'))
+      return { text, href: transactionHref(view, text) }
+    if (name === 'id' && known !== undefined && caller.permissions.includes(known[2]))
+      return { text, href: `${view.root}${known[1]}/${encodeURIComponent(text)}` }
+    return { text }
+  })
+}
+
+/** Filters of the pages that count. */
+export const periodFilters: readonly string[] = ['createdFrom', 'createdTo']
+
+export const requestFilters = ['statusClass', 'code', 'operation', 'serviceAccountId', 'requestId', ...periodFilters]
+
+/** The operation of a request whose method and path are those of none. */
+const unknownOperation = 'unknown'
+
+type RequestRow = {
+  readonly id: string
+  readonly at: Date
+  readonly method: string
+  /** The id of an operation. Absent: no operation has the method and the path. */
+  readonly operation?: string | undefined
+  readonly status: number
+  readonly code?: string | undefined
+  readonly serviceAccountName: string
+  readonly durationMs: number
+  readonly verified: boolean
+  readonly replayed: boolean
+}
+
+type Requests = Listed<RequestRow> & {
+  readonly choices: { readonly operations: Options; readonly codes: Options; readonly accounts: Options }
+}
+
+const toneOf = (status: number) => (status >= 500 ? 'bad' : status >= 400 ? 'warning' : 'good')
+
+const statusBadge = (status: number): Html => badge(toneOf(status), String(status))
+
+const requestTabs = (view: ConsoleView, current: 'all' | 'problems' | 'usage'): Html => {
+  const r = texts[view.language].requestLog
+  return tabs({
+    label: r.views,
+    items: [
+      { text: r.all, href: `${view.root}requests`, current: current === 'all' },
+      { text: r.problems, href: `${view.root}requests/problems`, current: current === 'problems' },
+      { text: r.usage, href: `${view.root}requests/usage`, current: current === 'usage' },
+    ],
+  })
+}
+
+const duration = ({ language }: ConsoleView, ms: number): string =>
+  fill(texts[language].requestLog.milliseconds, { count: grouped(language, String(ms)) })
+
+const operationPart = (view: ConsoleView, { operation }: Pick<RequestRow, 'operation'>): Html | string =>
+  operation === undefined ? texts[view.language].requestLog.unknown : html`<code>${operation}</code>`
+
+function dayFilters({ language }: ConsoleView): readonly Filter[] {
+  const r = texts[language].requestLog
+  return [
+    { name: 'createdFrom', label: r.from, type: 'date' },
+    { name: 'createdTo', label: r.until, type: 'date' },
+  ]
+}
+
+export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: Requests): string {
+  const r = texts[view.language].requestLog
+  return listPage(view, shown, {
+    title: view.t.requests,
+    path: 'requests',
+    lead: r.lead,
+    tabs: requestTabs(view, 'all'),
+    filters: [
+      { name: 'statusClass', label: r.status, options: optionsOf(r.classes) },
+      { name: 'code', label: r.problem, options: choices.codes },
+      { name: 'operation', label: r.operation, options: choices.operations },
+      { name: 'serviceAccountId', label: r.account, options: choices.accounts },
+    ],
+    more: [{ name: 'requestId', label: r.requestId, charsMax: 64 }, ...dayFilters(view)],
+    note: isPart(shown) && html`<p class="soft">${r.searched}</p>`,
+    columns: [[r.at, 'head'], r.status, r.operation, r.problem, r.account, [r.duration, 'number']],
+    cells: rows.map((row) => [
+      html`<a href="${view.root}requests/${row.id}">${time(view, row.at, 'seconds')}</a>`,
+      statusBadge(row.status),
+      html`<span class="free"><span class="soft">${row.method}</span> ${operationPart(view, row)}</span>`,
+      row.code === undefined ? '' : html`<code>${row.code}</code>`,
+      accountPart(view, row),
+      duration(view, row.durationMs),
+    ]),
+    none: { title: r.empty, text: r.emptyText, more: call(view, 'GET /v1/requests', r.call) },
+  })
+}
+
+const accountPart = (view: ConsoleView, { serviceAccountName, verified, replayed }: RequestRow): Html => {
+  const r = texts[view.language].requestLog
+  return html`<span class="lines">
+    <span class="free">${serviceAccountName}</span>
+    ${!verified && html`<span class="soft">${r.unverified}</span>`}
+    ${replayed && html`<span class="soft">${r.replayed}</span>`}
+  </span>`
+}
+
+type ProblemRow = {
+  readonly code: string
+  readonly status: number
+  /** English. */
+  readonly title: string
+  readonly cure: string
+  /** Page about the problem. */
+  readonly explained: string
+  readonly count: number
+  readonly operations: readonly string[]
+  readonly lastDay: string
+}
+
+export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: Listed<ProblemRow>): string {
+  const r = texts[view.language].requestLog
+  return listPage(view, shown, {
+    title: r.problemsTitle,
+    heading: view.t.requests,
+    path: 'requests/problems',
+    lead: `${r.problemsLead} ${r.period}`,
+    tabs: requestTabs(view, 'problems'),
+    filters: dayFilters(view),
+    columns: [[r.problem, 'head'], [r.count, 'number'], r.lastDay, r.cure, r.operations],
+    cells: rows.map(({ code, status, title, cure, explained, count, operations, lastDay }) => [
+      html`<a href="${linkOf(`${view.root}requests`, { ...shown.values, code })}"><code>${breakable(code)}</code></a>
+        <span class="soft"><span lang="en">${title}</span> (${String(status)})</span>`,
+      grouped(view.language, String(count)),
+      calendarDay(view, lastDay),
+      curePart(view, cure, explained, code),
+      links(
+        operations.map((operation) => ({
+          text: operation === unknownOperation ? r.unknown : operation,
+          href: linkOf(`${view.root}requests`, { ...shown.values, code, operation }),
+        })),
+      ) ?? '',
+    ]),
+    none: { title: r.noProblem, text: r.noProblemText, more: call(view, 'GET /v1/requests/problems', r.problemsCall) },
+  })
+}
+
+/** A code that breaks at an underscore where it is too long. */
+const breakable = (code: string): readonly Html[] =>
+  code.split('_').map((part, at) => (at === 0 ? html`${part}` : html`_<wbr />${part}`))
+
+/** Texts of the catalogue mark names of fields by backticks. */
+const withCode = (text: string): readonly Html[] =>
+  text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
+
+const curePart = ({ language }: ConsoleView, cure: string, explained: string, code: string): Html =>
+  html`<span class="lines">
+    <span lang="en">${withCode(cure)}</span>
+    <a href="${explained}">${texts[language].requestLog.explain}<span class="away"> ${code}</span></a>
+  </span>`
+
+type Request = RequestRow & {
+  /** The path, with its values. Absent: the path is that of no operation. */
+  readonly path?: string | undefined
+  /** English sentence about the operation. */
+  readonly summary?: string | undefined
+  readonly problem?: Pick<ProblemRow, 'title' | 'cure' | 'explained'> | undefined
+  readonly pointer?: string | undefined
+  readonly subjects: readonly Link[]
+  /** Transactions that the request has created. */
+  readonly created: readonly Link[]
+  readonly accountHref: string
+  readonly staff?: string | undefined
+  readonly ip: string
+  readonly userAgent?: string | undefined
+  readonly requestId: string
+  /** Page of the signature debugger, which the sandbox has. */
+  readonly doctor?: string | undefined
+  readonly raw: unknown
+}
+
+export function requestPage(view: ConsoleView, request: Request): string {
+  const r = texts[view.language].requestLog
+  const { id, at, status, method, path, operation, verified, replayed, summary, pointer, staff } = request
+  return shell(view, {
+    title: `${r.request}: ${method} ${operation ?? r.unknown}`,
+    main: html`<h1>${r.request}</h1>
+      ${!verified && message('warning', r.unverifiedText)} ${replayed && message('neutral', r.replayedText)}
+      ${strip([
+        [r.at, time(view, at, 'seconds')],
+        [r.status, statusBadge(status)],
+        [r.duration, duration(view, request.durationMs)],
+        [
+          r.operation,
+          html`<span class="lines">
+            <span>${operationPart(view, request)}</span>
+            ${summary !== undefined && html`<span class="soft" lang="en">${summary}</span>`}
+          </span>`,
+        ],
+      ])}
+      ${problemPart(view, request)}
+      ${facts([
+        [r.method, html`<code class="account">${method}${path !== undefined && html` ${path}`}</code>`],
+        [r.pointer, pointer && html`<code class="account">${pointer}</code>`],
+        [r.subject, links(request.subjects)],
+        [r.transactions, links(request.created)],
+        [r.account, html`<a class="free" href="${request.accountHref}">${request.serviceAccountName}</a>`],
+        [r.staff, staff && fill(r.staffText, { staff })],
+        [r.ip, request.ip],
+        [r.userAgent, freeText(request.userAgent) || undefined],
+        [r.requestId, identifier(view, request.requestId, r.requestId)],
+        [r.entryId, identifier(view, id, r.entryId)],
+      ])}
+      ${rawJson(view, request.raw)}
+      <p class="foot"><a href="${view.root}requests">${r.toLog}</a></p>`,
+  })
+}
+
+function problemPart(view: ConsoleView, { code, problem, doctor }: Request): Html | undefined {
+  const r = texts[view.language].requestLog
+  if (code === undefined || problem === undefined) return undefined
+  return html`<section aria-labelledby="problem">
+    <h2 id="problem">${r.problem}: <code>${code}</code></h2>
+    <p lang="en"><strong>${problem.title}.</strong> ${withCode(problem.cure)}</p>
+    ${doctor !== undefined && html`<p>${r.doctorText}</p>`}
+    <p class="buttons">
+      <a class="button" href="${problem.explained}">${r.explain}</a>
+      ${doctor !== undefined && html`<a class="button" href="${doctor}">${r.doctor}</a>`}
+      <a class="button" href="${linkOf(`${view.root}requests`, { code })}">${r.sameProblem}</a>
+    </p>
+  </section>`
+}
+
+type RequestSum = ResponseOf<'listRequestSums'>['data'][number]
+
+type Sum = Omit<RequestSum, 'day' | 'operation'>
+
+/** Adds sums up by a name, in the order in which the names first come. The mean is weighted by the number of requests. */
+export function summedBy(
+  sums: readonly RequestSum[],
+  nameOf: (sum: RequestSum) => string,
+): readonly (readonly [string, Sum])[] {
+  return [...Map.groupBy(sums, nameOf)].map(([name, parts]) => {
+    const total = (of: (sum: RequestSum) => number) => parts.reduce((all, part) => all + of(part), 0)
+    const count = total((part) => part.count)
+    const sum = {
+      count,
+      errors4xx: total(({ errors4xx }) => errors4xx),
+      errors5xx: total(({ errors5xx }) => errors5xx),
+      durationMsMean: Math.round(total((part) => part.durationMsMean * part.count) / Math.max(count, 1)),
+      durationMsMax: Math.max(...parts.map(({ durationMsMax }) => durationMsMax)),
+    }
+    return [name, sum] as const
+  })
+}
+
+type Shown = Omit<Listed<never>, 'rows'> & { readonly sums: readonly RequestSum[] }
+
+function requestUsagePage(view: ConsoleView, { sums, ...shown }: Shown): string {
+  const r = texts[view.language].requestLog
+  const { values, problems } = shown
+  return shell(view, {
+    title: r.usageTitle,
+    wide: true,
+    problems,
+    main: html`<h1>${view.t.requests}</h1>
+      <p class="lead">${r.usageLead} ${r.period}</p>
+      ${requestTabs(view, 'usage')} ${filterForm(view, shown, { path: 'requests/usage', filters: dayFilters(view) })}
+      ${list(view, {
+        table: html`${operationTable(view, sums, values)} ${dayTable(view, sums)}`,
+        isEmpty: sums.length === 0,
+        isFiltered: Object.keys(values).length > 0,
+        none: { title: r.noUsage, text: r.emptyText, more: call(view, 'GET /v1/requests/sums', r.usageCall) },
+        pages: {},
+      })}`,
+  })
+}
+
+function operationTable(view: ConsoleView, sums: readonly RequestSum[], values: Values): Html {
+  const r = texts[view.language].requestLog
+  const rows = summedBy(sums, ({ operation }) => operation).toSorted(([, a], [, b]) => b.count - a.count)
+  return sumTable(view, r.byOperation, r.operation, rows, (operation) => {
+    const named = operationPart(view, operation === unknownOperation ? {} : { operation })
+    return html`<a href="${linkOf(`${view.root}requests`, { ...values, operation })}">${named}</a>`
+  })
+}
+
+function dayTable(view: ConsoleView, sums: readonly RequestSum[]): Html {
+  const r = texts[view.language].requestLog
+  return sumTable(
+    view,
+    r.byDay,
+    r.day,
+    summedBy(sums, ({ day }) => day),
+    (day) => calendarDay(view, day),
+  )
+}
+
+function sumTable(
+  view: ConsoleView,
+  caption: string,
+  head: string,
+  rows: readonly (readonly [string, Sum])[],
+  nameOf: (name: string) => Html,
+): Html {
+  const r = texts[view.language].requestLog
+  const number = (count: number) => grouped(view.language, String(count))
+  return html`<h2>${caption}</h2>
+    ${table({
+      caption,
+      columns: [
+        [head, 'head'],
+        [r.count, 'number'],
+        [r.refusedCount, 'number'],
+        [r.failedCount, 'number'],
+        [r.mean, 'number'],
+        [r.longest, 'number'],
+      ],
+      rows: rows.map(([name, { count, errors4xx, errors5xx, durationMsMean, durationMsMax }]) => [
+        nameOf(name),
+        ...[count, errors4xx, errors5xx].map(number),
+        ...[durationMsMean, durationMsMax].map((ms) => duration(view, ms)),
+      ]),
+    })}`
+}
+
+type LoggedRequest = ResponseOf<'getRequest'>
+
+const rowOf = ({ at, operation, ...row }: LoggedRequest): RequestRow => ({
+  ...row,
+  at: new Date(at),
+  operation: operation === unknownOperation ? undefined : operation,
+})
+
+const codes: Options = Object.keys(catalogue)
+  .sort()
+  .map((code) => [code, code])
+
+/** Production lists no simulations. */
+const operationsOf = (view: ConsoleView, sandbox: boolean): Options => [
+  ...operationIds
+    .filter((id) => sandbox || (operations[id] as Operation).sandboxOnly !== true)
+    .toSorted()
+    .map((id) => [id, id] as const),
+  [unknownOperation, texts[view.language].requestLog.unknown],
+]
+
+/** A value that is not among the options stays selected, so that the form does not drop it. */
+const including = (options: Options, value: string | undefined): Options =>
+  value === undefined || options.some(([each]) => each === value) ? options : [[value, value], ...options]
+
+async function showList({ operate, sandbox }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const call = callOf(person, request)
+  const [accounts, { data, shown }] = await Promise.all([
+    operate('listServiceAccounts', { ...call, query: queryText({ limit: '100' }) }),
+    readList(request, person, requestFilters, (query) => operate('listRequests', { ...call, query: queryText(query) })),
+  ])
+  const { values, problems } = shown
+  const named: Options = accounts.data.map(({ serviceAccountId, name }) => [serviceAccountId, name])
+  const choices = {
+    operations: including(operationsOf(view, sandbox), values['operation']),
+    codes: including(codes, values['code']),
+    accounts: including(named, values['serviceAccountId']),
+  }
+  const requests = { ...shown, rows: data.map(rowOf), choices }
+  return page(request, statusOf(problems), requestsPage({ ...view, current: 'requests' }, requests))
+}
+
+/** The pages about problems are beside the console. */
+const explainedAt = ({ root }: ConsoleView, type: string): string => `${root}..${type}`
+
+async function showProblems({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const { data, shown } = await readList(request, person, periodFilters, async (query) => {
+    const call = { ...callOf(person, request), query: queryText(query) }
+    return { ...(await operate('listRequestProblems', call)), nextCursor: null }
+  })
+  const rows = data.map(({ type, ...row }) => ({ ...row, explained: explainedAt(view, type) }))
+  const body = requestProblemsPage({ ...view, current: 'requests' }, { ...shown, rows })
+  return page(request, statusOf(shown.problems), body)
+}
+
+async function showUsage({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const { data, shown } = await readList(request, person, periodFilters, async (query) => {
+    const call = { ...callOf(person, request), query: queryText(query) }
+    return { ...(await operate('listRequestSums', call)), nextCursor: null }
+  })
+  const body = requestUsagePage({ ...view, current: 'requests' }, { sums: data, ...shown })
+  return page(request, statusOf(shown.problems), body)
+}
+
+/** A problem of another version of the service has no page. */
+function problemOf(view: ConsoleView, code: string | undefined) {
+  if (code === undefined || !Object.hasOwn(catalogue, code)) return undefined
+  const { title, detail } = catalogue[code as ProblemCode]
+  return { title, cure: detail, explained: explainedAt(view, `/problems/${code}`) }
+}
+
+const pathOf = (path: string | undefined, params: Readonly<Record<string, string>>): string | undefined =>
+  path?.replaceAll(/\{(\w+)\}/g, (name, key: string) => params[key] ?? name)
+
+async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const call = { ...callOf(person, request), params: { entryId: idOf(request) } }
+  const found = await frame.operate('getRequest', call)
+  const operation = operationOf(found.operation)
+  const created = await createdBy(frame, request, person, found)
+  const mayRead = person.caller.permissions.includes('transactions:read')
+  const shown = {
+    ...found,
+    ...rowOf(found),
+    path: pathOf(operation?.path, found.params),
+    summary: operation?.summary,
+    problem: problemOf(view, found.code),
+    subjects: subjectsOf(person, found.operation, found.params),
+    created: created.map((text) => ({ text, href: mayRead ? transactionHref(view, text) : undefined })),
+    accountHref: `${view.root}service-accounts/${found.serviceAccountId}`,
+    staff: found.impersonatedBy,
+    doctor:
+      frame.sandbox && found.code === 'signature_invalid'
+        ? `${view.root}../docs#/simulations/diagnoseSignature`
+        : undefined,
+    raw: found,
+  }
+  return page(request, 200, requestPage({ ...view, current: 'requests' }, shown))
+}
+
+export const requestLogRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'requests')
+  return [
+    route('GET', '', 'users:read', showList),
+    route('GET', '/problems', 'users:read', showProblems),
+    route('GET', '/usage', 'users:read', showUsage),
+    route('GET', '/{id}', 'users:read', showOne),
+  ]
+}

@@ -1,0 +1,572 @@
+/** Service accounts: the list, a new one with its key, and the page of one with its limits and rotation. */
+import { type Permission, type ResponseOf, serviceAccounts as wire, tags } from '@partner-payments/wire'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { minuteMs, newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { confirmed, field, hiddenField, optionsOf, type Problems } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage } from '../kit/lists.ts'
+import { badge, call, copyButton, facts, identifier, message, time } from '../kit/parts.ts'
+import {
+  dayStart,
+  type Form,
+  headersOf,
+  idOf,
+  page,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+} from '../kit/request.ts'
+import { fill } from '../language.ts'
+import {
+  callOf,
+  type Frame,
+  permitted,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  routesOf,
+  signInAgain,
+} from './request.ts'
+import { texts } from './texts/index.ts'
+
+/** The permissions of the person who gives. */
+type Held = readonly Permission[]
+
+type AccountDraft = {
+  readonly name: string
+  readonly permissions: readonly string[]
+  readonly allowedAddresses: string
+  readonly expiresOn: string
+  readonly publicKeyPem: string
+  readonly idempotencyKey: string
+}
+
+export function newServiceAccountPage(
+  view: ConsoleView,
+  { draft, held, problems }: { readonly draft: AccountDraft; readonly held: Held; readonly problems: Problems },
+): string {
+  const s = texts[view.language].serviceAccounts
+  const p = texts[view.language].payments
+  return shell(view, {
+    title: s.newAccount,
+    problems,
+    main: html`<h1>${s.newAccount}</h1>
+      ${keyPair(view, {
+        action: `${view.root}service-accounts/new`,
+        idempotencyKey: draft.idempotencyKey,
+        fields: html`${field({
+          ...{ id: 'name', name: 'name', label: s.name, help: s.nameHelp, value: draft.name, error: problems['name'] },
+          more: html`autocomplete="off" maxlength="140"`,
+        })}
+        ${permissionFields(view, { held, chosen: draft.permissions, error: problems['permissions'] })}
+        ${limitFields(view, { ...draft, problems, label: (label) => fill(view.t.optional, { label }) })}`,
+        publicKeyPem: draft.publicKeyPem,
+        problems,
+        words: { make: s.makeKey, submit: s.create },
+      })}
+      <p class="foot"><a href="${view.root}service-accounts">${p.back}</a></p>`,
+  })
+}
+
+type Choice = { readonly held: Held; readonly chosen: readonly string[]; readonly error: string | undefined }
+
+/** Two boxes for each group. Only what the person has can be given. */
+function permissionFields(view: ConsoleView, { held, chosen, error }: Choice): Html {
+  const s = texts[view.language].serviceAccounts
+  const offered = tags.flatMap((tag) =>
+    (['read', 'write'] as const)
+      .map((access) => ({ tag, access, permission: `${tag}:${access}` as const }))
+      .filter(({ permission }) => held.includes(permission)),
+  )
+  // The first box has the id that the error summary links to.
+  const idOf = (permission: string) =>
+    permission === offered[0]?.permission ? 'permissions' : `permissions-${permission.replace(':', '-')}`
+  return html`<fieldset
+    class="field${error !== undefined && ' wrong'}"
+    aria-describedby="permissions-help${error !== undefined && ' permissions-error'}"
+  >
+    <legend>${s.permissions}</legend>
+    <p class="help" id="permissions-help">${s.permissionsHelp} ${s.approvesNothing}</p>
+    ${error !== undefined && html`<p class="error" id="permissions-error">${error}</p>`}
+    <div class="grid">
+      ${[...Map.groupBy(offered, ({ tag }) => tag)].map(
+        ([tag, boxes]) =>
+          html`<fieldset class="field">
+            <legend>${s.groups[tag]}</legend>
+            ${boxes.map(({ access, permission }) => {
+              const id = idOf(permission)
+              return html`<div class="choice">
+                <input
+                  type="checkbox"
+                  id="${id}"
+                  name="permissions"
+                  value="${permission}"
+                  ${chosen.includes(permission) && html` checked`}
+                />
+                <label for="${id}">${access === 'read' ? s.reads : s.writes}</label>
+              </div>`
+            })}
+          </fieldset>`,
+      )}
+    </div>
+  </fieldset>`
+}
+
+/** The fields that narrow an account: addresses and end. */
+function limitFields(
+  view: ConsoleView,
+  given: {
+    readonly allowedAddresses: string
+    readonly expiresOn: string
+    readonly problems: Problems
+    readonly label: (label: string) => string
+  },
+): Html {
+  const s = texts[view.language].serviceAccounts
+  const { allowedAddresses, expiresOn, problems, label } = given
+  return html`${field({
+    ...{ id: 'allowedAddresses', name: 'allowedAddresses', label: label(s.addresses), help: s.addressesHelp },
+    ...{ value: allowedAddresses, error: problems['allowedAddresses'], optional: true },
+    more: html`autocomplete="off" spellcheck="false" maxlength="2500"`,
+  })}
+  ${field({
+    ...{ id: 'expiresOn', name: 'expiresOn', label: label(s.expires), help: s.expiresHelp, type: 'date' },
+    ...{ value: expiresOn, error: problems['expiresOn'], optional: true },
+  })}`
+}
+
+type KeyPair = {
+  readonly action: string
+  /** Makes a form that is sent twice create one account. */
+  readonly idempotencyKey: string
+  readonly fields: Html
+  readonly publicKeyPem: string
+  readonly problems: Problems
+  readonly words: { readonly make: string; readonly submit: string }
+}
+
+/**
+ * A form with a key. The script makes a pair where the browser can, sends the public half, and offers the credentials as a
+ * file; without it, a public key is pasted and the next page shows the secret.
+ */
+function keyPair(view: ConsoleView, { action, idempotencyKey, fields, publicKeyPem, problems, words }: KeyPair): Html {
+  const s = texts[view.language].serviceAccounts
+  const error = problems['publicKeyPem']
+  return html`<form class="card" method="post" action="${action}" data-keypair data-failed="${s.keyFailed}">
+      ${hiddenField('idempotencyKey', idempotencyKey)} ${fields}
+      <div data-make hidden>
+        <h2>${s.keyPair}</h2>
+        <p>${s.keyMade}</p>
+        <p class="error" role="alert"></p>
+        <button type="submit" class="primary" data-make-key formnovalidate>${words.make}</button>
+      </div>
+      <details${error !== undefined && html` open`}>
+        <summary>${s.ownKey}</summary>
+        <div class="field${error !== undefined && ' wrong'}">
+          <label for="publicKeyPem">${s.publicKey}</label>
+          <p class="help" id="publicKeyPem-help">${s.publicKeyHelp}</p>
+          ${error !== undefined && html`<p class="error" id="publicKeyPem-error">${error}</p>`}
+          <textarea
+            id="publicKeyPem"
+            name="publicKeyPem"
+            rows="6"
+            maxlength="2000"
+            spellcheck="false"
+            autocomplete="off"
+            aria-describedby="publicKeyPem-help${error !== undefined && ' publicKeyPem-error'}"
+          >
+${publicKeyPem}</textarea
+          >
+        </div>
+        <button type="submit">${words.submit}</button>
+      </details>
+    </form>
+    <section class="card" data-issued hidden tabindex="-1" aria-labelledby="issued-title">
+      <h2 id="issued-title">${s.issued}</h2>
+      <p>${s.issuedOnce}</p>
+      <p>${s.saveText}</p>
+      <p class="buttons">
+        <a class="button primary" data-save download="credentials.json" href="${action}">${s.save}</a>
+        <a class="button" data-open="${view.root}service-accounts/" href="${view.root}service-accounts">${s.open}</a>
+      </p>
+    </section>`
+}
+
+type ServiceAccountRow = {
+  readonly serviceAccountId: string
+  readonly name: string
+  readonly apiKey: string
+  readonly permissions: readonly string[]
+  readonly allowedAddresses: readonly string[]
+  readonly status: 'Active' | 'Expired' | 'Revoked'
+  readonly impersonation: boolean
+  readonly issuedByFullName: string | null
+  readonly replaces: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly lastUsedAt: Date | null
+}
+
+const createCall = `POST /v1/service-accounts
+{ "name": "Payroll", "permissions": ["payouts:read", "payouts:write"], "publicKeyPem": "-----BEGIN PUBLIC KEY-----…" }`
+
+const tones = { Active: 'good', Expired: 'neutral', Revoked: 'neutral' } as const
+
+const statusBadge = (view: ConsoleView, status: ServiceAccountRow['status']): Html =>
+  badge(tones[status], texts[view.language].serviceAccounts.statuses[status])
+
+export function serviceAccountsPage(
+  view: ConsoleView,
+  { rows, mayWrite, ...shown }: Listed<ServiceAccountRow> & { readonly mayWrite: boolean },
+): string {
+  const s = texts[view.language].serviceAccounts
+  return listPage(view, shown, {
+    title: s.title,
+    path: 'service-accounts',
+    lead: s.lead,
+    create: mayWrite && { text: s.newAccount, href: `${view.root}service-accounts/new` },
+    filters: [{ name: 'status', label: s.status, options: optionsOf(s.statuses) }],
+    columns: [[s.name, 'head'], s.status, s.permissions, s.lastUsed, s.expires],
+    cells: rows.map((row) => [
+      html`<a href="${view.root}service-accounts/${row.serviceAccountId}">${row.name}</a>`,
+      statusBadge(view, row.status),
+      row.impersonation ? s.staff : row.permissions.join(', '),
+      row.lastUsedAt === null ? s.never : time(view, row.lastUsedAt),
+      row.expiresAt === null ? s.noEnd : time(view, row.expiresAt),
+    ]),
+    none: { title: s.empty, text: s.emptyText, more: call(view, createCall, s.call) },
+  })
+}
+
+type One = {
+  readonly account: ServiceAccountRow
+  readonly mayWrite: boolean
+  /** The permissions of the person, who gives no others. */
+  readonly held: readonly Permission[]
+  readonly idempotencyKey: string
+  /** Texts that were typed in a form that was refused. */
+  readonly typed: Readonly<
+    Partial<Record<'name' | 'allowedAddresses' | 'expiresOn' | 'publicKeyPem' | 'overlapHours', string>>
+  >
+  /** Boxes that were checked in a form that was refused. */
+  readonly chosen?: readonly string[] | undefined
+  readonly problems: Problems
+  readonly done?: 'changed' | 'revokedNow' | undefined
+}
+
+export function serviceAccountPage(view: ConsoleView, one: One): string {
+  const s = texts[view.language].serviceAccounts
+  const { account, problems, done } = one
+  const canChange = one.mayWrite && account.status === 'Active'
+  const at = (date: Date | null) => (date === null ? undefined : time(view, date))
+  const isOwn = canChange && !account.impersonation
+  return shell(view, {
+    title: account.name,
+    wide: true,
+    problems,
+    main: html`${done !== undefined && message('good', s[done])}
+      <h1>${account.name}</h1>
+      <p>${statusBadge(view, account.status)}</p>
+      ${account.impersonation && message('neutral', s.impersonation)}
+      ${facts([
+        [s.apiKey, identifier(view, account.apiKey, s.apiKey)],
+        [s.permissions, account.permissions.join(', ')],
+        [s.addresses, account.allowedAddresses.length === 0 ? s.anyAddress : account.allowedAddresses.join(', ')],
+        [s.lastUsed, at(account.lastUsedAt) ?? s.never],
+        [s.created, time(view, account.createdAt)],
+        [s.issuedBy, account.issuedByFullName ?? s.byOperator],
+        [s.expires, at(account.expiresAt) ?? s.noEnd],
+        [s.revoked, at(account.revokedAt)],
+        [s.replaces, account.replaces === null ? undefined : replaced(view, account.replaces)],
+      ])}
+      ${isOwn && changeForm(view, one)} ${isOwn && rotation(view, one)} ${canChange && revocation(view, account)}`,
+  })
+}
+
+const replaced = (view: ConsoleView, id: string): Html => html`<a href="${view.root}service-accounts/${id}">${id}</a>`
+
+function changeForm(view: ConsoleView, { account, held, typed, chosen = account.permissions, problems }: One): Html {
+  const s = texts[view.language].serviceAccounts
+  return html`<section aria-labelledby="change-title">
+    <h2 id="change-title">${s.change}</h2>
+    <form class="card" method="post" action="${view.root}service-accounts/${account.serviceAccountId}/change">
+      ${field({
+        ...{ id: 'name', name: 'name', label: s.name, help: s.nameHelp, error: problems['name'] },
+        value: typed.name ?? account.name,
+        more: html`autocomplete="off" maxlength="140"`,
+      })}
+      ${permissionFields(view, { held, chosen, error: problems['permissions'] })}
+      ${limitFields(view, {
+        allowedAddresses: typed.allowedAddresses ?? account.allowedAddresses.join(', '),
+        expiresOn: typed.expiresOn ?? account.expiresAt?.toISOString().slice(0, 10) ?? '',
+        problems,
+        label: (label) => fill(view.t.optional, { label }),
+      })}
+      <button type="submit" class="primary">${s.saveChange}</button>
+    </form>
+  </section>`
+}
+
+function rotation(view: ConsoleView, { account, typed, problems, idempotencyKey }: One): Html {
+  const s = texts[view.language].serviceAccounts
+  return html`<section aria-labelledby="rotate-title">
+    <h2 id="rotate-title">${s.rotate}</h2>
+    <p>${s.rotateText}</p>
+    ${keyPair(view, {
+      action: `${view.root}service-accounts/${account.serviceAccountId}/rotate`,
+      idempotencyKey,
+      fields: field({
+        ...{ id: 'overlapHours', name: 'overlapHours', label: fill(view.t.optional, { label: s.overlap }) },
+        ...{ help: s.overlapHelp, value: typed.overlapHours ?? '', error: problems['overlapHours'], optional: true },
+        more: html`autocomplete="off" inputmode="numeric" maxlength="4"`,
+      }),
+      publicKeyPem: typed.publicKeyPem ?? '',
+      problems,
+      words: { make: s.makeAndRotate, submit: s.rotateWith },
+    })}
+  </section>`
+}
+
+function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccountRow): Html {
+  const s = texts[view.language].serviceAccounts
+  const id = 'revoke'
+  return confirmed(view, {
+    ...{ id, title: s.revokeTitle, action: `${view.root}service-accounts/${serviceAccountId}/revoke`, about: name },
+    ...{ shown: html`<p><strong>${name}</strong></p>`, effects: [s.revokeText], submit: s.revoke },
+  })
+}
+
+/** Shows key and secret of an account whose key pair was made elsewhere. */
+export function issuedPage(
+  view: ConsoleView,
+  { id, apiKey, apiSecret }: { readonly id: string; readonly apiKey: string; readonly apiSecret: string },
+): string {
+  const s = texts[view.language].serviceAccounts
+  return shell(view, {
+    title: s.issued,
+    card: true,
+    main: html`<h1>${s.issued}</h1>
+      <p>${s.issuedOnce}</p>
+      ${secret(view, s.apiKey, apiKey)} ${secret(view, s.apiSecret, apiSecret)}
+      <p class="foot"><a href="${view.root}service-accounts/${id}">${s.open}</a></p>`,
+  })
+}
+
+const secret = (view: ConsoleView, label: string, text: string): Html =>
+  html`<h2>${label}</h2>
+    <div class="call" role="group" aria-label="${label}">
+      <pre tabindex="0"><code>${text}</code></pre>
+      ${copyButton(view, text, label)}
+    </div>`
+
+/** A key lives longer than a session: who sits down at an open browser makes none. A form that was opened in time is taken. */
+const openMsMax = 5 * minuteMs
+
+const sendMsMax = 20 * minuteMs
+
+const dateOf = (text: string | null): Date | null => (text === null ? null : new Date(text))
+
+const rowOf = (account: ResponseOf<'getServiceAccount'>): ServiceAccountRow => ({
+  ...account,
+  createdAt: new Date(account.createdAt),
+  expiresAt: dateOf(account.expiresAt),
+  revokedAt: dateOf(account.revokedAt),
+  lastUsedAt: dateOf(account.lastUsedAt),
+})
+
+const viewOf = ({ view }: Person) => ({ ...view, current: 'service-accounts' })
+
+const mayWriteOf = ({ caller }: Person) => caller.permissions.includes('users:write')
+
+const addressesOf = (text: string): string[] =>
+  text
+    .split(/[\s,]+/)
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+
+/** Returns the texts of the refusals. A problem of one address or permission is a problem of its field. */
+function problemsIn({ view: { language } }: Person, error: unknown): Problems {
+  const [p, s] = [texts[language].payments, texts[language].serviceAccounts]
+  const words = { ...p, refusal: { ...p.refusal, ...s.refusal } }
+  const own = {
+    publicKeyPem: s.publicKeyWrong,
+    allowedAddresses: s.addressWrong,
+    permissions: s.permissionsWrong,
+    expiresOn: s.expiresWrong,
+  }
+  return problemsOf(words, atFields(error), ['name', 'overlapHours', ...Object.keys(own)], own)
+}
+
+/** Points at the field of the page: a list is one field, and the end is a day. */
+function atFields(error: unknown): unknown {
+  if (!(error instanceof Refusal)) return error
+  const errors = error.errors.map((each) => {
+    const name = each.pointer.split('/')[1] ?? ''
+    return { ...each, pointer: `/${name === 'expiresAt' ? 'expiresOn' : name}` }
+  })
+  return new Refusal(error.code, error.detail, { errors })
+}
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { data, shown } = await readList(request, person, ['status'], (query) =>
+    operate('listServiceAccounts', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const accounts = { ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) }
+  return page(request, statusOf(shown.problems), serviceAccountsPage(viewOf(person), accounts))
+}
+
+type Refused = {
+  readonly typed: Readonly<Record<string, string>>
+  readonly chosen: readonly string[] | undefined
+  readonly problems: Problems
+}
+
+async function showOne(frame: Frame, request: PublicRequest, person: Person, refused?: Refused): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { serviceAccountId: idOf(request) } }
+  const account = rowOf(await frame.operate('getServiceAccount', call))
+  const { done } = readQuery(request, ['done'])
+  const body = serviceAccountPage(viewOf(person), {
+    ...{ account, mayWrite: mayWriteOf(person), held: person.caller.permissions, idempotencyKey: newId() },
+    chosen: refused?.chosen,
+    ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },
+    done: (['changed', 'revokedNow'] as const).find((each) => each === done),
+  })
+  return page(request, refused === undefined ? 200 : 400, body)
+}
+
+const showNew = (request: PublicRequest, person: Person, draft: AccountDraft, problems: Problems = {}): PublicAnswer =>
+  page(
+    request,
+    statusOf(problems),
+    newServiceAccountPage(viewOf(person), { draft, held: person.caller.permissions, problems }),
+  )
+
+/** The boxes that are checked. */
+const permissionsIn = ({ body }: PublicRequest): string[] =>
+  new URLSearchParams(body.toString('utf8')).getAll('permissions')
+
+function draftOf(given: Form): AccountDraft {
+  return {
+    name: given('name').trim(),
+    permissions: [],
+    allowedAddresses: given('allowedAddresses').trim(),
+    expiresOn: given('expiresOn').trim(),
+    publicKeyPem: given('publicKeyPem').trim(),
+    idempotencyKey: given('idempotencyKey') || newId(),
+  }
+}
+
+/** The answer has the secret, because no later request can show it: as data for the script, or as a page. */
+function issued(request: PublicRequest, person: Person, made: ResponseOf<'createServiceAccount'>): PublicAnswer {
+  const { serviceAccountId, apiKey, apiSecret } = made
+  if (readForm(request)('answer') !== 'data')
+    return page(request, 200, issuedPage(viewOf(person), { id: serviceAccountId, apiKey, apiSecret }))
+  const { partnerId } = person.caller
+  const body = JSON.stringify({ partnerId, serviceAccountId, apiKey, apiSecret })
+  return { status: 200, headers: { ...headersOf, 'content-type': 'application/json; charset=utf-8' }, body }
+}
+
+async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const draft = { ...draftOf(readForm(request)), permissions: permissionsIn(request) }
+  const { name, publicKeyPem, permissions, expiresOn, idempotencyKey } = draft
+  const body = {
+    ...{ name, publicKeyPem, permissions, allowedAddresses: addressesOf(draft.allowedAddresses) },
+    expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
+  }
+  try {
+    return issued(
+      request,
+      person,
+      await operate('createServiceAccount', { ...callOf(person, request), body, idempotencyKey }),
+    )
+  } catch (error) {
+    return showNew(request, person, { ...draft, idempotencyKey: newId() }, problemsIn(person, error))
+  }
+}
+
+async function rotate({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const hours = given('overlapHours').trim()
+  // Another text is passed on, and refused by the operation.
+  const overlapHours = hours === '' ? null : /^\d{1,4}$/.test(hours) ? Number(hours) : wire.overlapHoursMax + 1
+  const made = await operate('rotateServiceAccount', {
+    ...{ ...callOf(person, request), params: { serviceAccountId: idOf(request) } },
+    body: { publicKeyPem: given('publicKeyPem').trim(), overlapHours },
+    idempotencyKey: given('idempotencyKey') || newId(),
+  })
+  return issued(request, person, made)
+}
+
+async function change({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const expiresOn = given('expiresOn').trim()
+  await operate('updateServiceAccount', {
+    ...{ ...callOf(person, request), params: { serviceAccountId: idOf(request) } },
+    body: {
+      name: given('name').trim(),
+      permissions: permissionsIn(request),
+      allowedAddresses: addressesOf(given('allowedAddresses')),
+      expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
+    },
+  })
+  return seeOther(`../${idOf(request)}?done=changed`)
+}
+
+async function revoke({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  await operate('revokeServiceAccount', { ...callOf(person, request), params: { serviceAccountId: idOf(request) } })
+  return seeOther(`../${idOf(request)}?done=revokedNow`)
+}
+
+export const serviceAccountRoutes: Routes = (frame, withPerson) => {
+  const route = routesOf(frame, withPerson, 'service-accounts')
+  type Act = (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>
+  /** Lets people act whose sign-in is recent. */
+  const recent = (msMax: number, asked: string | undefined, act: Act) =>
+    permitted(withPerson, 'users:write', async (request, person) =>
+      frame.clock.now().getTime() - person.session.createdAt.getTime() < msMax
+        ? act(request, person)
+        : signInAgain(request, asked),
+    )
+  /** A form of one account. A refusal shows its page again. */
+  const form = (name: string, act: (frame: Frame, ...of: Parameters<Act>) => Promise<PublicAnswer>): PublicRoute => ({
+    method: 'POST',
+    path: `/console/service-accounts/{id}/${name}`,
+    handle: recent(sendMsMax, 'service-accounts', async (request, person) => {
+      try {
+        return await act(frame, request, person)
+      } catch (error) {
+        const typed = Object.fromEntries(new URLSearchParams(request.body.toString('utf8')))
+        const chosen = name === 'change' ? permissionsIn(request) : undefined
+        return showOne(frame, request, person, { typed, chosen, problems: problemsIn(person, error) })
+      }
+    }),
+  })
+  return [
+    route('GET', '', 'users:read', showList),
+    {
+      method: 'GET',
+      path: '/console/service-accounts/new',
+      handle: recent(openMsMax, 'service-accounts/new', (request, person) =>
+        showNew(
+          request,
+          person,
+          draftOf(() => ''),
+        ),
+      ),
+    },
+    {
+      method: 'POST',
+      path: '/console/service-accounts/new',
+      handle: recent(sendMsMax, 'service-accounts/new', (request, person) => create(frame, request, person)),
+    },
+    route('GET', '/{id}', 'users:read', showOne),
+    form('change', change),
+    form('rotate', rotate),
+    form('revoke', revoke),
+  ]
+}

@@ -1,0 +1,375 @@
+/** Signing in: with a passkey, a password or a provider, and the sessions in which staff reads as the partner. */
+import {
+  partnerCookie,
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  readCookie,
+  sessionCookie,
+} from '../../kernel/api/index.ts'
+import type { SignedIn } from '../../people/users/index.ts'
+import { type Client, SignOnFailed } from '../../people/sign-in/index.ts'
+import { html, type Html } from '../html.ts'
+import { field, hiddenField } from '../kit/forms.ts'
+import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
+import { message, time } from '../kit/parts.ts'
+import { browserOf, clientOf, type Form, headersOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import {
+  type Frame,
+  nextOf,
+  noSessionCookie,
+  partnerCookieOf,
+  sessionCookieOf,
+  signedInCookies,
+  viewOf,
+} from './request.ts'
+import { texts } from './texts/index.ts'
+
+type PasskeyForm = {
+  readonly action: string
+  readonly kind: 'create' | 'get'
+  /** JSON for `navigator.credentials`. */
+  readonly options: string
+  readonly label: string
+  readonly title: string
+  readonly text: string
+  readonly fields: readonly (readonly [name: string, value: string])[]
+}
+
+export function passkeyForm({ t }: ConsoleView, form: PasskeyForm): Html {
+  return html`<section class="way" data-passkey hidden aria-labelledby="passkey-title">
+    <h2 id="passkey-title">${form.title}</h2>
+    <p>${form.text}</p>
+    <form
+      method="post"
+      action="${form.action}"
+      data-kind="${form.kind}"
+      data-options="${form.options}"
+      data-cancelled="${t.passkeyCancelled}"
+      data-exists="${t.passkeyExists}"
+      data-failed="${t.passkeyFailed}"
+    >
+      ${form.fields.map(([name, value]) => hiddenField(name, value))} ${hiddenField('credential', '')}
+      <p class="error" role="alert"></p>
+      <button type="submit" class="primary">
+        <svg viewBox="0 0 20 20" aria-hidden="true" focusable="false">
+          <path d="M12.5 2.5a5 5 0 0 0-4.7 6.7L2.5 14.5v3h3v-2h2v-2h2l1.3-1.3a5 5 0 1 0 1.7-9.7zM13.5 6.5h.01" />
+        </svg>
+        ${form.label}
+      </button>
+    </form>
+  </section>`
+}
+
+/** The cookie of what a browser has begun at a provider, sealed. `Lax`: the provider leads back here. */
+const attemptCookie = '__Host-sso'
+
+const attemptSeconds = 600
+
+const attributes = `Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${attemptSeconds}`
+
+export const attemptOf = ({ headers }: PublicRequest): string => readCookie(headers['cookie'], attemptCookie) ?? ''
+
+type Begun = { readonly url: string; readonly attempt: string }
+
+const cookieOf = ({ attempt }: Begun): string => `${attemptCookie}=${attempt}; ${attributes}`
+
+/** Leads to the provider. */
+export const toProvider = (begun: Begun): PublicAnswer => ({
+  status: 303,
+  headers: { ...headersOf, location: begun.url },
+  cookies: [cookieOf(begun)],
+  body: '',
+})
+
+/** Leads to the provider by a page of ours: the policy (`form-action`) lets no answer to a form redirect to another site. */
+export const onToProvider = (request: PublicRequest, view: ConsoleView, begun: Begun): PublicAnswer =>
+  leadsOn(request, view, begun.url, cookieOf(begun))
+
+/**
+ * Leads on by a page of ours, so that the browser sends cookies which are `SameSite=Strict` with what follows.
+ */
+export function leadsOn(
+  request: PublicRequest,
+  view: ConsoleView,
+  href: string,
+  ...cookies: readonly string[]
+): PublicAnswer {
+  const s = texts[view.language].signOn
+  const body = consoleMessage(view, s.leads, s.leadsText, { href, label: s.leadsOn })
+  const answer = page(request, 200, body, ...cookies)
+  return { ...answer, headers: { ...answer.headers, refresh: `0; url=${href}` } }
+}
+
+/** Answers with a page that says why a sign-in at the provider failed. Throws any other error. */
+export function failedPage(request: PublicRequest, view: ConsoleView, error: unknown): PublicAnswer {
+  if (!(error instanceof SignOnFailed)) throw error
+  const s = texts[view.language].signOn
+  const action = { href: `${view.root}sign-in`, label: s.again }
+  const status = error.reason === 'unreachable' ? 503 : 403
+  return page(request, status, consoleMessage(view, s.failed, s.failures[error.reason], action))
+}
+
+/** The text of a form that is refused because its person has to come by the provider. Undefined: another error. */
+export const signOnError = ({ language }: ConsoleView, error: unknown): { readonly form: string } | undefined =>
+  error instanceof SignOnFailed ? { form: texts[language].signOn.failures[error.reason] } : undefined
+
+/** The way to sign in or to join by the provider. */
+export const signOnWay = (
+  view: ConsoleView,
+  { href, label }: { readonly href: string; readonly label: 'signIn' | 'join' },
+): Html => {
+  const s = texts[view.language].signOn
+  return html`<section class="way" aria-labelledby="sso-title">
+    <h2 id="sso-title">${s.title}</h2>
+    <p>${s.text}</p>
+    <p class="buttons"><a class="button" href="${href}">${s[label]}</a></p>
+  </section>`
+}
+
+/** Says whether an account is connected, and connects it. `action`: the target of the form. */
+export function connection(
+  view: ConsoleView,
+  { since, action }: { readonly since: Date | null; readonly action: string },
+): Html {
+  const s = texts[view.language].signOn
+  const [before = '', after = ''] = fill(s.connected, {}).split('{time}')
+  return html`<section aria-labelledby="sso-title">
+    <h2 id="sso-title">${s.title}</h2>
+    ${since === null ? html`<p>${s.connectText}</p>` : html`<p>${before}${time(view, since)}${after}</p>`}
+    <form method="post" action="${action}"><button type="submit">${s.connect}</button></form>
+  </section>`
+}
+
+type SignIn = {
+  /** Absent: the page of staff, who belong to no partner. */
+  readonly partner?: string
+  readonly partnerName?: string
+  /** PublicKeyCredentialRequestOptionsJSON. */
+  readonly passkeyOptions: string
+  readonly email?: string
+  /** Never says which of the factors failed, nor whether the address is known. */
+  readonly error?: string
+  /** True if the provider of the organisation signs people in. */
+  readonly sso?: boolean
+  /** The page that the person wanted. */
+  readonly next?: string
+}
+
+export function signInPage(view: ConsoleView, given: SignIn): string {
+  const { t, root } = view
+  const { partner, partnerName, error, next } = given
+  const kept = [
+    ...(partner === undefined ? [] : [['partner', partner] as const]),
+    ...(next === undefined ? [] : [['next', next] as const]),
+  ]
+  const title = partnerName === undefined ? t.signIn : fill(t.signInTo, { partner: partnerName })
+  return shell(view, {
+    title,
+    problems: { form: error },
+    card: true,
+    main: html`<h1>${title}</h1>
+      ${passkeyForm(view, {
+        action: `${root}sign-in/passkey`,
+        kind: 'get',
+        options: given.passkeyOptions,
+        label: t.usePasskey,
+        title: t.signInPasskey,
+        text: t.signInPasskeyText,
+        fields: kept,
+      })}
+      ${given.sso === true && signOnWay(view, { href: `${root}sign-in/sso${queryOf(kept)}`, label: 'signIn' })}
+      ${passwordWay(view, given, kept)}
+      ${partner !== undefined && html`<p class="foot"><a href="${root}sign-in">${t.otherPartner}</a></p>`}`,
+  })
+}
+
+const queryOf = (kept: readonly (readonly [string, string])[]): string =>
+  kept.length === 0 ? '' : `?${new URLSearchParams(kept.map(([name, value]) => [name, value])).toString()}`
+
+function passwordWay({ t, root }: ConsoleView, { email }: SignIn, kept: readonly (readonly [string, string])[]): Html {
+  return html`<section class="way" aria-labelledby="password-title">
+    <h2 id="password-title">${t.signInPassword}</h2>
+    <form method="post" action="${root}sign-in/password">
+      ${kept.map(([name, value]) => hiddenField(name, value))}
+      ${field({
+        id: 'email',
+        name: 'email',
+        type: 'email',
+        label: t.email,
+        more: html`autocomplete="username" maxlength="254"`,
+        ...(email === undefined ? {} : { value: email }),
+      })}
+      ${field({
+        id: 'password',
+        name: 'password',
+        type: 'password',
+        label: t.password,
+        more: html`autocomplete="current-password" maxlength="1000"`,
+      })}
+      ${field({
+        id: 'code',
+        name: 'code',
+        label: t.code,
+        help: t.codeOrRecovery,
+        more: html`class="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="64"`,
+      })}
+      <button type="submit">${t.signIn}</button>
+    </form>
+    <details class="help-more">
+      <summary>${t.lostFactor}</summary>
+      <p>${t.lostFactorText}</p>
+    </details>
+  </section>`
+}
+
+/** Gives the same answer for every address, so that it does not say who has an account. */
+export function findPartnerPage(view: ConsoleView, { sent = false }: { readonly sent?: boolean }): string {
+  const { t, root } = view
+  return shell(view, {
+    title: t.signIn,
+    card: true,
+    main: html`${sent && message('good', t.findSent)}
+      <h1>${t.signIn}</h1>
+      <p class="lead">${t.findText}</p>
+      <form method="post" action="${root}sign-in/find">
+        ${field({ id: 'email', name: 'email', type: 'email', label: t.email, more: html`autocomplete="email" maxlength="254"` })}
+        <button type="submit" class="primary">${t.findSend}</button>
+      </form>`,
+  })
+}
+
+type Asked = { readonly partner: string; readonly next: string; readonly email?: string; readonly error?: string }
+
+export function signInRoutes(frame: Frame): readonly PublicRoute[] {
+  const ask = async (request: PublicRequest, { partner, ...asked }: Asked): Promise<PublicAnswer> => {
+    const view = viewOf(frame, request)
+    const passkeyOptions = await frame.signIn.passkeyOptions(partner)
+    const sso = await frame.members.singleSignOn.isOn(partner)
+    const body = signInPage(view, { ...asked, partner, passkeyOptions, sso })
+    return page(request, asked.error === undefined ? 200 : 400, body, partnerCookieOf(partner))
+  }
+  const signIn = (
+    way: 'passkey' | 'password',
+    verify: (partner: string, form: Form, browser: Client) => Promise<SignedIn | undefined>,
+  ): PublicRoute => ({
+    method: 'POST',
+    path: `/console/sign-in/${way}`,
+    handle: async (request) => {
+      const form = readForm(request)
+      const partner = form('partner')
+      const view = viewOf(frame, request)
+      const browser = browserOf(request)
+      const signed = uuid.test(partner)
+        ? await verify(partner, form, browser).catch((error: unknown) => {
+            const refused = signOnError(view, error)
+            if (refused === undefined) throw error
+            return refused
+          })
+        : undefined
+      if (!uuid.test(partner)) return seeOther('../sign-in')
+      const next = nextOf(form('next'))
+      if (signed !== undefined && 'token' in signed)
+        return seeOther(`../${next}`, ...signedInCookies(signed.token, browser))
+      return ask(request, { partner, next, email: form('email'), error: signed?.form ?? view.t.signInRefused })
+    },
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/console/sign-in',
+      handle: (request) => {
+        const query = new URLSearchParams(request.query)
+        const partner = query.get('partner') ?? readCookie(request.headers['cookie'], partnerCookie) ?? ''
+        if (!uuid.test(partner)) return page(request, 200, findPartnerPage(viewOf(frame, request), {}))
+        return ask(request, { partner, next: nextOf(query.get('next') ?? undefined) })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/console/sign-in/find',
+      handle: (request) => {
+        // Not awaited: the time of the answer would say whether the address is known.
+        frame.members
+          .mailSignInLinks(readForm(request)('email'))
+          .catch((err: unknown) => frame.log.warn({ err }, 'links to sign in were not mailed'))
+        return page(request, 200, findPartnerPage(viewOf(frame, request), { sent: true }))
+      },
+    },
+    signIn('passkey', (partner, form, browser) => frame.members.signInByPasskey(partner, form('credential'), browser)),
+    signIn('password', (partner, form, browser) => {
+      const given = { email: form('email'), password: form('password'), code: form('code') }
+      return frame.members.signInByPassword(partner, given, browser)
+    }),
+    signOutRoute(frame),
+  ]
+}
+
+const signOutRoute = (frame: Frame): PublicRoute => ({
+  method: 'POST',
+  path: '/console/sign-out',
+  handle: async (request) => {
+    const token = readCookie(request.headers['cookie'], sessionCookie)
+    const signed = token === undefined ? undefined : await frame.members.signedIn(token)
+    if (signed?.support) await frame.members.endSupport(signed.support, clientOf(request))
+    else if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
+    const guest = token === undefined || signed ? undefined : await frame.guests.guest(token)
+    if (guest) await frame.guests.leave(guest, request.ip)
+    return seeOther('sign-in', noSessionCookie)
+  },
+})
+
+export function enterSupportPage(view: ConsoleView, code: string): string {
+  const s = texts[view.language].support
+  return shell(view, {
+    title: s.title,
+    card: true,
+    main: html`<h1>${s.title}</h1>
+      <p class="lead">${s.text}</p>
+      <form method="post" action="${view.root}support">
+        ${hiddenField('code', code)}
+        <button type="submit" class="primary">${s.open}</button>
+      </form>`,
+  })
+}
+
+/**
+ * Refuses each form in a support session. Operations refuse their writes themselves, but some forms are none: factors, sessions,
+ * recoveries.
+ */
+export const refusingSupport = (frame: Frame, routes: readonly PublicRoute[]): readonly PublicRoute[] =>
+  routes.map((route) =>
+    route.method === 'GET'
+      ? route
+      : {
+          ...route,
+          handle: async (request) => {
+            const token = readCookie(request.headers['cookie'], sessionCookie)
+            if (token === undefined || !(await frame.members.isSupport(token))) return route.handle(request)
+            const view = viewOf(frame, request)
+            const s = texts[view.language].support
+            const action = { href: `${view.root}home`, label: s.back }
+            return page(request, 403, consoleMessage(view, s.readOnly, s.readOnlyText, action))
+          },
+        },
+  )
+
+export const supportRoutes = (frame: Frame): readonly PublicRoute[] => [
+  {
+    method: 'GET',
+    path: '/console/support',
+    handle: (request) => {
+      const code = new URLSearchParams(request.query).get('code') ?? ''
+      return page(request, 200, enterSupportPage(viewOf(frame, request), code))
+    },
+  },
+  {
+    method: 'POST',
+    path: '/console/support',
+    handle: async (request) => {
+      const token = await frame.members.openSupport(readForm(request)('code'), clientOf(request))
+      return seeOther('home', sessionCookieOf(token))
+    },
+  },
+]

@@ -1,0 +1,410 @@
+/** The settings of single sign-on of a partner. */
+import type { ResponseOf } from '@partner-payments/wire'
+import {
+  notFound,
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  readCookie,
+  Refusal,
+  sessionCookie,
+} from '../../kernel/api/index.ts'
+import { isRecentSignIn } from '../../people/sign-in/index.ts'
+import { html, type Html } from '../html.ts'
+import { choices, confirmed, field, hiddenField } from '../kit/forms.ts'
+import { consoleMessage, type ConsoleView, type RoleName, shell } from '../kit/frame.ts'
+import { facts, message, time, whole } from '../kit/parts.ts'
+import { browserOf, type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { type Frame, nextOf, type Person, type Routes, signedInCookies, signInAgain, viewOf } from './request.ts'
+import { attemptOf, failedPage, onToProvider, toProvider } from './sign-in.ts'
+import { texts } from './texts/index.ts'
+
+const ssoRoles = ['Admin', 'Operator', 'Developer'] as const satisfies readonly RoleName[]
+
+export const ssoFields = [
+  'issuer',
+  'clientId',
+  'clientSecret',
+  'emailDomain',
+  'roleClaim',
+  'required',
+  ...ssoRoles,
+] as const
+
+type SsoField = (typeof ssoFields)[number]
+
+type Waiting = {
+  readonly id: string
+  readonly by: string
+  readonly isOwn: boolean
+  readonly expiresAt: Date
+  readonly issuer: string
+  readonly clientId: string
+  readonly emailDomain: string
+  readonly roleClaim: string | null
+  readonly roles: Readonly<Partial<Record<RoleName, readonly string[]>>> | null
+  readonly required: boolean
+  readonly hasNewSecret: boolean
+}
+
+type Shown = {
+  /** Absent: no provider is set. */
+  readonly current?: {
+    readonly redirectUri: string
+    readonly domainRecord: { readonly name: string; readonly value: string }
+    readonly domainProvedAt: Date | null
+  }
+  /** A change that waits for a second Admin. */
+  readonly waiting?: Waiting | undefined
+  /** The values of the form. */
+  readonly values: Readonly<Partial<Record<SsoField, string>>>
+  readonly may: { readonly write: boolean }
+  /** Problems by field; any other key is about the whole page. */
+  readonly errors?: Readonly<Record<string, string>> | undefined
+  readonly confirmation?: string | undefined
+}
+
+export function ssoPage(view: ConsoleView, shown: Shown): string {
+  const s = texts[view.language].signOn
+  const { current, may, errors = {}, confirmation } = shown
+  const fields: readonly string[] = ssoFields
+  const problems = Object.fromEntries(
+    Object.entries(errors).map(([name, text]) => [may.write && fields.includes(name) ? `sso-${name}` : 'form', text]),
+  )
+  return shell(view, {
+    title: s.title,
+    wide: true,
+    problems,
+    main: html`${confirmation !== undefined && message('good', confirmation)}
+      <h1>${s.title}</h1>
+      <p class="lead">${s.settings.lead}</p>
+      ${shown.waiting && change(view, shown.waiting, may.write)} ${state(view, current)}
+      ${current?.domainProvedAt === null && proof(view, current.domainRecord, may.write)} ${provider(view, shown)}`,
+  })
+}
+
+/** Shows a second Admin every part of a change, because the provider decides who is an Admin. */
+function change(view: ConsoleView, waiting: Waiting, may: boolean): Html {
+  const { settings } = texts[view.language].signOn
+  const { id, by, isOwn, expiresAt, roles, required } = waiting
+  const form = (act: 'confirm' | 'reject', label: string, look: 'primary' | 'danger') =>
+    html`<form method="post" action="${view.root}team/single-sign-on/${act}">
+      ${hiddenField('id', id)}<button type="submit" class="${look}">${label}</button>
+    </form>`
+  return html`<section aria-labelledby="change-title" class="card">
+    <h2 id="change-title">${settings.change}</h2>
+    <p>${isOwn ? settings.changeOwn : fill(settings.changeText, { name: by })} ${time(view, expiresAt)}</p>
+    ${facts([
+      [settings.issuer, waiting.issuer],
+      [settings.client, waiting.clientId],
+      [settings.domain, waiting.emailDomain],
+      [settings.roleClaim, waiting.roleClaim ?? '–'],
+      ...ssoRoles.map((role) => [fill(settings.valuesOf, { role }), (roles?.[role] ?? []).join(', ') || '–'] as const),
+      [settings.whether, required ? settings.required : settings.optional],
+      ...(waiting.hasNewSecret ? [[settings.secret, settings.changeSecret] as const] : []),
+    ])}
+    ${may && !isOwn && form('confirm', settings.confirm, 'primary')}
+    ${may && form('reject', isOwn ? settings.withdraw : settings.reject, 'danger')}
+  </section>`
+}
+
+/** The DNS record that proves the domain. */
+function proof(view: ConsoleView, { name, value }: NonNullable<Shown['current']>['domainRecord'], may: boolean): Html {
+  const { settings } = texts[view.language].signOn
+  return html`<section aria-labelledby="record-title">
+    <h2 id="record-title">${settings.record}</h2>
+    <p>${settings.proveText}</p>
+    ${facts([
+      [settings.recordName, whole(view, name, settings.recordName)],
+      [settings.recordValue, whole(view, value, settings.recordValue)],
+    ])}
+    ${
+      may &&
+      html`<form method="post" action="${view.root}team/single-sign-on/domain">
+        <button type="submit" class="primary">${settings.prove}</button>
+      </form>`
+    }
+  </section>`
+}
+
+function provider(view: ConsoleView, shown: Shown): Html {
+  const { settings } = texts[view.language].signOn
+  const { current, may } = shown
+  return html`<section aria-labelledby="provider-title">
+    <h2 id="provider-title">${settings.provider}</h2>
+    ${current !== undefined && facts([[settings.redirect, whole(view, current.redirectUri, settings.redirect)]])}
+    ${may.write ? form(view, shown) : html`<p>${settings.readOnly}</p>`}
+    ${may.write && current !== undefined && removal(view)}
+  </section>`
+}
+
+function state(view: ConsoleView, current: Shown['current']): Html {
+  const { settings } = texts[view.language].signOn
+  if (current === undefined) return message('neutral', settings.none)
+  if (current.domainProvedAt === null) return message('warning', settings.waits)
+  const [before = '', after = ''] = settings.on.split('{time}')
+  return html`<p>${before}${time(view, current.domainProvedAt)}${after}</p>`
+}
+
+function form(view: ConsoleView, { values, errors = {}, current }: Shown): Html {
+  const { settings } = texts[view.language].signOn
+  const { optional } = view.t
+  const needed: readonly SsoField[] =
+    current === undefined
+      ? ['issuer', 'clientId', 'clientSecret', 'emailDomain']
+      : ['issuer', 'clientId', 'emailDomain']
+  const input = (name: SsoField, label: string, help: string | undefined, more: Html, type?: 'password') =>
+    field({
+      ...{ id: `sso-${name}`, name, more, optional: !needed.includes(name) },
+      label: needed.includes(name) || name === 'clientSecret' ? label : fill(optional, { label }),
+      ...(errors[name] === undefined ? {} : { error: errors[name] }),
+      type: type ?? 'text',
+      ...(help === undefined ? {} : { help }),
+      ...(name === 'clientSecret' ? {} : { value: values[name] ?? '' }),
+    })
+  const plain = html`autocomplete="off" spellcheck="false" maxlength="500"`
+  const kept = current === undefined ? settings.secretHelp : `${settings.secretHelp} ${settings.secretKept}`
+  return html`<form method="post" action="${view.root}team/single-sign-on" class="card">
+    ${input('issuer', settings.issuer, settings.issuerHelp, html`autocomplete="off" inputmode="url" maxlength="2000"`)}
+    ${input('clientId', settings.client, undefined, plain)}
+    ${input('clientSecret', settings.secret, kept, html`autocomplete="new-password" maxlength="1000"`, 'password')}
+    ${input('emailDomain', settings.domain, settings.domainHelp, plain)}
+    ${input('roleClaim', settings.roleClaim, settings.roleClaimHelp, plain)}
+    ${ssoRoles.map((role) => input(role, fill(settings.valuesOf, { role }), settings.valuesHelp, plain))}
+    ${choices({
+      ...{ id: 'sso-required', name: 'required', legend: settings.whether, chosen: values.required ?? 'no' },
+      error: errors['required'],
+      options: [
+        { value: 'no', label: settings.optional, help: settings.notRequired },
+        { value: 'yes', label: settings.required, help: settings.requiredText },
+      ],
+    })}
+    <button type="submit" class="primary">${settings.save}</button>
+  </form>`
+}
+
+function removal(view: ConsoleView): Html {
+  const { settings } = texts[view.language].signOn
+  const id = 'remove-sso'
+  return confirmed(view, {
+    ...{ id, title: settings.remove, action: `${view.root}team/single-sign-on/remove`, about: '' },
+    ...{ shown: html`<p>${settings.removeText}</p>`, submit: settings.remove, look: 'danger' },
+  })
+}
+
+export const ssoRoutes: Routes = (frame, withPerson) => [
+  ...wayRoutes(frame, withPerson),
+  ...settingRoutes(frame, withPerson),
+]
+
+const isRecent = ({ clock }: Frame, { session }: Person): boolean => isRecentSignIn(session.createdAt, clock.now())
+
+function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
+  const { singleSignOn } = frame.members
+  const tried = async (request: PublicRequest, work: () => Promise<PublicAnswer>): Promise<PublicAnswer> => {
+    try {
+      return await work()
+    } catch (error) {
+      return failedPage(request, viewOf(frame, request), error)
+    }
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/console/sign-in/sso',
+      callsChosenHost: true,
+      handle: (request) => {
+        const query = new URLSearchParams(request.query)
+        const partnerId = query.get('partner') ?? ''
+        if (!uuid.test(partnerId)) return seeOther('../sign-in')
+        const next = nextOf(query.get('next') ?? undefined)
+        return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'sign in', partnerId, next })))
+      },
+    },
+    {
+      method: 'GET',
+      path: '/console/join/sso',
+      callsChosenHost: true,
+      handle: (request) => {
+        const token = new URLSearchParams(request.query).get('token') ?? ''
+        return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'join', token })))
+      },
+    },
+    {
+      method: 'POST',
+      path: '/console/account/sso',
+      callsChosenHost: true,
+      handle: (request) =>
+        withPerson(request, (person) =>
+          isRecent(frame, person)
+            ? tried(request, async () =>
+                onToProvider(request, person.view, await singleSignOn.begin({ kind: 'connect', signed: person })),
+              )
+            : signInAgain(request, 'account'),
+        ),
+    },
+    {
+      method: 'GET',
+      path: '/console/sso/{partnerId}',
+      callsChosenHost: true,
+      handle: (request) =>
+        tried(request, async () => {
+          const { partnerId = '' } = request.params
+          if (!uuid.test(partnerId)) return seeOther('../sign-in')
+          const session = readCookie(request.headers['cookie'], sessionCookie)
+          const found = session === undefined ? undefined : await frame.members.signedIn(session)
+          const signed = found?.support === undefined ? found : undefined
+          const given = { attempt: attemptOf(request), query: request.query, signed }
+          const browser = browserOf(request)
+          const { kind, token, next } = await singleSignOn.finish(partnerId, given, browser)
+          if (token !== undefined) return seeOther(`../${nextOf(next)}`, ...signedInCookies(token, browser))
+          const view = viewOf(frame, request)
+          const s = texts[view.language].signOn
+          const action = { href: `${view.root}account`, label: s.leadsOn }
+          return kind === 'connect'
+            ? page(request, 200, consoleMessage(view, s.connectedNow, s.text, action))
+            : seeOther('../sign-in')
+        }),
+    },
+  ]
+}
+
+type Settings = ResponseOf<'getSingleSignOn'>
+
+function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
+  const { operate } = frame
+  const { singleSignOn } = frame.members
+  const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
+  const read = async (request: PublicRequest, person: Person): Promise<Settings | undefined> => {
+    try {
+      return await operate('getSingleSignOn', callOf(person, request))
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'not_found') return undefined
+      throw error
+    }
+  }
+  const show = async (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => {
+    const found = await read(request, person)
+    const { settings } = texts[person.view.language].signOn
+    const done = new URLSearchParams(request.query).get('done')
+    const confirmation = doneForms.find((each) => each === done)
+    const waiting = await singleSignOn.waiting(person.caller.partnerId)
+    const body = ssoPage(
+      { ...person.view, current: 'team' },
+      {
+        ...(found && { current: currentOf(found) }),
+        waiting: waiting && { ...waiting, by: waiting.proposedByName, isOwn: waiting.proposedBy === person.user.id },
+        values: errors === undefined || request.body.length === 0 ? valuesOf(found) : typedIn(readForm(request)),
+        may: { write: person.caller.permissions.includes('users:write') },
+        errors,
+        confirmation: confirmation && settings[confirmation],
+      },
+    )
+    return page(request, errors === undefined ? 200 : 400, body)
+  }
+  const form = (
+    path: '' | '/domain' | '/remove' | '/confirm' | '/reject',
+    done: Done,
+    act: (field: Form, call: ReturnType<typeof callOf>, person: Person) => Promise<unknown>,
+  ): PublicRoute => ({
+    method: 'POST',
+    path: `/console/team/single-sign-on${path}`,
+    ...(path === '/domain' && { callsChosenHost: true }),
+    handle: (request) =>
+      withPerson(request, async (person) => {
+        if (!isRecent(frame, person)) return signInAgain(request, 'team/single-sign-on')
+        try {
+          await act(readForm(request), callOf(person, request), person)
+          const waiting = done === 'saved' ? await singleSignOn.waiting(person.caller.partnerId) : undefined
+          const shown = waiting?.proposedBy === person.user.id ? 'proposed' : done
+          return seeOther(`${person.view.root}team/single-sign-on?done=${shown}`)
+        } catch (error) {
+          return show(request, person, errorsOf(person, error))
+        }
+      }),
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/console/team/single-sign-on',
+      handle: (request) => withPerson(request, (person) => show(request, person)),
+    },
+    form('', 'saved', (field, call) => operate('setSingleSignOn', { ...call, body: bodyOf(field) })),
+    form('/domain', 'proved', (_field, call) => operate('proveSingleSignOnDomain', call)),
+    form('/remove', 'removed', (_field, call) => operate('removeSingleSignOn', call)),
+    form('/confirm', 'confirmed', (field, { ip }, person) => singleSignOn.confirm(person, changeIdOf(field), ip)),
+    form('/reject', 'rejected', (field, { ip }, person) => singleSignOn.reject(person, changeIdOf(field), ip)),
+  ]
+}
+
+const doneForms = ['saved', 'proposed', 'confirmed', 'rejected', 'proved', 'removed'] as const
+
+type Done = (typeof doneForms)[number]
+
+function changeIdOf(field: Form): string {
+  const id = field('id')
+  if (!uuid.test(id)) throw notFound('change of the single sign-on')
+  return id
+}
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+
+function bodyOf(field: Form) {
+  const roles = ssoRoles.map((role) => [role, listOf(field(role))] as const).filter(([, values]) => values.length > 0)
+  const roleClaim = field('roleClaim').trim()
+  const secret = field('clientSecret')
+  return {
+    issuer: field('issuer').trim(),
+    clientId: field('clientId').trim(),
+    ...(secret === '' ? {} : { clientSecret: secret }),
+    emailDomain: field('emailDomain').trim(),
+    roleClaim: roleClaim === '' ? null : roleClaim,
+    roles: roles.length === 0 ? null : Object.fromEntries(roles),
+    required: field('required') === 'yes',
+  }
+}
+
+const currentOf = ({ redirectUri, domainRecord, domainProvedAt }: Settings) => ({
+  redirectUri,
+  domainRecord,
+  domainProvedAt: domainProvedAt === null ? null : new Date(domainProvedAt),
+})
+
+const typedIn = (field: Form) => Object.fromEntries(ssoFields.map((name) => [name, field(name)]))
+
+const valuesOf = (found: Settings | undefined) =>
+  found === undefined
+    ? {}
+    : {
+        ...{ issuer: found.issuer, clientId: found.clientId, emailDomain: found.emailDomain },
+        ...{ roleClaim: found.roleClaim ?? '', required: found.required ? 'yes' : 'no' },
+        ...Object.fromEntries(ssoRoles.map((role) => [role, (found.roles?.[role] ?? []).join(', ')])),
+      }
+
+/** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
+function errorsOf({ view }: Person, error: unknown): Readonly<Record<string, string>> {
+  if (!(error instanceof Refusal)) throw error
+  const { settings } = texts[view.language].signOn
+  if (error.code === 'last_admin') return { form: settings.lastAdmin }
+  const isProof = error.errors.some(
+    ({ pointer, message }) => pointer === '/emailDomain' && /TXT|looked up/.test(message),
+  )
+  const own: Readonly<Record<string, string>> = {
+    issuer: settings.issuerWrong,
+    emailDomain: isProof ? settings.unproved : settings.domainWrong,
+    clientSecret: settings.secretMissing,
+    roles: settings.rolesWrong,
+    roleClaim: settings.rolesWrong,
+  }
+  const fields = error.errors.map(({ pointer, message }) => {
+    const name = pointer.split('/')[1] ?? ''
+    const target = name === 'roles' ? 'roleClaim' : isProof ? 'form' : name
+    return [target, own[name] ?? message] as const
+  })
+  return fields.length > 0 ? Object.fromEntries(fields) : { form: error.detail }
+}

@@ -1,0 +1,517 @@
+/** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
+import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import type { Explained } from '../../transactions/index.ts'
+import { html, type Html } from '../html.ts'
+import { optionsOf } from '../kit/forms.ts'
+import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage } from '../kit/lists.ts'
+import {
+  account,
+  accountText,
+  call,
+  facts,
+  freeText,
+  identifier,
+  links,
+  message,
+  money,
+  rawJson,
+  referenceText,
+  section,
+  serviceReference,
+  type Step,
+  steps,
+  strip,
+  table,
+  time,
+  transactionBadge,
+  wordOf,
+} from '../kit/parts.ts'
+import { headersOf, linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { texts } from './texts/index.ts'
+import { exportPageRows, exportRowsMax, transactionsCsv } from './transaction-export.ts'
+
+type TransactionRow = {
+  readonly reference: string
+  readonly userReference?: string | undefined
+  readonly href: string
+  readonly category: string
+  readonly direction: string
+  readonly status: string
+  readonly party?: string | undefined
+  /** The customer for whom it is. Absent: the partner itself, or an erased customer. */
+  readonly customer?: string | undefined
+  readonly createdAt: Date
+  readonly amount: string
+  readonly currency: string
+}
+
+/** The filters that are always shown. */
+const mainFilters = ['status', 'category', 'currency', 'createdFrom', 'createdTo', 'referencePrefix'] as const
+
+const moreFilters = [
+  'amountMin',
+  'amountMax',
+  'type',
+  'rail',
+  'customerId',
+  'beneficiaryId',
+  'endToEndId',
+  'userReference',
+  'idempotencyKey',
+  'updatedSince',
+] as const
+
+export const transactionFilters: readonly string[] = [...mainFilters, ...moreFilters]
+
+const reordering = ['amountMin', 'amountMax', 'updatedSince', 'referencePrefix']
+
+export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<TransactionRow>): string {
+  const p = texts[view.language].payments
+  const filterOf = (name: keyof ReturnType<typeof filtersOf>) => ({ name, ...filtersOf(view)[name] })
+  return listPage(view, shown, {
+    title: view.t.transactions,
+    path: 'transactions',
+    lead: reordering.some((name) => name in shown.values) ? p.orderNote : p.transactionsText,
+    filters: mainFilters.map(filterOf),
+    more: moreFilters.map(filterOf),
+    columns: [[p.reference, 'head'], p.kind, p.party, p.customer, p.status, p.created, [p.amount, 'number']],
+    cells: rows.map(({ href, category, direction, status, party, customer, createdAt, amount, currency, ...row }) => [
+      html`<a class="free" href="${href}">${referenceText(row)}</a>`,
+      html`<span>${wordOf(p.category, category)} <span class="soft">${wordOf(p.directions, direction)}</span></span>`,
+      freeText(party),
+      freeText(customer),
+      transactionBadge(view, status),
+      time(view, createdAt),
+      money(view, amount, currency),
+    ]),
+    none: {
+      title: p.transactionsEmpty,
+      text: p.transactionsEmptyText,
+      more: call(view, 'GET /v1/transactions', p.transactionsCall),
+    },
+    after: html`<section aria-labelledby="export-title">
+      <h2 id="export-title">${p.exportTitle}</h2>
+      <p>
+        <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, shown.values)}" download
+          >${p.exportCsv}</a
+        >
+      </p>
+      <p class="soft">${p.exportText}</p>
+      ${call(view, 'GET /v1/exports/transactions\nPOST /v1/reports', p.exportCall)}
+    </section>`,
+  })
+}
+
+function filtersOf({ t, language }: ConsoleView) {
+  const p = texts[language].payments
+  return {
+    status: { label: p.status, options: optionsOf(t.transactionStatus) },
+    category: { label: p.kind, options: optionsOf(p.category) },
+    type: { label: p.type, options: optionsOf(p.transactionType) },
+    rail: { label: p.rail, options: optionsOf(p.rails) },
+    currency: { label: p.currency, charsMax: 5 },
+    createdFrom: { label: p.createdFrom, type: 'date' },
+    createdTo: { label: p.createdTo, type: 'date' },
+    updatedSince: { label: p.updatedSince, type: 'date' },
+    referencePrefix: { label: p.referencePrefix },
+    amountMin: { label: p.amountMin, help: p.amountFilterHelp },
+    amountMax: { label: p.amountMax, help: p.amountFilterHelp },
+    customerId: { label: p.customerId },
+    beneficiaryId: { label: p.payeeId },
+    endToEndId: { label: p.endToEndId },
+    userReference: { label: p.userReference },
+    idempotencyKey: { label: p.idempotencyKey },
+  } as const
+}
+
+type Party = {
+  readonly name?: string | undefined
+  readonly account?: string | undefined
+  readonly bank?: string | undefined
+}
+
+type RelatedRow = {
+  readonly reference: string
+  readonly userReference?: string | undefined
+  readonly href: string
+  readonly relation: string
+  readonly status: string
+  readonly createdAt: Date
+  readonly amount: string
+  readonly currency: string
+}
+
+type TransactionDetails = {
+  readonly reference: string
+  readonly userReference?: string | undefined
+  readonly amount: string
+  readonly currency: string
+  readonly exchanged?: { readonly amount: string; readonly currency: string } | undefined
+  readonly status: string
+  readonly category: string
+  readonly direction: string
+  readonly type: string
+  readonly rail?: string | undefined
+  readonly errorKey?: string | undefined
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly debtor?: Party | undefined
+  readonly creditor?: Party | undefined
+  /** Absent: the transaction is of the partner itself. */
+  readonly customer?: { readonly name: string; readonly href?: string | undefined } | undefined
+  readonly details: Readonly<
+    Record<'endToEndId' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy', string | undefined>
+  >
+  /** Absent: it does not wait. */
+  readonly hold?: Explained | undefined
+  readonly steps: readonly Step[]
+  readonly related: readonly RelatedRow[]
+  /** Absent: the transaction is not a payout, or the person may not read payouts. */
+  readonly payoutHref?: string | undefined
+  /** The request that created the transaction. Absent: it is not in the request log, or the person may not read the log. */
+  readonly request?: { readonly href: string; readonly text: string; readonly at: Date } | undefined
+  /** Absent: the person may not read events. */
+  readonly eventsHref?: string | undefined
+  /** `read`: the proof was asked for. Reading it costs more than the rest of the page. */
+  readonly proof: {
+    readonly path: string
+    readonly href: string
+    readonly read?: { readonly records: number; readonly pending: number } | undefined
+  }
+  readonly raw: unknown
+}
+
+/** Shows what a payment waits for: who acts next, until when, and what helps. */
+export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: Explained): Html {
+  const h = texts[view.language].holds
+  const words = h.kinds[kind]
+  return html`<section aria-labelledby="hold-title">
+    <h2 id="hold-title">${h.title}</h2>
+    ${message('warning', words.reason)}
+    ${facts([
+      [h.actor, h.actors[actor]],
+      [h.by, by === null ? h.unknown : time(view, new Date(by))],
+      [h.evidence, evidence.length === 0 ? undefined : words.evidence.join(' ')],
+    ])}
+  </section>`
+}
+
+export function transactionPage(view: ConsoleView, transaction: TransactionDetails): string {
+  const p = texts[view.language].payments
+  const { amount, currency, status, category, direction, createdAt, related } = transaction
+  const name = referenceText(transaction)
+  const { payoutHref, eventsHref } = transaction
+  const kind = `${wordOf(p.category, category)}, ${wordOf(p.directions, direction)}`
+  return shell(view, {
+    title: `${wordOf(p.category, category)} ${name}`,
+    main: html`<div class="heading">
+        <h1>${name}</h1>
+        <div class="buttons">
+          ${eventsHref !== undefined && html`<a class="button" href="${eventsHref}">${view.t.events}</a>`}
+          ${payoutHref !== undefined && html`<a class="button" href="${payoutHref}">${p.toPayout}</a>`}
+        </div>
+      </div>
+      ${strip([
+        [p.amount, money(view, amount, currency, 'main')],
+        [p.status, transactionBadge(view, status)],
+        [p.kind, kind],
+        [p.created, time(view, createdAt)],
+      ])}
+      ${transaction.hold !== undefined && holdPart(view, transaction.hold)} ${details(view, transaction)}
+      ${section('timeline', p.timeline, steps(view, transaction.steps))}
+      ${related.length > 0 && html`${section('related', p.related, relatedTable(view, related))}`}
+      ${proofPart(view, transaction)} ${rawJson(view, transaction.raw)}`,
+  })
+}
+
+function details(view: ConsoleView, transaction: TransactionDetails): Html {
+  const p = texts[view.language].payments
+  const { exchanged, type, rail, errorKey, debtor, creditor, updatedAt, details, request } = transaction
+  const { requestedBy, endToEndId, idempotencyKey, description, hash } = details
+  const { customer } = transaction
+  const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
+  return facts([
+    [p.failure, errorKey && wordOf(p.errorKey, errorKey)],
+    [p.description, description],
+    [p.payer, party(view, debtor)],
+    [p.payee, party(view, creditor)],
+    [p.customer, customer && links([{ text: customer.name, href: customer.href }])],
+    [p.exchanged, exchanged && money(view, exchanged.amount, exchanged.currency)],
+    [p.type, wordOf(p.transactionType, type)],
+    [p.rail, rail && wordOf(p.rails, rail)],
+    [p.requestedBy, requestedBy],
+    [
+      p.request,
+      request &&
+        html`<span class="lines">
+          <a href="${request.href}">${request.text}</a> <span class="soft">${time(view, request.at, 'seconds')}</span>
+        </span>`,
+    ],
+    [p.serviceReference, copied(serviceReference(transaction), p.serviceReference)],
+    [p.endToEndId, copied(endToEndId, p.endToEndId)],
+    [p.idempotencyKey, copied(idempotencyKey, p.idempotencyKey)],
+    [p.hash, copied(hash, p.hash)],
+    [p.updated, time(view, updatedAt)],
+  ])
+}
+
+function party(view: ConsoleView, given: Party | undefined): Html | undefined {
+  if (given === undefined || Object.values(given).every((value) => value === undefined)) return undefined
+  const { name, account: number, bank } = given
+  return html`<span class="lines">
+    ${name !== undefined && html`<span>${name}</span>`} ${number !== undefined && account(view, number)}
+    ${bank !== undefined && html`<span class="soft">${bank}</span>`}
+  </span>`
+}
+
+function relatedTable(view: ConsoleView, rows: readonly RelatedRow[]): Html {
+  const p = texts[view.language].payments
+  return table({
+    caption: p.related,
+    columns: [[p.reference, 'head'], p.relation, p.status, p.created, [p.amount, 'number']],
+    rows: rows.map(({ href, relation, status, createdAt, amount, currency, ...row }) => [
+      html`<a href="${href}">${referenceText(row)}</a>`,
+      wordOf(p.relations, relation),
+      transactionBadge(view, status),
+      time(view, createdAt),
+      money(view, amount, currency),
+    ]),
+  })
+}
+
+function proofPart(view: ConsoleView, { proof: { path, href, read } }: TransactionDetails): Html {
+  const p = texts[view.language].payments
+  return html`<section aria-labelledby="proof">
+    <h2 id="proof">${p.proof}</h2>
+    ${
+      read === undefined
+        ? html`<p><a class="button" href="${href}">${p.showProof}</a></p>`
+        : html`<p>${fill(p.proofText, { count: String(read.records) })}</p>
+            ${read.pending > 0 && html`<p>${fill(p.proofPending, { count: String(read.pending) })}</p>`}
+            ${call(view, `GET ${path}`, p.proofCall)}`
+    }
+  </section>`
+}
+
+type LoggedRequest = ResponseOf<'getRequest'>
+
+/** A request is answered after it has created the transaction. The clocks of two processes may differ by a second. */
+const beforeMs = 1000
+
+const afterMs = 60_000
+
+const around = (at: string, earlierMs: number, laterMs: number) => ({
+  createdFrom: new Date(Date.parse(at) - earlierMs).toISOString(),
+  createdTo: new Date(Date.parse(at) + laterMs).toISOString(),
+})
+
+/** Undefined: the person may not read the log, or no program has created the transaction in the last 30 days. */
+async function creatingRequest(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  { requestId, createdAt }: { readonly requestId?: string | undefined; readonly createdAt: string },
+) {
+  const { caller, view } = person
+  if (requestId === undefined || !caller.permissions.includes('users:read')) return undefined
+  const query = queryText({ requestId, ...around(createdAt, beforeMs, afterMs) })
+  const { data } = await operate('listRequests', { ...callOf(person, request), query })
+  // A client may use the id again, also for the reads that follow. The oldest write has created it.
+  const found = data.findLast(({ method, status, replayed }) => method !== 'GET' && status < 300 && !replayed)
+  if (found === undefined) return undefined
+  const { id, method, operation, status, serviceAccountName, at } = found
+  return {
+    href: `${view.root}requests/${id}`,
+    text: `${method} ${operation}, ${status}, ${serviceAccountName}`,
+    at: new Date(at),
+  }
+}
+
+const recordsMax = '100'
+
+/** References of transactions, by the audit records of the time of the request. Of a longer time only the last records are read. */
+export async function createdBy(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  { requestId, method, status, replayed, at, durationMs }: LoggedRequest,
+): Promise<readonly string[]> {
+  if (method === 'GET' || status >= 300 || replayed) return []
+  const query = queryText({ ...around(at, durationMs + beforeMs, 1), limit: recordsMax })
+  const { data } = await operate('listAuditRecords', { ...callOf(person, request), query })
+  return data.flatMap(({ requestId: other, action, subject: { reference } }) =>
+    other === requestId && action === 'transaction.steps' && reference !== undefined ? [reference] : [],
+  )
+}
+
+type Timeline = ResponseOf<'getTransactionTimeline'>
+
+type Transaction = ResponseOf<'getTransaction'>
+
+export const transactionHref = ({ root }: ConsoleView, reference: string): string =>
+  `${root}transactions/${encodeURIComponent(reference)}`
+
+/** Steps of a payment with their actor and the reason of the bank, in words. */
+export const stepsOf = (view: ConsoleView, { data }: Timeline): readonly Step[] => {
+  const p = texts[view.language].payments
+  return data.map(({ step, createdAt, actor, reason, bankText }) => ({
+    title: wordOf(p.step, step),
+    at: new Date(createdAt),
+    by: actor && fill(p.timelineBy, { actor: wordOf(p.actor, actor) }),
+    detail: bankSaid(view, reason, bankText),
+  }))
+}
+
+/** A bank's code with its meaning, and its own words, which are marked as such. */
+export const bankSaid = (
+  { language }: Pick<ConsoleView, 'language'>,
+  reason: { readonly code: string; readonly text: string } | undefined,
+  bankText: string | undefined,
+): string | undefined => {
+  const coded = reason === undefined ? [] : [`${reason.code}: ${reason.text}`]
+  const words = bankText === undefined ? [] : [fill(texts[language].payments.bankSays, { text: bankText })]
+  return [...coded, ...words].join(' ') || undefined
+}
+
+const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
+  caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
+
+/** The file of a list, or a page that says why there is none. */
+async function exportList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const values = readQuery(request, transactionFilters)
+  const call = callOf(person, request)
+  const read = (cursor: string | undefined) =>
+    operate('listTransactions', {
+      ...call,
+      query: `${queryText({ ...timesOf(values), cursor })}&limit=${exportPageRows}`,
+    })
+  const p = texts[person.view.language].payments
+  const refuse = (text: string) => {
+    const back = { href: linkOf(`${person.view.root}transactions`, values), label: p.back }
+    return page(request, 400, consoleMessage(person.view, p.exportTitle, text, back))
+  }
+  try {
+    const body = await transactionsCsv(read)
+    if (body === undefined) return refuse(fill(p.exportTooMany, { count: String(exportRowsMax) }))
+    const headers = { ...headersOf, 'content-type': 'text/csv; charset=utf-8' }
+    return {
+      status: 200,
+      headers: { ...headers, 'content-disposition': 'attachment; filename="transactions.csv"' },
+      body,
+    }
+  } catch (error) {
+    return refuse(Object.values(problemsOf(p, error, transactionFilters)).join(' '))
+  }
+}
+
+export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
+  const showList = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const { view } = person
+    const { data, shown } = await readList(request, person, transactionFilters, async (query) => {
+      const found = await operate('listTransactions', { ...callOf(person, request), query: queryText(query) })
+      // With `updatedSince` the last page has a cursor too, for changes to come.
+      return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
+    })
+    const rows = data.map((each) => ({
+      ...rowOf(view, each),
+      party: partyOf(each)?.accountHolderName,
+      customer: each.partnerUser?.name ?? each.partnerUser?.email ?? each.partnerUser?.id,
+    }))
+    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows })
+    return page(request, statusOf(shown.problems), body)
+  }
+  const showOne = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const { view, caller } = person
+    const reference = request.params['id'] ?? ''
+    const call = { ...callOf(person, request), params: { reference } }
+    const raw = await operate('getTransaction', call)
+    const mayPayouts = raw.category === 'Withdrawal' && caller.permissions.includes('payouts:read')
+    const [timeline, related, payouts, proof] = await Promise.all([
+      operate('getTransactionTimeline', call),
+      operate('listRelatedTransactions', call),
+      mayPayouts
+        ? operate('listPayouts', { ...callOf(person, request), query: queryText({ reference, limit: '1' }) })
+        : undefined,
+      readQuery(request, ['proof'])['proof'] === undefined ? undefined : operate('getTransactionProof', call),
+    ])
+    const payout = payouts?.data[0]
+    const shown = {
+      ...detailsOf(raw, timeline.requestedBy?.name),
+      customer: customerOf(person, raw),
+      steps: stepsOf(view, timeline),
+      hold: timeline.hold,
+      request: await creatingRequest(frame, request, person, { ...raw, requestId: timeline.requestId }),
+      related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
+      eventsHref: eventsHrefOf(person, reference),
+      payoutHref: payout && `${view.root}payouts/${payout.id}`,
+      proof: {
+        path: `/v1/transactions/${encodeURIComponent(reference)}/proof`,
+        href: `${transactionHref(view, reference)}?proof=1#proof`,
+        read: proof && { records: proof.records.length, pending: proof.pending },
+      },
+      raw,
+    }
+    return page(request, 200, transactionPage({ ...view, current: 'transactions' }, shown))
+  }
+  const route = routesOf(frame, withMoney, 'transactions')
+  return [
+    route('GET', '', 'transactions:read', showList),
+    routesOf(frame, withMoney, 'exports')('GET', '/transactions.csv', 'transactions:read', exportList),
+    route('GET', '/{id}', 'transactions:read', showOne),
+  ]
+}
+
+const rowOf = <T extends Pick<Transaction, 'reference' | 'amount' | 'createdAt'>>(view: ConsoleView, row: T) => ({
+  ...row,
+  href: transactionHref(view, row.reference),
+  amount: decimalText(row.amount),
+  createdAt: new Date(row.createdAt),
+})
+
+const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
+  direction === 'Inward' ? debtorDetails : creditorDetails
+
+const shownParty = (party: Transaction['creditorDetails']) =>
+  party && {
+    name: party.accountHolderName,
+    account: accountText(party) || undefined,
+    bank: [party.bankName, party.bic].filter(Boolean).join(', ') || undefined,
+  }
+
+const customerOf = ({ view, caller }: Person, { partnerUser }: Transaction) =>
+  partnerUser?.id === undefined
+    ? undefined
+    : {
+        name: partnerUser.name ?? partnerUser.email ?? partnerUser.id,
+        // An erased customer has no page.
+        href:
+          caller.permissions.includes('customers:read') && Object.keys(partnerUser).length > 1
+            ? `${view.root}customers/${partnerUser.id}`
+            : undefined,
+      }
+
+function detailsOf(raw: Transaction, requestedBy: string | undefined) {
+  const { endToEndId, idempotencyKey, description, transactionHash } = raw
+  const { userAmount, userCurrency } = raw
+  return {
+    ...raw,
+    amount: decimalText(raw.amount),
+    createdAt: new Date(raw.createdAt),
+    updatedAt: new Date(raw.updatedAt),
+    exchanged:
+      raw.hasFx && userAmount !== undefined && userCurrency !== undefined
+        ? { amount: decimalText(userAmount), currency: userCurrency }
+        : undefined,
+    debtor: shownParty(raw.debtorDetails),
+    creditor: shownParty(raw.creditorDetails),
+    details: {
+      ...{ endToEndId, idempotencyKey, description, requestedBy },
+      hash: transactionHash,
+    },
+  }
+}

@@ -1,0 +1,221 @@
+/** Wallets: the list, a new one, and the page of one with the address for payers. */
+import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import { currencies, newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import { type Draft, formPage, input, type Options, type Problems, type Values } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage } from '../kit/lists.ts'
+import { call, facts, identifier, message, money, strip, time, whole } from '../kit/parts.ts'
+import { idOf, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, valuesIn } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { type CustomerLink, customerLinksOf } from './customer-link.ts'
+import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { texts } from './texts/index.ts'
+
+export const walletFields = ['currency', 'customerId'] as const
+
+type WalletRow = {
+  readonly id: string
+  readonly address: string
+  readonly currency: string
+  readonly network: string
+  readonly chainId: number
+  /** Absent: the wallet is the partner's own. */
+  readonly customer?: CustomerLink | undefined
+  readonly received: string
+  readonly createdAt: Date
+}
+
+const walletCall = `POST /v1/wallets
+{ "customerId": "…", "currency": "USDC" }`
+
+type Wallets = Listed<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
+
+const optionsOfTokens = (tokens: readonly string[]): Options => tokens.map((token) => [token, token] as const)
+
+export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...shown }: Wallets): string {
+  const w = texts[view.language].wallets
+  const p = texts[view.language].payments
+  return listPage(view, shown, {
+    title: view.t.wallets,
+    path: 'wallets',
+    lead: w.lead,
+    create: mayWrite && { text: w.newWallet, href: linkOf(`${view.root}wallets/new`, shown.values) },
+    filters: [
+      { name: 'currency', label: w.token, options: optionsOfTokens(tokens) },
+      { name: 'customerId', label: p.customerId },
+    ],
+    columns: [[w.address, 'head'], w.owner, w.token, w.chain, p.created, [w.received, 'number']],
+    cells: rows.map(({ id, address, currency, network, customer, received, createdAt }) => [
+      html`<a href="${view.root}wallets/${id}"><code class="account">${address}</code></a>`,
+      owner(view, customer),
+      currency,
+      network,
+      time(view, createdAt, 'date'),
+      money(view, received, currency),
+    ]),
+    none: { title: w.empty, text: w.emptyText, more: call(view, walletCall, w.call) },
+  })
+}
+
+function owner(view: ConsoleView, customer: CustomerLink | undefined): Html | string {
+  if (customer === undefined) return texts[view.language].wallets.own
+  const { name, href } = customer
+  return href === undefined ? html`<span class="free">${name}</span>` : html`<a class="free" href="${href}">${name}</a>`
+}
+
+export function newWalletPage(view: ConsoleView, draft: Draft & { readonly tokens: readonly string[] }): string {
+  const w = texts[view.language].wallets
+  const p = texts[view.language].payments
+  const customer = { name: 'customerId', label: p.customer, help: w.customerHelp, optional: true, charsMax: 36 }
+  return formPage(view, {
+    ...{ title: w.newWallet, lead: w.newText, problems: draft.problems, submit: w.open, action: 'wallets/new' },
+    hidden: { idempotencyKey: draft.idempotencyKey },
+    fields: html`${input(view, draft, { name: 'currency', label: w.token, options: optionsOfTokens(draft.tokens) })}
+    ${input(view, draft, customer)}`,
+    back: { path: 'wallets', text: p.back },
+  })
+}
+
+type Wallet = WalletRow & {
+  /** Absent: the person may not read transactions. */
+  readonly depositsHref?: string | undefined
+  /** Absent: the service is not a sandbox, or the person may not simulate. */
+  readonly simulateHref?: string | undefined
+  /** True if the form was just sent. */
+  readonly isNew: boolean
+}
+
+export function walletPage(view: ConsoleView, wallet: Wallet): string {
+  const w = texts[view.language].wallets
+  const p = texts[view.language].payments
+  const { id, currency, network, chainId, customer, received, createdAt, isNew, depositsHref, simulateHref } = wallet
+  const title = fill(w.wallet, { currency })
+  return shell(view, {
+    title,
+    main: html`${isNew && message('good', w.created)}
+      <div class="heading">
+        <h1>${title}</h1>
+        <div class="buttons">
+          ${simulateHref !== undefined && html`<a class="button" href="${simulateHref}">${w.simulate}</a>`}
+          ${depositsHref !== undefined && html`<a class="button" href="${depositsHref}">${fill(w.deposits, { currency })}</a>`}
+        </div>
+      </div>
+      ${strip([
+        [w.received, money(view, received, currency, 'main')],
+        [w.token, currency],
+        [w.chain, html`${network} <span class="soft">${fill(w.chainId, { id: String(chainId) })}</span>`],
+      ])}
+      ${addressPart(view, wallet)}
+      ${facts([
+        [w.owner, owner(view, customer)],
+        [p.created, time(view, createdAt)],
+        [p.id, identifier(view, id, p.id)],
+      ])}
+      <p class="foot"><a href="${view.root}wallets">${p.back}</a></p>`,
+  })
+}
+
+function addressPart(view: ConsoleView, { address, currency, network, chainId }: Wallet): Html {
+  const w = texts[view.language].wallets
+  return html`<section class="card" aria-labelledby="address-title">
+    <h2 id="address-title">${w.addressTitle}</h2>
+    <p class="to">${whole(view, address, w.address)}</p>
+    <p class="message warning">${fill(w.warning, { currency, network, id: String(chainId) })}</p>
+    <p>${w.compare}</p>
+  </section>`
+}
+
+const tokens = Object.entries(currencies).flatMap(([code, { method }]) => (method === 'Token' ? [code] : []))
+
+const may = ({ caller }: Person, permission: Permission) => caller.permissions.includes(permission)
+
+function rowOf(wallet: ResponseOf<'getWallet'>, customers: ReadonlyMap<string, CustomerLink>): WalletRow {
+  const { id, address, currency, network, chainId, customerId, received, createdAt } = wallet
+  return {
+    ...{ id, address, currency, network, chainId },
+    customer: customerId === undefined ? undefined : (customers.get(customerId) ?? { name: customerId }),
+    received: decimalText(received),
+    createdAt: new Date(createdAt),
+  }
+}
+
+async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const { data, shown } = await readList(request, person, walletFields, (query) =>
+    frame.operate('listWallets', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const ids = data.map(({ customerId }) => customerId)
+  const customers = await customerLinksOf(frame, request, person, ids)
+  const rows = data.map((wallet) => rowOf(wallet, customers))
+  const wallets = { ...shown, rows, tokens, mayWrite: may(person, 'wallets:write') }
+  return page(request, statusOf(shown.problems), walletsPage({ ...view, current: 'wallets' }, wallets))
+}
+
+async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const call = { ...callOf(person, request), params: { walletId: idOf(request) } }
+  const wallet = await frame.operate('getWallet', call)
+  const { id, currency, customerId } = wallet
+  const customers = await customerLinksOf(frame, request, person, [customerId])
+  const deposits = { category: 'Deposit', currency, customerId }
+  const simulates = view.sandbox && may(person, 'simulations:write')
+  const { done } = readQuery(request, ['done'])
+  const shown = {
+    ...rowOf(wallet, customers),
+    depositsHref: may(person, 'transactions:read') ? linkOf(`${view.root}transactions`, deposits) : undefined,
+    simulateHref: simulates ? linkOf(`${view.root}simulations/tokens`, { walletId: id }) : undefined,
+    isNew: done === 'created',
+  }
+  return page(request, 200, walletPage({ ...view, current: 'wallets' }, shown))
+}
+
+const showForm = (
+  request: PublicRequest,
+  { view }: Person,
+  values: Values,
+  idempotencyKey: string,
+  problems: Problems = {},
+): PublicAnswer => {
+  const status = statusOf(problems)
+  const draft = { tokens, values, idempotencyKey, problems }
+  return page(request, status, newWalletPage({ ...view, current: 'wallets' }, draft))
+}
+
+/** Words a refusal. One of the customer is at the customer; a token that no chain carries is at the token. */
+function walletProblems({ view: { language } }: Person, error: unknown): Problems {
+  const p = texts[language].payments
+  const { customerUnknown, refusal } = texts[language].wallets
+  if (error instanceof Refusal && error.code === 'currency_not_supported')
+    return { currency: refusal.currency_not_supported }
+  const isUnverified = error instanceof Refusal && error.code === 'customer_not_verified'
+  return problemsOf(p, error, walletFields, {
+    currency: refusal.currency_not_supported,
+    customerId: isUnverified ? p.refusal.customer_not_verified : customerUnknown,
+  })
+}
+
+async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const idempotencyKey = given('idempotencyKey') || newId()
+  const body = valuesIn(given, walletFields)
+  try {
+    const { id } = await operate('createWallet', { ...callOf(person, request), body, idempotencyKey })
+    return seeOther(`${id}?done=created`)
+  } catch (error) {
+    return showForm(request, person, body, newId(), walletProblems(person, error))
+  }
+}
+
+export const walletRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'wallets')
+  return [
+    route('GET', '', 'wallets:read', showList),
+    route('GET', '/new', 'wallets:write', (_frame, request, person) =>
+      showForm(request, person, readQuery(request, walletFields), newId()),
+    ),
+    route('POST', '/new', 'wallets:write', create),
+    route('GET', '/{id}', 'wallets:read', showOne),
+  ]
+}

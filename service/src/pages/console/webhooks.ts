@@ -1,0 +1,520 @@
+/** Webhook endpoints: the list, a new one, and the page of one with its deliveries. */
+import { type ResponseOf, subscribedIn, webhooks } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { html, type Html } from '../html.ts'
+import {
+  asking,
+  formPage,
+  hiddenField,
+  inputs,
+  openDialog,
+  optionsOf,
+  postButton,
+  type Problems,
+  select,
+  type Values,
+} from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { filters, list, type Listed, listPage, type Pages } from '../kit/lists.ts'
+import { badge, call, copyButton, facts, message, strip, table, time } from '../kit/parts.ts'
+import { idOf, page, pagesOf, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import {
+  callOf,
+  type Frame,
+  type GuestPages,
+  listed,
+  problemsOf,
+  readList,
+  routesOf,
+  textsWith,
+  type Visitor,
+} from './request.ts'
+import { texts } from './texts/index.ts'
+
+type WebhookRow = {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly string[]
+  readonly status: 'Enabled' | 'Disabled'
+  readonly createdAt: Date
+}
+
+const createCall = `POST /v1/webhooks
+{ "url": "https://partner.example.com/hooks", "events": ["*"] }`
+
+const statusBadge = (view: ConsoleView, status: WebhookRow['status']): Html =>
+  badge(status === 'Enabled' ? 'good' : 'bad', texts[view.language].developers.subscriptionStatus[status])
+
+type Webhooks = Listed<WebhookRow> & {
+  readonly mayWrite: boolean
+  /** True if the person may see the guest links. */
+  readonly hasGuests: boolean
+  readonly done?: 'deleted' | undefined
+}
+
+export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, done, ...shown }: Webhooks): string {
+  const d = texts[view.language].developers
+  const guests = html`<a class="button" href="${view.root}webhooks/guests">${texts[view.language].guests.button}</a>`
+  return listPage(view, shown, {
+    title: view.t.webhooks,
+    path: 'webhooks',
+    lead: d.lead,
+    done: done && d[done],
+    ...(hasGuests && { links: guests }),
+    create: mayWrite && { text: d.newWebhook, href: `${view.root}webhooks/new` },
+    columns: [[d.url, 'head'], d.events, d.status, d.created],
+    cells: rows.map(({ id, url, events, status, createdAt }) => [
+      html`<a href="${view.root}webhooks/${id}">${url}</a>`,
+      events.join(', '),
+      statusBadge(view, status),
+      time(view, createdAt, 'date'),
+    ]),
+    none: { title: d.empty, text: d.emptyText, more: call(view, createCall, d.createCall) },
+  })
+}
+
+const deliveryFilters: readonly string[] = ['status']
+
+export type DeliveryRow = {
+  readonly eventId: string
+  readonly eventType: string
+  readonly reference: string
+  readonly status: 'Pending' | 'Delivered' | 'Held'
+  readonly createdAt: Date
+  readonly attempts: readonly {
+    readonly startedAt: Date
+    readonly status?: number | undefined
+    readonly error?: string | undefined
+    readonly responseBody?: string | undefined
+  }[]
+  /** Key of the form that sends again, so that a double click sends once. */
+  readonly idempotencyKey: string
+}
+
+type Webhook = WebhookRow & {
+  readonly note?: string | undefined
+  readonly signature: string
+  readonly reason?: 'Partner' | 'Gone' | 'Failing' | undefined
+  readonly failingSince?: Date | undefined
+  readonly counts: { readonly delivered: number; readonly pending: number; readonly held: number }
+  /** Counting stopped, so that each count is a lower bound. */
+  readonly isCapped: boolean
+  readonly deliveries: readonly DeliveryRow[]
+  readonly values: Values
+  readonly problems: Problems
+  readonly pages: Pages
+  readonly mayWrite: boolean
+  /** Key of the form that makes a new secret, so that a double click makes one. */
+  readonly idempotencyKey: string
+  readonly done?: 'enabled' | 'redelivered' | undefined
+  readonly test?: TestOfWebhook | undefined
+}
+
+/** The result of a test event that was just sent. */
+type TestOfWebhook = {
+  readonly delivered: boolean
+  readonly durationMs: number
+  readonly status?: number | undefined
+  readonly error?: string | undefined
+  readonly responseBody?: string | undefined
+}
+
+export function webhookPage(view: ConsoleView, webhook: Webhook): string {
+  const d = texts[view.language].developers
+  const { id, url, status, counts, isCapped, done, values, problems, pages, mayWrite } = webhook
+  const path = `${view.root}webhooks/${id}`
+  const count = (n: number) => {
+    const text = n.toLocaleString(view.language)
+    return isCapped ? fill(d.atLeast, { count: text }) : text
+  }
+  return shell(view, {
+    title: url,
+    wide: true,
+    problems,
+    main: html`${done !== undefined && message('good', d[done])}
+      <div class="heading">
+        <h1>${url}</h1>
+        ${mayWrite && webhookButtons(view, status, path)}
+      </div>
+      ${webhook.test && testResult(view, webhook.test)}
+      ${strip([
+        [d.status, statusBadge(view, status)],
+        [d.delivered, count(counts.delivered)],
+        [d.pending, count(counts.pending)],
+        [d.held, count(counts.held)],
+      ])}
+      ${facts([
+        [d.events, webhook.events.join(', ')],
+        [d.signature, webhook.signature],
+        [d.note, webhook.note],
+        [d.disabled, webhook.reason && d.reason[webhook.reason]],
+        [d.failingSince, webhook.failingSince && time(view, webhook.failingSince)],
+        [d.created, time(view, webhook.createdAt)],
+      ])}
+      <h2>${d.deliveries}</h2>
+      ${filters(view, {
+        path,
+        main: [
+          select({
+            ...{ id: 'status', name: 'status', label: d.status, value: values['status'], error: problems['status'] },
+            ...{ options: optionsOf(d.deliveryStatus), any: view.t.any },
+          }),
+        ],
+        active: Object.keys(values).length > 0,
+      })}
+      ${list(view, {
+        table: deliveryTable(view, webhook, path),
+        isEmpty: webhook.deliveries.length === 0,
+        isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
+        none: {
+          title: d.deliveriesEmpty,
+          text: d.deliveriesEmptyText,
+          more: call(view, `GET /v1/webhooks/${id}/deliveries`, d.listCall),
+        },
+        pages,
+      })}
+      ${mayWrite && webhookDialogs(view, webhook, path)}`,
+  })
+}
+
+const [rotateId, deleteId] = ['rotate', 'delete'] as const
+
+const webhookButtons = (view: ConsoleView, status: WebhookRow['status'], path: string): Html => {
+  const d = texts[view.language].developers
+  return html`<div class="buttons">
+    ${postButton(`${path}/test`, d.sendTest)}
+    ${status === 'Disabled' && postButton(`${path}/enable`, d.enable, { look: 'primary' })}
+  </div>`
+}
+
+function testResult(view: ConsoleView, { delivered, durationMs, status, error, responseBody }: TestOfWebhook): Html {
+  const d = texts[view.language].developers
+  const text = delivered
+    ? fill(d.testDelivered, { status: String(status), ms: String(durationMs) })
+    : fill(d.testRefused, { reason: error ?? d.noAnswer })
+  return html`${message(delivered ? 'good' : 'bad', text)}
+  ${responseBody && html`<pre tabindex="0"><code>${responseBody}</code></pre>`}`
+}
+
+/** The forms that ask first: a new secret, and the end of the endpoint. */
+function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, path: string): Html {
+  const d = texts[view.language].developers
+  const ask = (id: string) => ({ id, action: `${path}/${id}`, cancel: view.t.cancel })
+  return html`<p class="buttons">
+      ${openDialog({ id: rotateId, label: d.rotate, about: url })}
+      ${openDialog({ id: deleteId, label: d.deleteWebhook, about: url, tone: 'danger' })}
+    </p>
+    ${asking({
+      ...{ ...ask(rotateId), title: d.rotateTitle, effects: [d.rotateEffect, d.rotateOverlap] },
+      ...{ about: hiddenField('idempotencyKey', idempotencyKey), submit: d.rotate, look: 'primary' },
+    })}
+    ${asking({
+      ...{ ...ask(deleteId), title: d.deleteTitle, effects: [d.deleteEffect, d.deleteFeed], submit: d.deleteWebhook },
+    })}`
+}
+
+const tones = { Pending: 'warning', Delivered: 'good', Held: 'bad' } as const
+
+export const deliveryBadge = ({ language }: ConsoleView, status: DeliveryRow['status']): Html =>
+  badge(tones[status], texts[language].developers.deliveryStatus[status])
+
+function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, path: string): Html {
+  const d = texts[view.language].developers
+  return table({
+    caption: d.deliveries,
+    columns: [
+      [d.event, 'head'],
+      d.reference,
+      d.status,
+      d.created,
+      d.attempts,
+      ...(mayWrite ? [[view.t.actions, 'actions'] as const] : []),
+    ],
+    rows: deliveries.map((row) => [
+      html`<span title="${row.eventId}">${row.eventType}</span>`,
+      row.reference,
+      deliveryBadge(view, row.status),
+      time(view, row.createdAt),
+      attemptsOf(view, row),
+      ...(mayWrite
+        ? [
+            postButton(`${path}/redeliver`, d.redeliver, {
+              ...{ look: 'small', about: row.reference },
+              hidden: { eventId: row.eventId, idempotencyKey: row.idempotencyKey },
+            }),
+          ]
+        : []),
+    ]),
+  })
+}
+
+export function attemptsOf(view: ConsoleView, { attempts }: Pick<DeliveryRow, 'attempts'>): Html | string {
+  const d = texts[view.language].developers
+  if (attempts.length === 0) return '0'
+  return html`<details>
+    <summary>${attempts.length}</summary>
+    <ol>
+      ${attempts.map(
+        ({ startedAt, status, error, responseBody }) =>
+          html`<li>
+            ${time(view, startedAt)}: ${status ?? d.noAnswer} ${error}
+            ${responseBody !== undefined && html`<pre tabindex="0"><code>${responseBody}</code></pre>`}
+          </li>`,
+      )}
+    </ol>
+  </details>`
+}
+
+type WebhookDraft = {
+  readonly url: string
+  readonly description: string
+  /** Names of the chosen event types. Empty: every event type of the interface document. */
+  readonly events: readonly string[]
+  readonly idempotencyKey: string
+}
+
+type EventTypeChoice = { readonly name: string; readonly description: string }
+
+type NewWebhook = {
+  readonly draft: WebhookDraft
+  readonly types: readonly EventTypeChoice[]
+  readonly problems: Problems
+}
+
+export function newWebhookPage(view: ConsoleView, { draft, types, problems }: NewWebhook): string {
+  const d = texts[view.language].developers
+  const p = texts[view.language].payments
+  const values = { url: draft.url, description: draft.description }
+  return formPage(view, {
+    ...{ title: d.newWebhook, problems, submit: d.createWebhook, action: 'webhooks/new' },
+    hidden: { idempotencyKey: draft.idempotencyKey },
+    fields: html`${inputs(view, { values, problems }, [
+      { name: 'url', label: d.url, help: d.urlHelp, charsMax: 2048, more: html` inputmode="url"` },
+      { name: 'description', label: d.note, help: d.noteHelp, charsMax: 255, optional: true },
+    ])}
+    ${eventChoices(view, draft, types, problems['events'])}`,
+    back: { path: 'webhooks', text: p.back },
+  })
+}
+
+function eventChoices(
+  view: ConsoleView,
+  { events }: WebhookDraft,
+  types: readonly EventTypeChoice[],
+  error: string | undefined,
+): Html {
+  const d = texts[view.language].developers
+  return html`<fieldset
+    class="field${error !== undefined && ' wrong'}"
+    aria-describedby="events-help${error !== undefined && ' events-error'}"
+  >
+    <legend>${d.events}</legend>
+    <p class="help" id="events-help">${d.eventsHelp}</p>
+    ${error !== undefined && html`<p class="error" id="events-error">${error}</p>`}
+    ${types.map(({ name, description }, at) => {
+      const id = at === 0 ? 'events' : `events-${at}`
+      return html`<div class="choice">
+        <input
+          type="checkbox"
+          id="${id}"
+          name="events"
+          value="${name}"
+          aria-describedby="${id}-about"
+          ${events.includes(name) && html` checked`}
+        />
+        <label for="${id}">${name}</label>
+        <p class="help" id="${id}-about">${description}</p>
+      </div>`
+    })}
+  </fieldset>`
+}
+
+/** `secret`: undefined where the key pair of the endpoint signs, whose private half never leaves the service. */
+export function secretPage(
+  view: ConsoleView,
+  { id, url, secret }: { readonly id: string; readonly url: string; readonly secret: string | undefined },
+): string {
+  const d = texts[view.language].developers
+  return shell(view, {
+    title: d.secretTitle,
+    card: true,
+    main: html`<h1>${d.secretTitle}</h1>
+      <p class="lead">${url}</p>
+      ${
+        secret === undefined
+          ? html`<p>${d.publicKeyShown}</p>`
+          : html`<p>${d.secretOnce}</p>
+              <div class="call" role="group" aria-label="${d.secret}">
+                <pre tabindex="0"><code>${secret}</code></pre>
+                ${copyButton(view, secret, d.secret)}
+              </div>`
+      }
+      <p class="foot"><a href="${view.root}webhooks/${id}">${d.openWebhook}</a></p>`,
+  })
+}
+
+const rowOf = ({ id, url, events, extensionEvents, status, createdAt }: ResponseOf<'getSubscription'>): WebhookRow => ({
+  ...{ id, url, events: [...events, ...extensionEvents], status },
+  createdAt: new Date(createdAt),
+})
+
+const deliveryOf = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
+  const { eventId, eventType, reference, status, createdAt, attempts } = delivery
+  return {
+    ...{ eventId, eventType, reference, status },
+    createdAt: new Date(createdAt),
+    attempts: attempts.map((each) => ({ ...each, startedAt: new Date(each.startedAt) })),
+    idempotencyKey: newId(),
+  }
+}
+
+/** Words of the refusals: those of all pages, and those of webhooks. */
+const refusalTexts = (person: Visitor) => textsWith(person, 'developers')
+
+const mayWriteOf = ({ caller }: Visitor) => caller.permissions.includes('webhooks:write')
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listSubscriptions', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const own = {
+    ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
+    hasGuests: person.caller.permissions.includes('users:read'),
+    done: done === 'deleted' ? ('deleted' as const) : undefined,
+  }
+  return page(request, 200, webhooksPage({ ...person.view, current: 'webhooks' }, own))
+}
+
+async function showOne(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Visitor,
+  after: { readonly test?: TestOfWebhook; readonly refused?: Problems } = {},
+): Promise<PublicAnswer> {
+  const { view } = person
+  const id = idOf(request)
+  const values = readQuery(request, deliveryFilters)
+  const { cursor, done } = readQuery(request, ['cursor', 'done'])
+  const call = { ...callOf(person, request), params: { id } }
+  const found = await operate('getSubscription', call)
+  const statistics = await operate('getSubscriptionStatistics', call)
+  const { delivered, pending, held, capped, failingSince } = statistics
+  const deliveries = await listed(texts[view.language].payments, deliveryFilters, () =>
+    operate('listDeliveries', { ...call, query: queryText({ ...values, cursor }) }),
+  )
+  const problems = { ...deliveries.problems, ...after.refused }
+  const shown = {
+    ...rowOf(found),
+    ...{ note: found.description, signature: found.signature, reason: found.disabledReason },
+    failingSince: failingSince === null ? undefined : new Date(failingSince),
+    counts: { delivered, pending, held },
+    isCapped: capped,
+    deliveries: deliveries.data.map(deliveryOf),
+    ...{ values, problems, pages: pagesOf(`${view.root}webhooks/${id}`, values, cursor, deliveries.nextCursor) },
+    ...{ mayWrite: mayWriteOf(person), idempotencyKey: newId(), test: after.test },
+    done: (['enabled', 'redelivered'] as const).find((each) => each === done),
+  }
+  return page(request, statusOf(problems), webhookPage({ ...view, current: 'webhooks' }, shown))
+}
+
+async function showNew(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Visitor,
+  draft: WebhookDraft = { url: '', description: '', events: [], idempotencyKey: newId() },
+  problems: Problems = {},
+): Promise<PublicAnswer> {
+  const { data } = await operate('listEventTypes', callOf(person, request))
+  const types = data.map(({ name, description }) => ({ name, description }))
+  const view = { ...person.view, current: 'webhooks' }
+  return page(request, statusOf(problems), newWebhookPage(view, { draft, types, problems }))
+}
+
+/** Creates an endpoint. The page that shows the secret is the answer, because no later request can show it. */
+async function create(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const draft = {
+    url: given('url').trim(),
+    description: given('description').trim(),
+    events: new URLSearchParams(request.body.toString('utf8')).getAll('events'),
+    idempotencyKey: given('idempotencyKey') || newId(),
+  }
+  const { url, description, events, idempotencyKey } = draft
+  // One list on the page: each type goes into the field that delivers it.
+  const extensionEvents = events.filter((name) => subscribedIn(name) === 'extensionEvents')
+  const body = {
+    url,
+    ...(description === '' ? {} : { description }),
+    events: events.length === 0 ? [webhooks.allEvents] : events.filter((name) => !extensionEvents.includes(name)),
+    extensionEvents,
+  }
+  try {
+    const created = await frame.operate('createSubscription', { ...callOf(person, request), body, idempotencyKey })
+    return page(
+      request,
+      200,
+      secretPage({ ...person.view, current: 'webhooks' }, { ...created, secret: created.secret }),
+    )
+  } catch (error) {
+    const problems = problemsOf(refusalTexts(person), error, ['url', 'description', 'events'])
+    return showNew(frame, request, person, { ...draft, idempotencyKey: newId() }, problems)
+  }
+}
+
+/** Makes a new signing secret. */
+async function rotate({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const { id, url } = await operate('getSubscription', call)
+  const idempotencyKey = readForm(request)('idempotencyKey') || newId()
+  const { secret } = await operate('rotateSecret', { ...call, body: {}, idempotencyKey })
+  return page(request, 200, secretPage({ ...person.view, current: 'webhooks' }, { id, url, secret }))
+}
+
+export const webhookRoutes: GuestPages = (frame, withVisitor) => {
+  const { operate } = frame
+  const route = routesOf(frame, withVisitor, 'webhooks')
+  type Act = (request: PublicRequest, person: Visitor) => Promise<PublicAnswer>
+  /** A form of one endpoint. A refusal shows its page again. */
+  const form = (name: string, act: Act): PublicRoute =>
+    route('POST', `/{id}/${name}`, 'webhooks:write', async (_frame, request, person) => {
+      try {
+        return await act(request, person)
+      } catch (error) {
+        return showOne(frame, request, person, { refused: problemsOf(refusalTexts(person), error, []) })
+      }
+    })
+  return [
+    route('GET', '', 'webhooks:read', showList),
+    route('GET', '/new', 'webhooks:write', showNew),
+    route('POST', '/new', 'webhooks:write', create),
+    route('GET', '/{id}', 'webhooks:read', showOne),
+    form('enable', async (request, person) => {
+      const id = idOf(request)
+      await operate('enableSubscription', { ...callOf(person, request), params: { id } })
+      return seeOther(`../${id}?done=enabled`)
+    }),
+    form('redeliver', async (request, person) => {
+      const [id, given] = [idOf(request), readForm(request)]
+      const eventId = given('eventId')
+      if (!uuid.test(eventId)) throw notFound('page')
+      const call = { ...callOf(person, request), params: { id, eventId } }
+      await operate('redeliver', { ...call, idempotencyKey: given('idempotencyKey') || newId() })
+      return seeOther(`../${id}?done=redelivered`)
+    }),
+    {
+      ...form('test', async (request, person) => {
+        const call = { ...callOf(person, request), params: { id: idOf(request) }, body: {} }
+        return showOne(frame, request, person, { test: await operate('testSubscription', call) })
+      }),
+      callsChosenHost: true,
+    },
+    form('rotate', (request, person) => rotate(frame, request, person)),
+    form('delete', async (request, person) => {
+      await operate('deleteSubscription', { ...callOf(person, request), params: { id: idOf(request) } })
+      return seeOther('../../webhooks?done=deleted')
+    }),
+  ]
+}

@@ -1,0 +1,279 @@
+/** Parts of pages: messages, badges, times, money, identifiers, facts, steps, tables. `console/design.ts` shows each in its states. */
+import { readDomestic } from '../../rails/index.ts'
+import { html, type Html } from '../html.ts'
+import type { ConsoleView } from './frame.ts'
+
+export type Tone = 'good' | 'warning' | 'bad' | 'neutral'
+
+/** A status: a word with a shape, which the colour repeats. */
+export const badge = (tone: Tone, text: string): Html => html`<span class="badge ${tone}">${text}</span>`
+
+/** Says what happened after a form. The frame of the page reads it to screen readers. */
+export const message = (tone: Tone, text: string): Html => html`<p class="message ${tone}" role="status">${text}</p>`
+
+export const wordOf = (words: Readonly<Record<string, string>>, value: string): string => words[value] ?? value
+
+const tones: Readonly<Record<string, 'good' | 'warning' | 'bad'>> = {
+  Completed: 'good',
+  PendingApproval: 'warning',
+  Expired: 'warning',
+  Failed: 'bad',
+  Returned: 'bad',
+  Unsuccessful: 'bad',
+}
+
+export const transactionBadge = ({ t }: ConsoleView, status: string): Html =>
+  badge(tones[status] ?? 'neutral', wordOf(t.transactionStatus, status))
+
+export const payoutBadge = ({ t }: ConsoleView, status: string): Html =>
+  badge(tones[status] ?? 'neutral', wordOf(t.payoutStatus, status))
+
+/** The script shows the button where the browser can copy. `what` names the copied thing for screen readers. */
+export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html =>
+  html`<button type="button" class="small" data-copy="${text}" data-copied="${t.copied}" hidden>
+    <span>${t.copy}</span><span class="away"> ${what}</span>
+  </button>`
+
+/** A time in the zone of the reader, with UTC in its title. `seconds`: a time at which something ends soon. */
+export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | 'time' | 'seconds' = 'time'): Html {
+  const show = (timeZone: string, withTime: boolean) =>
+    new Intl.DateTimeFormat(language, {
+      dateStyle: 'medium',
+      ...(withTime ? { timeStyle: form === 'seconds' ? 'medium' : 'short' } : {}),
+      timeZone,
+    }).format(at)
+  const utc = `${show('UTC', true)} UTC`
+  const text = form === 'date' ? show('UTC', false) : utc
+  return zone === undefined
+    ? html`<time datetime="${at.toISOString()}" title="${utc}" data-local="${form}">${text}</time>`
+    : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form !== 'date')}</time>`
+}
+
+/** A day of the calendar, `YYYY-MM-DD`. It is the same day in every zone. */
+export const calendarDay = ({ language }: ConsoleView, day: string): Html =>
+  html`<time datetime="${day}"
+    >${new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
+  >`
+
+export function grouped(language: string, amount: string): string {
+  const decimals = amount.split('.')[1]?.length ?? 0
+  return new Intl.NumberFormat(language, { minimumFractionDigits: decimals }).format(
+    amount as Intl.StringNumericLiteral,
+  )
+}
+
+/** An exact amount with its currency. */
+export const money = ({ language }: ConsoleView, amount: string, currency: string, look = ''): Html =>
+  html`<span class="money ${look}">${grouped(language, amount)} <abbr>${currency}</abbr></span>`
+
+export const moneyText = ({ language }: ConsoleView, amount: string, currency: string): string =>
+  `${grouped(language, amount)} ${currency}`
+
+const groupChars = 4
+
+const shortChars = 16
+
+/** Writes an IBAN in groups of four, and an account without one as people of its country do. An address of a wallet stays whole. */
+export function inFours(account: string): string {
+  const domestic = readDomestic(account)
+  if (domestic !== undefined) return accountText(domestic)
+  return /^[A-Za-z]{2}\d\d/.test(account) ? account.replaceAll(' ', '').replaceAll(/(.{4})(?=.)/g, '$1 ') : account
+}
+
+type AccountFields = {
+  readonly iban?: string
+  readonly sortCode?: string
+  readonly routingNumber?: string
+  readonly accountNumber?: string
+  readonly walletAddress?: string
+}
+
+/** The account of a payee or of a party, as a text. */
+export const accountText = ({ iban, sortCode, routingNumber, accountNumber, walletAddress }: AccountFields): string =>
+  iban ??
+  walletAddress ??
+  [sortCode?.replaceAll(/(\d\d)(?=\d)/g, '$1-') ?? routingNumber, accountNumber].filter(Boolean).join(' ')
+
+/** A text of any length in a cell. A cell without one has no line on a narrow page. */
+export const freeText = (text: string | undefined): Html | string =>
+  text === undefined || text === '' ? '' : html`<span class="free">${text}</span>`
+
+/** A payment by the text that people know: what the partner said, else the reference that the service gave. */
+export const referenceText = ({
+  userReference,
+  reference,
+}: {
+  readonly userReference?: string | undefined
+  readonly reference: string
+}): string => userReference ?? reference
+
+/** The reference that the service gave, if people know the payment by another text. */
+export const serviceReference = (payment: Parameters<typeof referenceText>[0]): string | undefined =>
+  referenceText(payment) === payment.reference ? undefined : payment.reference
+
+export type Link = { readonly text: string; readonly href?: string | undefined }
+
+/** One text a line; a text with a page is a link to it. Undefined: there are none. */
+export const links = (items: readonly Link[]): Html | undefined =>
+  items.length === 0
+    ? undefined
+    : html`<span class="lines">
+        ${items.map(({ text, href }) =>
+          href === undefined
+            ? html`<span class="free">${text}</span>`
+            : html`<a class="free" href="${href}">${text}</a>`,
+        )}
+      </span>`
+
+/** An identifier with a button that copies it. A long one is shortened, and whole in its title. */
+export function identifier(view: ConsoleView, text: string, what: string): Html {
+  const shown = text.length > shortChars ? `${text.slice(0, 2 * groupChars)}…${text.slice(-groupChars)}` : text
+  return html`<span class="copied"><code title="${text}">${shown}</code> ${copyButton(view, text, what)}</span>`
+}
+
+/** A text that is copied to another system. It is shown whole, because it is compared there. */
+export const whole = (view: ConsoleView, text: string, what: string): Html =>
+  html`<span class="copied"><code class="account">${text}</code> ${copyButton(view, text, what)}</span>`
+
+/** An IBAN or the address of a wallet, with a button that copies it without spaces. */
+export const account = (view: ConsoleView, text: string): Html =>
+  html`<span class="copied">
+    <code class="account">${inFours(text)}</code> ${copyButton(view, text, view.t.accountCopied)}
+  </span>`
+
+/** The facts of a thing. An absent value has no line. */
+export function facts(items: readonly (readonly [label: string, value: Html | string | undefined])[]): Html {
+  const lines = items.flatMap(([label, value]) =>
+    value === undefined
+      ? []
+      : [
+          html`<div>
+            <dt>${label}</dt>
+            <dd>${value}</dd>
+          </div>`,
+        ],
+  )
+  return html`<dl class="facts">${lines}</dl>`
+}
+
+/** The title of a page, with buttons at its right. */
+export const heading = (title: string, buttons: Html | false | undefined): Html =>
+  html`<div class="heading">
+    <h1>${title}</h1>
+    ${buttons}
+  </div>`
+
+/** A link that looks as a button. */
+export const linkButton = (href: string, text: string, look = ''): Html =>
+  html`<a class="button${look !== '' && ` ${look}`}" href="${href}">${text}</a>`
+
+/** A part of a page under a heading of its own. */
+export const section = (id: string, title: string, body: Html): Html =>
+  html`<section aria-labelledby="${id}-title">
+    <h2 id="${id}-title">${title}</h2>
+    ${body}
+  </section>`
+
+/** Shows at the head of a page what matters most: sum, status, parties, time. */
+export const strip = (items: readonly (readonly [label: string, value: Html | string])[]): Html =>
+  html`<dl class="strip">
+    ${items.map(
+      ([label, value]) =>
+        html`<div>
+          <dt>${label}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`
+
+export type Step = {
+  readonly title: string
+  readonly at: Date
+  /** Absent: the actor was not recorded. */
+  readonly by?: string | undefined
+  readonly detail?: string | undefined
+}
+
+export const steps = (view: ConsoleView, items: readonly Step[]): Html =>
+  html`<ol class="steps">
+    ${items.map(
+      ({ title, at, by, detail }) =>
+        html`<li>
+          <p><strong>${title}</strong>${by !== undefined && html` <span class="soft">${by}</span>`}</p>
+          ${detail !== undefined && html`<p>${detail}</p>`}
+          <p class="soft">${time(view, at)}</p>
+        </li>`,
+    )}
+  </ol>`
+
+/** The answer of the API, in a collapsed section. */
+export const rawJson = ({ t }: ConsoleView, value: unknown): Html =>
+  html`<details class="raw">
+    <summary>${t.rawJson}</summary>
+    <pre tabindex="0"><code>${JSON.stringify(value, null, 2)}</code></pre>
+  </details>`
+
+/** A label, or one with a kind: `number` is right-aligned, `actions` has no visible heading, `head` names the row. */
+type Column = string | readonly [label: string, kind: 'head' | 'number' | 'actions']
+
+export type Table = {
+  readonly caption: string
+  readonly columns: readonly Column[]
+  readonly rows: readonly (readonly (Html | string)[])[]
+}
+
+/**
+ * A table that becomes a list of cards on a narrow page, and scrolls in its own box where it is too wide. The roles keep it
+ * a table in browsers that drop it for cards.
+ */
+export function table({ caption, columns, rows }: Table): Html {
+  const named = columns.map((column) => (typeof column === 'string' ? ([column] as const) : column))
+  const heads = named.map(([label, kind]) =>
+    kind === 'actions'
+      ? html`<th scope="col" role="columnheader"><span class="away">${label}</span></th>`
+      : html`<th scope="col" role="columnheader" class="${kind ?? ''}">${label}</th>`,
+  )
+  const cellOf = (part: Html | string, at: number): Html => {
+    const [label = '', kind] = named[at] ?? []
+    return kind === 'head'
+      ? html`<th scope="row" role="rowheader">${part}</th>`
+      : html`<td role="cell" class="${kind ?? ''}" data-label="${label}">${part}</td>`
+  }
+  return html`<div class="table">
+    <table role="table">
+      <caption class="away">
+        ${caption}
+      </caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          ${heads}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${rows.map(
+          (row) =>
+            html`<tr role="row">
+              ${row.map(cellOf)}
+            </tr> `,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+type Empty = { readonly title: string; readonly text: string; readonly more?: Html }
+
+/** An empty list says what will be here. */
+export const empty = ({ title, text, more }: Empty): Html =>
+  html`<div class="empty">
+    <p class="empty-title">${title}</p>
+    <p>${text}</p>
+    ${more}
+  </div>`
+
+/** A call of the API, with a button that copies it. */
+export const call = (view: ConsoleView, text: string, what: string): Html =>
+  html`<div class="call" role="group" aria-label="${what}">
+    <pre><code>${text}</code></pre>
+    ${copyButton(view, text, what)}
+  </div>`
