@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { compose } from './app/compose.ts'
 import { type Config, type Environment, readConfig } from './app/config.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
-import { type Ask, requireCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
+import { type Ask, checkCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
 import {
   acceptMasterKey,
@@ -19,7 +19,8 @@ import {
  * takes access away needs `--yes`. Throws the error that `explain` turns into one line.
  */
 export async function runCommand(args: readonly string[], write: Write, env?: Environment, ask?: Ask): Promise<void> {
-  await requireCommand(args)
+  const text = await checkCommand(args)
+  if (text !== undefined) return write(text)
   const config = readConfig({}, env)
   const offline = await runOffline(args, config)
   if (offline !== undefined) return print(offline, write)

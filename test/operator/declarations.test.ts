@@ -1,5 +1,6 @@
 /** Every command takes the options of its declaration and no other, and whatever names a command or an option elsewhere agrees with it. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +10,7 @@ import { accounts, verificationStates } from '@partner-payments/wire'
 import { ConfigError } from '../../service/src/app/config.ts'
 import { caseActions } from '../../service/src/cases/index.ts'
 import { paymentEnds, recallReasons } from '../../service/src/banks/files/index.ts'
-import { currencies, newId } from '../../service/src/kernel/index.ts'
+import { newId } from '../../service/src/kernel/index.ts'
 import { feeRails, limitPeriods, limitScopes } from '../../service/src/payouts/controls/index.ts'
 import { staffRoles } from '../../service/src/people/staff/index.ts'
 import type { Kinds, Option } from '../../service/src/operator/declaration.ts'
@@ -23,13 +24,22 @@ import {
   optionsOf,
   rolesOf,
 } from '../../service/src/operator/declarations.ts'
-import { parseCommand, readOptions } from '../../service/src/operator/parse.ts'
-import { sections } from '../../service/src/pages/desk/partner-sections.ts'
+import { formOptions, parseCommand, readOptions } from '../../service/src/operator/parse.ts'
+import { sections } from '../../service/src/pages/desk/partners.ts'
 import { countryActions, countrySides, outcomes } from '../../service/src/screening/index.ts'
 import { runOperator } from '../support/operator.ts'
 
 const right: Readonly<Record<keyof Kinds, string>> = {
-  ...{ text: 'x', name: 'Ada Lovelace', file: 'x.csv', flag: '', choice: '', choices: '', id: newId() },
+  ...{
+    text: 'x',
+    name: 'Ada Lovelace',
+    email: 'ada@example.com',
+    file: 'x.csv',
+    flag: '',
+    choice: '',
+    choices: '',
+    id: newId(),
+  },
   ...{ time: '2026-03-01T12:00:00Z', moment: '2026-03-01', day: '2026-03-01', integer: '1', currency: 'EUR' },
   ...{ amount: '0.50', positive: '1000.00', iban: 'DE89 3704 0044 0532 0130 00', countries: 'IR,KP' },
   ...{ permissions: 'all', capabilities: 'Pay', balances: 'EUR=150.00', commands: 'bic load' },
@@ -257,6 +267,39 @@ suite('what derives from a declaration, or agrees with it', () => {
     }
   })
 
+  test('bash completes a command, an option that is not given yet, and a value', async () => {
+    const { stdout: completion } = await runOperator(['completion', 'bash'], {})
+    const completed = (...words: readonly string[]): readonly string[] => {
+      const last = '_operator; printf "%s\\n" "${COMPREPLY[@]}"'
+      const script = `${completion}\nCOMP_WORDS=(operator "$@"); COMP_CWORD=$#; ${last}`
+      const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script, 'bash', ...words], { encoding: 'utf8' })
+      assert.equal(stderr, '')
+      return stdout.split('\n').filter((line) => line !== '')
+    }
+    assert.deepEqual(completed('scr'), ['screening'])
+    assert.deepEqual(completed('screening', 'country', 'r'), ['remove'])
+    assert.deepEqual(completed('limit', 'set', '--scope', 'partner', '--sc'), [])
+    assert.deepEqual(completed('limit', 'set', '--scope', 'partner', '--cu'), ['--currency', '--customer'])
+    for (const words of [['--scope'], ['--scope', '=']])
+      assert.deepEqual(completed('limit', 'set', ...words, 'p'), ['partner'])
+    assert.deepEqual(completed('screening', 'country', 'set', '--for', 'payouts,d'), ['payouts,deposits'])
+    assert.deepEqual(completed('case', 'propose', '--note', ''), [])
+    for (const command of commandNames)
+      for (const name of Object.keys(optionsOf(command)))
+        assert.ok(completion.includes(`'${command}'`) && completion.includes(`--${name}`), `${command} --${name}`)
+  })
+
+  test('the page of commands has each command with its options, and needs no settings', async () => {
+    const { code, stdout } = await runOperator(['commands', '--markdown'], { MODE: 'production' })
+    assert.equal(code, 0)
+    for (const command of commandNames) {
+      const section = stdout.split(`\n## ${command}\n`)[1]?.split('\n## ')[0] ?? ''
+      for (const name of Object.keys(optionsOf(command)))
+        assert.ok(section.includes(`\`--${name}\``), `${command} ${name}`)
+    }
+    assert.equal((await runOperator(['commands'], {})).stdout, `${helpOf(['--help'])}\n`)
+  })
+
   test('each text is a sentence, and each example is a call of its command', () => {
     for (const command of commandNames) {
       assert.match(declarationOf(command).summary, /^[A-Z].+\.$/, command)
@@ -289,28 +332,20 @@ suite('what derives from a declaration, or agrees with it', () => {
     }
   })
 
-  test('a form of the desk sends options that its command takes, with the same choices, and all that it needs', () => {
+  test('a form of the desk asks for all that its command needs but a file, a note and the person', () => {
+    for (const command of commandNames) {
+      const asked = new Set(['note', 'staff', ...formOptions(command).map(({ name }) => name)])
+      for (const [name, option] of Object.entries(declarationOf(command).options)) {
+        assert.equal(asked.has(name), option.kind !== 'file', `${command} --${name}`)
+        const values = formOptions(command).find((each) => each.name === name)?.values ?? []
+        for (const value of option.kind === 'choice' ? values : [])
+          assert.ok(option.choices?.includes(value), `${command} --${name}`)
+      }
+    }
     for (const { list, changes, removal } of sections) {
       assert.ok(isCommand(list) && rolesOf(list) === undefined, list)
-      const forms = [
-        ...changes,
-        ...(removal ? [{ command: removal.command, fields: [{ option: removal.option }] }] : []),
-      ]
-      for (const { command, fields } of forms) {
-        assert.ok(isCommand(command), command)
-        const taken = optionsOf(command)
-        for (const { option, ...field } of fields) {
-          assert.ok(Object.hasOwn(taken, option), `${command} --${option}`)
-          const { kind, choices } = taken[option] ?? assert.fail()
-          const known = kind === 'flag' ? ['yes'] : kind === 'currency' ? Object.keys(currencies) : choices
-          const shown = 'choices' in field ? field.choices : undefined
-          // The row of a removal has its own value.
-          if (command !== removal?.command) assert.deepEqual(shown, known && [...known], `${command} --${option}`)
-        }
-        const sent = new Set(['partner', 'note', 'staff', ...fields.map(({ option }) => option)])
-        for (const [name, option] of Object.entries(declarationOf(command).options))
-          assert.ok(sent.has(name) || option.optional || option.otherwise !== undefined, `${command} --${name}`)
-      }
+      for (const command of changes) assert.ok(isCommand(command) && rolesOf(command) !== undefined, command)
+      assert.ok(removal === undefined || (isCommand(removal.command) && removal.option in optionsOf(removal.command)))
     }
   })
 

@@ -57,6 +57,6 @@ suite('the rules of giving find violations', () => {
     assert.equal(calls(make, 'service/src/people/users/service-accounts.ts'), 1)
     assert.equal(calls(`${make}\nconst g = () => permit(by)`, 'service/src/people/users/service-accounts.ts'), 0)
     assert.equal(calls(make, 'service/src/operator/keys.ts'), 0)
-    assert.equal(calls('const f = () => staff.setRole(tx, id, role)', 'service/src/pages/desk/staff-routes.ts'), 1)
+    assert.equal(calls('const f = () => staff.setRole(tx, id, role)', 'service/src/pages/desk/staff.ts'), 1)
   })
 })

@@ -1,18 +1,23 @@
-/** Commands for file-based banks: sent files, the progress of a payment, and recalls. */
-import { hash } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
-import { basename } from 'node:path'
+/** Commands for banks and chains: files, progress and recalls of payments, pools of IBANs, directories of banks, keys of chains. */
+import { createHash, hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { Refusal } from '../kernel/api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
+import { travelRuleOf } from '../chains/evm/index.ts'
 import { amountText } from '../kernel/index.ts'
+import { type BadLine, IbanFileProblem, type ImportedFile, poolNameForm } from '../accounts/index.ts'
+import { BicFileProblem, ModulusFileProblem } from '../parties/beneficiaries/index.ts'
 import { instructionIdOf } from '../payouts/index.ts'
-import type { Tx } from '../postgres/index.ts'
-import { record, refusedInOneLine } from './changes.ts'
-import type { CommandsOf, Context } from './context.ts'
-import { decided } from './limits.ts'
+import { sqlState, stateOf, type Tx } from '../postgres/index.ts'
+import { decided, type Call, type CommandsOf, type Context, record, refusedInOneLine, type Write } from './context.ts'
 
-export const bankCommands: CommandsOf<`bank ${string}` | 'payment end'> = {
+type Subject = 'bank' | 'ibans' | 'bic' | 'sort-codes' | 'wallet-key' | 'travel-rule'
+
+export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = {
   /** The newest files of each bank, newest first. */
   'bank files': async ({ service: { isoBanks } }, { connector }) => {
     const ids = connector === undefined ? isoBanks.connectors.map(({ id }) => id) : [connector]
@@ -109,6 +114,80 @@ export const bankCommands: CommandsOf<`bank ${string}` | 'payment end'> = {
       return { partnerId: key.partnerId, payoutId: payout, outcome: end, evidence }
     })
   },
+
+  /**
+   * Imports all lines, or none; with `--skip-bad` the good ones. Prints every bad line by its number, even if nothing
+   * is imported.
+   */
+  'ibans import': (context, options, call) => {
+    const { file: path, currency, partner: partnerId, staff, 'skip-bad': skipsBad } = options
+    const [pool, connector] = [poolOf(options.pool), connectorOf(context, options.connector)]
+    const file = { path, pool, currency, connector, partnerId, staff, skipsBad }
+    return (write) => withBadLines((bad) => importFile(context, call, file, bad, write))
+  },
+
+  'ibans list': async ({ service: { accounts }, db }) => accounts.pools.list(db),
+
+  /** Withdraws IBANs from a pool. An assigned IBAN stays with its account. */
+  'ibans withdraw': (context, { pool, partner: partnerId, iban }, call) => {
+    const wanted = { pool: poolOf(pool), partnerId, iban }
+    return decided(context, call, async (tx) => ({
+      pool: wanted.pool,
+      withdrawn: await context.service.accounts.pools.withdraw(tx, wanted),
+    }))
+  },
+
+  /**
+   * Loads the whole file or nothing. Then completes the BICs of all beneficiaries that have none of their own. If the
+   * command is interrupted, the same command continues.
+   */
+  'bic load': async ({ service, db }, { from: file, staff }, call) => {
+    const { access, beneficiaries } = service
+    const text = await readText(file)
+    const recorded = (tx: Tx) => record(service, tx, call)
+    const loaded = await beneficiaries.bicDirectory.load(text, staff, recorded).catch((error: unknown) => {
+      if (error instanceof BicFileProblem)
+        throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message}`)
+      throw error
+    })
+    let completed = 0
+    for (const partnerId of await access.partnerIds(db))
+      completed += await beneficiaries.bicDirectory.completeAll(partnerId)
+    return { ...loaded, completed }
+  },
+
+  'bic show': async ({ service: { beneficiaries }, db }) => {
+    const directory = await beneficiaries.bicDirectory.current(db)
+    if (directory === undefined) throw new ConfigError('operator: No BIC directory was loaded.')
+    return directory
+  },
+
+  /** Loads both files, or nothing. Payees that exist stay as they are. */
+  'sort-codes load': async ({ service }, { from, substitutes: file, staff }, call) => {
+    const weights = await readText(from)
+    const substitutes = file === undefined ? '' : await readText(file)
+    const recorded = (tx: Tx) => record(service, tx, call)
+    try {
+      return await service.beneficiaries.modulusTables.load({ weights, substitutes }, staff, recorded)
+    } catch (error) {
+      if (error instanceof ModulusFileProblem) throw new ConfigError(`operator: line ${error.line}: ${error.message}`)
+      throw error
+    }
+  },
+
+  'sort-codes show': async ({ service: { beneficiaries }, db }) => {
+    const table = await beneficiaries.modulusTables.current(db)
+    if (table === undefined) throw new ConfigError('operator: No table of the modulus check was loaded.')
+    return table
+  },
+
+  /** May be repeated: keys that exist stay. */
+  'wallet-key create': ({ service }, _options, call) => service.chainKeys.create((tx) => record(service, tx, call)),
+  'travel-rule show': async ({ service, db }, { hash }) => {
+    const found = await travelRuleOf(db, service.sealer, hash)
+    if (found === undefined) throw new ConfigError(`operator: no payment has the transaction ${hash}`)
+    return found
+  },
 }
 
 /** Kinds of cases about files that people may take. Of a file that cannot be read only its entries may be what is wrong. */
@@ -135,4 +214,173 @@ export async function readEvidence(file: string): Promise<string> {
   if (bytes.length === 0 || bytes.length > evidenceBytesMax)
     throw new ConfigError(`operator: --evidence ${file}: must have 1 to ${evidenceBytesMax} bytes`)
   return `${basename(file)} sha256:${hash('sha256', bytes)}`
+}
+
+function poolOf(pool: string): string {
+  if (poolNameForm.test(pool)) return pool
+  throw new ConfigError('operator: --pool must be a name of 1 to 32 lower-case letters, digits and hyphens')
+}
+
+function connectorOf({ config }: Context, connector: string | undefined): string | null {
+  if (connector === undefined) return null
+  const known = [
+    config.RAIL,
+    ...config.RAIL_RULES.map((rule) => rule.connector),
+    ...config.ISO20022_BANKS.map(({ id }) => id),
+  ].filter((id) => id !== null)
+  if (known.includes(connector)) return connector
+  throw new ConfigError(`operator: --connector must be one of ${[...new Set(known)].join(', ')}`)
+}
+
+type File = {
+  readonly path: string
+  readonly pool: string
+  readonly currency: string
+  readonly connector: string | null
+  /** Undefined: all partners share the pool. */
+  readonly partnerId: string | undefined
+  readonly staff: string
+  readonly skipsBad: boolean
+}
+
+async function importFile(context: Context, call: Call, file: File, bad: BadLines, write: Write): Promise<void> {
+  const { path, ...rest } = file
+  const { access, accounts } = context.service
+  const hash = await hashOf(path)
+  const printed = async (result: object) => {
+    await write(`${JSON.stringify(result).slice(0, -1)},"badLines":[`)
+    for await (const part of bad.read()) await write(part)
+    await write(']}\n')
+  }
+  try {
+    const imported = await decided(context, call, async (tx) => {
+      // A transaction may run again, after a deadlock.
+      await bad.clear()
+      await access.addOperator(tx, operatorPartnerId)
+      if (file.partnerId !== undefined && (await access.partnerName(tx, file.partnerId)) === '')
+        throw new ConfigError('operator: No such partner.')
+      const lines = () => linesOf(path, hash)
+      return accounts.pools.importFile(tx, { ...rest, hash, lines, report: bad.add })
+    })
+    await printed({ ...imported, inUse: isInUse(context, imported as ImportedFile) })
+  } catch (error) {
+    if (stateOf(error) === sqlState.lockNotAvailable)
+      throw new ConfigError('operator: another import is running: repeat the command when it has ended')
+    if (!(error instanceof IbanFileProblem)) throw error
+    await printed({ pool: file.pool, imported: 0, bad: error.bad })
+    throw new ConfigError(
+      `operator: ${path} has ${error.bad} wrong lines, and nothing was imported. Correct them, or import the others with --skip-bad`,
+    )
+  }
+}
+
+/** False: accounts take from the pool when IBAN_POOLS names its country. */
+const isInUse = ({ config }: Context, { country }: ImportedFile): boolean =>
+  country !== null && config.IBAN_POOLS.includes(country)
+
+/** A line with an IBAN and a BIC has 48. The rest of a longer line is dropped: the line is bad anyway. */
+const lineCharsMax = 256
+const lineFeed = 0x0a
+
+const readFailed = (path: string, error: unknown) => new ConfigError(`operator: ${path}: ${(error as Error).message}`)
+
+/** SHA-256 of a file. Throws a ConfigError. */
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  try {
+    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  } catch (error) {
+    throw readFailed(path, error)
+  }
+  return hash.digest('hex')
+}
+
+/**
+ * The lines without their ends and without a byte order mark. IBANs are ASCII: other characters make a line bad,
+ * whatever their encoding. Throws a ConfigError if the hash of the file differs.
+ */
+async function* linesOf(path: string, fileHash: string): AsyncGenerator<string> {
+  const hash = createHash('sha256')
+  let kept = ''
+  let isFirst = true
+  const keep = (text: string) => {
+    kept = (kept + text).slice(0, lineCharsMax)
+  }
+  const take = (): string => {
+    const line = (isFirst ? kept.replace(/^\u00EF\u00BB\u00BF/, '') : kept).replace(/\r$/, '')
+    ;[kept, isFirst] = ['', false]
+    return line
+  }
+  const chunks = createReadStream(path)
+  try {
+    for await (const each of chunks) {
+      const chunk = each as Buffer
+      hash.update(chunk)
+      let from = 0
+      for (let at = chunk.indexOf(lineFeed); at >= 0; at = chunk.indexOf(lineFeed, from)) {
+        keep(chunk.toString('latin1', from, Math.min(at, from + lineCharsMax)))
+        from = at + 1
+        yield take()
+      }
+      keep(chunk.toString('latin1', from, Math.min(chunk.length, from + lineCharsMax)))
+    }
+  } finally {
+    chunks.destroy()
+  }
+  if (kept !== '') yield take()
+  if (hash.digest('hex') !== fileHash)
+    throw new ConfigError(`operator: ${path} was changed during the import: repeat it`)
+}
+
+type BadLines = {
+  readonly clear: () => Promise<void>
+  readonly add: (lines: readonly BadLine[]) => Promise<void>
+  /** Parts of a list of JSON without its brackets. */
+  readonly read: () => AsyncIterable<string>
+}
+
+/**
+ * Keeps bad lines on the disk until the transaction has ended: a slow reader of the report would keep it open. There
+ * may be as many as the file has lines.
+ */
+async function withBadLines<T>(work: (lines: BadLines) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-ibans-'))
+  let file: FileHandle | undefined
+  try {
+    file = await open(join(folder, 'bad.jsonl'), 'w+', 0o600)
+    return await work(createBadLines(file))
+  } finally {
+    await file?.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function createBadLines(file: FileHandle): BadLines {
+  let count = 0
+  let bytes = 0
+  return {
+    clear: async () => {
+      ;[count, bytes] = [0, 0]
+      await file.truncate(0)
+    },
+    add: async (lines) => {
+      const text = lines.map((line) => `${count++ === 0 ? '' : ','}\n${JSON.stringify(line)}`).join('')
+      bytes += (await file.write(text, bytes)).bytesWritten
+    },
+    read: () => file.createReadStream({ start: 0, encoding: 'utf8', autoClose: false }) as AsyncIterable<string>,
+  }
+}
+
+/** A directory of all banks of the SEPA has about 10 MB. */
+const fileBytesMax = 64 * 1024 * 1024
+
+/** Reads a file of UTF-8 as a whole. Throws a ConfigError of one line. */
+async function readText(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file)
+    if (size > fileBytesMax) throw new Error(`is larger than ${fileBytesMax} bytes`)
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
+  } catch (error) {
+    throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
+  }
 }

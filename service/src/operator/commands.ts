@@ -1,91 +1,45 @@
-/** All commands of the operator by their names, and who may run them: here and at the desk. */
+/** All commands of the operator by their names, who may run them, and changes that wait for a second person: here and at the desk. */
+import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Config, ConfigError } from '../app/config.ts'
-import { assert } from '../kernel/index.ts'
+import { operatorPartnerId } from '../cases/index.ts'
+import { assert, present } from '../kernel/index.ts'
+import type { StaffChange, StaffRole } from '../people/staff/index.ts'
 import type { DeskChanges } from '../pages/index.ts'
-import { accountCommands } from './accounts.ts'
-import { auditCommands } from './audit.ts'
-import { approvalCommands } from './approvals.ts'
-import { backupCommands, restore } from './backups.ts'
-import { bankCommands } from './banks.ts'
-import { bicCommands } from './bics.ts'
-import { caseCommands } from './cases.ts'
-import { coolingOffCommands } from './cooling-offs.ts'
-import { WaitsForSecondPerson } from './changes.ts'
-import type { Ask, Call, CommandsOf, Context, OfflineName, Result } from './context.ts'
+import { bankCommands, readEvidence } from './banks.ts'
+import {
+  type Ask,
+  type Call,
+  type CommandsOf,
+  type Context,
+  type OfflineName,
+  type PrintedName,
+  record,
+  refusedInOneLine,
+  type Result,
+  WaitsForSecondPerson,
+} from './context.ts'
 import type { Typed } from './declaration.ts'
-import { type CommandName, declarationOf, isCommand, mayRun, type OptionsOf, rolesOf } from './declarations.ts'
-import { feeCommands } from './fees.ts'
-import { fxCommands } from './fx.ts'
-import { gateCommands } from './gates.ts'
-import { ibanCommands } from './ibans.ts'
-import { actingAs, identified } from './identity.ts'
-import { keyCommands } from './keys.ts'
-import { ledgerCommands } from './ledger.ts'
-import { limitCommands } from './limits.ts'
-import { memberCommands } from './members.ts'
-import { moveCommands } from './moves.ts'
-import { parseCommand, readOptions } from './parse.ts'
-import { partnerCommands } from './partners.ts'
-import { payerCommands } from './payers.ts'
-import { paymentCommands } from './payments.ts'
-import { reconcileCommands } from './reconcile.ts'
+import { type CommandName, declarationOf, isCommand, listOf, mayRun, type OptionsOf, rolesOf } from './declarations.ts'
+import { keyCommands, restore } from './keys.ts'
+import { ledgerCommands, verifySafeguarding } from './ledger.ts'
 import { monitoringCommands } from './monitoring.ts'
-import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
-import { reviewCommands } from './reviews.ts'
+import { moveCommands } from './moves.ts'
+import { formOptions, parseCommand, readOptions } from './parse.ts'
+import { partnerCommands, readPublicKey } from './partners.ts'
+import { paymentCommands } from './payments.ts'
+import { actingAs, identified, peopleCommands } from './people.ts'
+import { bashCompletion, commandsPage, fishCompletion, zshCompletion } from './printed.ts'
+import { ruleCommands } from './rules.ts'
 import { screeningCommands } from './screening.ts'
-import { screeningCountryCommands } from './screening-countries.ts'
-import { approveChange, carryOutApproved, createChangeCommands, proposed, rejectChange } from './second-person.ts'
-import { serviceAccountCommands } from './service-accounts.ts'
-import { signInCommands } from './sign-in.ts'
-import { segregationCommands } from './segregation.ts'
-import { sortCodeCommands } from './sort-codes.ts'
-import { staffCommands } from './staff.ts'
-import { walletCommands } from './wallets.ts'
 
 /** Runs a command with its options as its declaration reads them. Throws a ConfigError. */
 async function run(context: Context, call: Call): Promise<Result> {
   const { command, typed, staff } = call
-  assert(!isOffline(command), 'the command needs a database')
+  assert(!isOffline(command) && !isPrinted(command), 'the command needs a database')
   // Each function takes the options of its own name, which the compiler cannot follow for a name that is a variable.
   const own = commands[command] as (context: Context, options: unknown, call: Call) => Result | Promise<Result>
   return own(context, readOptions(command, staff === undefined ? typed : { ...typed, staff }), call)
-}
-
-const commands: CommandsOf<Exclude<CommandName, OfflineName>> = {
-  ...partnerCommands,
-  ...memberCommands,
-  ...moveCommands,
-  ...serviceAccountCommands,
-  ...ledgerCommands,
-  ...fxCommands,
-  ...accountCommands,
-  ...limitCommands,
-  ...feeCommands,
-  ...approvalCommands,
-  ...coolingOffCommands,
-  ...gateCommands,
-  ...reviewCommands,
-  ...segregationCommands,
-  ...keyCommands,
-  ...walletCommands,
-  ...caseCommands,
-  ...screeningCommands,
-  ...screeningCountryCommands,
-  ...payerCommands,
-  ...paymentCommands,
-  ...reconcileCommands,
-  ...safeguardingCommands,
-  ...monitoringCommands,
-  ...bankCommands,
-  ...bicCommands,
-  ...sortCodeCommands,
-  ...ibanCommands,
-  ...auditCommands,
-  ...staffCommands,
-  ...signInCommands,
-  ...createChangeCommands(run),
-  ...backupCommands,
 }
 
 const offlineCommands: {
@@ -96,11 +50,25 @@ const offlineCommands: {
 }
 const isOffline = (command: CommandName): command is OfflineName => Object.hasOwn(offlineCommands, command)
 
-/** Throws a ConfigError for an unknown command or a wrong option, before a database is opened or created. */
-export function requireCommand(args: readonly string[]): void {
+const completions: Readonly<Record<Exclude<PrintedName, 'commands'>, () => string>> = {
+  'completion bash': bashCompletion,
+  'completion zsh': zshCompletion,
+  'completion fish': fishCompletion,
+}
+const isPrinted = (command: CommandName): command is PrintedName =>
+  command === 'commands' || Object.hasOwn(completions, command)
+
+/**
+ * Throws a ConfigError for an unknown command or a wrong option, before a database is opened or created. Returns the text of a command that needs
+ * no settings.
+ */
+export function checkCommand(args: readonly string[]): string | undefined {
   const { command, typed } = parseCommand(args)
+  if (command === 'commands') return readOptions(command, typed).markdown ? commandsPage() : `${listOf()}\n`
+  if (isPrinted(command)) return completions[command]()
   // Who has signed in is not known yet.
   readOptions(command, rolesOf(command) === undefined ? typed : { staff: '-', ...typed })
+  return undefined
 }
 
 /** The result of a command that needs no database. Undefined: `runOperator` runs the command. */
@@ -115,14 +83,18 @@ export async function runOffline(args: readonly string[], config: Config): Promi
 /** Decides changes at the desk, by the commands that carry them out. */
 export const deskChanges = (context: Context): DeskChanges => ({
   mayDecide: mayRun,
-  approve: (by, id) => refusedAtDesk(async () => void (await approveChange(run, context, by, id))),
+  form: (command) => {
+    assert(isCommand(command), 'a form of the desk runs a command')
+    return formOptions(command)
+  },
+  approve: (by, id) => refusedAtDesk(async () => void (await approveChange(context, by, id))),
   reject: (by, id, note) => rejectChange(context, by, id, note),
   read: (command, options) =>
     refusedAtDesk(() => {
       assert(isCommand(command) && rolesOf(command) === undefined, 'the desk reads by commands that change nothing')
       return run(context, { command, typed: options })
     }),
-  carryOut: (by, id) => refusedAtDesk(() => carryOutApproved(run, context, by, id)),
+  carryOut: (by, id) => refusedAtDesk(() => carryOutApproved(context, by, id)),
   run: (by, command, form) =>
     refusedAtDesk(async () => {
       assert(isCommand(command), 'a form of the desk runs a command')
@@ -188,4 +160,140 @@ async function whomOf({ service, db }: Context, command: CommandName, { partner,
     ...(partnerName === '' ? {} : { partner: `${partnerName} (${partnerId})` }),
     ...(named === undefined ? {} : { id: `${named.name} (${named.id})` }),
   }
+}
+
+const changesShown = 1000
+
+type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
+
+/** Keeps a change whose checks have passed. What a file said is kept, not its path. */
+async function proposed(context: Context, { command, typed, ...person }: Call) {
+  const by = {
+    id: present(person.staffId, 'a change has an author'),
+    fullName: present(person.staff, 'an author has a name'),
+  }
+  const { 'public-key': keyFile, evidence: document, partner, note } = typed
+  const key = keyFile === undefined ? {} : { 'public-key': await readPublicKey(String(keyFile)) }
+  const evidence = document === undefined ? {} : { evidence: await readEvidence(String(document)) }
+  const row = await context.db.transaction(async (tx) => {
+    const options = { ...typed, ...key, ...evidence }
+    const change = await context.service.staff.changes.propose(tx, by, { command, options })
+    const said = { ...(partner && { partner }), ...(note && { note }) }
+    await record(context.service, tx, {
+      ...{ command: 'change propose', staff: by.fullName, staffId: by.id },
+      ...{ typed: { ...said, action: command, id: change.id }, partnerId: operatorPartnerId },
+    })
+    return change
+  })
+  return {
+    waits: row.id,
+    command,
+    expiresAt: row.expiresAt,
+    next: `another person runs: change approve --id ${row.id}`,
+  }
+}
+
+/** Refuses: permission_denied. */
+function refuseRole(role: StaffRole, { command }: StaffChange): void {
+  const roles = rolesOf(command) ?? []
+  if (!roles.includes(role))
+    throw new Refusal('permission_denied', `${command} needs the role ${roles.join(' or ')}; yours is ${role}.`)
+}
+
+/**
+ * Approves a change and carries it out in one transaction. One whose result is a secret waits for its author, who runs it. Refuses: not_found,
+ * validation_failed (also as the command does), permission_denied.
+ */
+async function approveChange(context: Context, by: Person, id: string): Promise<Result> {
+  const { service, db } = context
+  refuseRole(by.role, await service.staff.changes.get(db, id))
+  const row = await service.staff.changes.approvable(db, id, by, mayRun)
+  if (!isSecret(row.command)) return carryOut(context, row, by)
+  await db.transaction(async (tx) => {
+    await service.staff.changes.approve(tx, id, by, mayRun)
+    await record(service, tx, callOf('change approve', by, { id }))
+  })
+  return { approved: id, command: row.command, next: `${row.proposedByName} runs: change run --id ${id}` }
+}
+
+/** Refuses: not_found, validation_failed, permission_denied. */
+async function rejectChange(context: Context, by: Person, id: string, note: string): Promise<void> {
+  const { service, db } = context
+  refuseRole(by.role, await service.staff.changes.get(db, id))
+  await db.transaction(async (tx) => {
+    await service.staff.changes.reject(tx, id, by, note)
+    await record(service, tx, callOf('change reject', by, { id, note }))
+  })
+}
+
+/** Carries out an approved change for its author. Refuses: not_found, permission_denied, validation_failed. */
+async function carryOutApproved(context: Context, by: Person, id: string): Promise<Result> {
+  const row = await context.service.staff.changes.get(context.db, id)
+  if (row.proposedBy !== by.id) throw new Refusal('permission_denied', `${row.proposedByName} proposed it.`)
+  refuseRole(by.role, row)
+  if (row.approved !== true || row.decidedBy === null)
+    throw new Refusal('validation_failed', 'No second person has approved the change.')
+  const second = { id: row.decidedBy, fullName: present(row.decidedByName, 'a person has a name') }
+  return carryOut(context, row, second)
+}
+
+const isSecret = (command: string): boolean => isCommand(command) && declarationOf(command).secret === true
+
+const callOf = (command: Call['command'], { id: staffId, fullName: staff }: Person, typed: Typed): Call => ({
+  ...{ command, typed, staff, staffId },
+})
+
+/** Reads the options again. Throws a ConfigError if this version of the command no longer takes one: the change is proposed again. */
+function carryOut(context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
+  if (!isCommand(row.command)) throw new ConfigError(`operator: there is no command ${row.command} any more`)
+  const second = { changeId: row.id, id: by.id, fullName: by.fullName }
+  const person = { staff: row.proposedByName, staffId: row.proposedBy, second }
+  return run(context, { command: row.command, typed: ownJson<Typed>(row.options), ...person })
+}
+
+const personOf = async ({ service, db }: Context, { staffId }: Call): Promise<Person> => {
+  const account = (await service.staff.list(db)).find(({ id }) => id === staffId)
+  if (account === undefined) throw new ConfigError('operator: a change needs a person who has signed in')
+  return account
+}
+
+const changeCommands: CommandsOf<`change ${string}`> = {
+  /** The changes that wait, oldest first. */
+  'change list': async ({ service, db }) => (await service.staff.changes.waiting(db, changesShown)).map(changeView),
+
+  'change show': ({ service, db }, { id }) =>
+    refusedInOneLine(async () => changeView(await service.staff.changes.get(db, id))),
+
+  'change approve': (context, { id }, call) =>
+    refusedInOneLine(async () => approveChange(context, await personOf(context, call), id)),
+
+  /** Rejects a change. Its author withdraws it. */
+  'change reject': async (context, { id, note }, call) => {
+    await refusedInOneLine(async () => rejectChange(context, await personOf(context, call), id, note))
+    return { rejected: id }
+  },
+
+  /** Carries out an approved change whose result is a secret. Its author runs it, once. */
+  'change run': (context, { id }, call) =>
+    refusedInOneLine(async () => carryOutApproved(context, await personOf(context, call), id)),
+}
+
+const changeView = ({ options, approved, ...row }: StaffChange) => ({
+  ...row,
+  status: row.doneAt !== null ? 'done' : approved === null ? 'waits' : approved ? 'approved' : 'rejected',
+  options: ownJson<unknown>(options),
+})
+
+const commands: CommandsOf<Exclude<CommandName, OfflineName | PrintedName>> = {
+  ...peopleCommands,
+  ...changeCommands,
+  ...partnerCommands,
+  ...moveCommands,
+  ...ruleCommands,
+  ...paymentCommands,
+  ...bankCommands,
+  ...ledgerCommands,
+  ...screeningCommands,
+  ...monitoringCommands,
+  ...keyCommands,
 }

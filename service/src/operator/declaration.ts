@@ -10,6 +10,8 @@ import type { StaffRole } from '../people/staff/index.ts'
 export type Kinds = {
   readonly text: string
   readonly name: string
+  /** The address of a person. */
+  readonly email: string
   readonly id: string
   readonly time: Date
   /** A time, or the end of a day in UTC. */
@@ -47,6 +49,8 @@ export type Option = {
   readonly choices?: readonly string[]
   readonly min?: number
   readonly max?: number
+  /** Absent from the audit log: the path of a key does not concern the partner, and a signed chain could not erase the name of a person. */
+  readonly unrecorded?: true
 }
 export type Declared = Readonly<Record<string, Option>>
 /** Options as they were typed, and as a change that waits keeps them. */
@@ -58,6 +62,7 @@ const option =
     ({ kind, value: shown, text }) as const
 export const text = option('text', 'TEXT')
 export const name = option('name', 'NAME')
+export const email = option('email', 'ADDRESS')
 export const id = option('id', 'ID')
 export const time = option('time', 'TIME')
 export const moment = option('moment', 'DAY|TIME')
@@ -80,6 +85,7 @@ export const choice = <const C extends readonly string[]>(text: string, ...choic
 export const choices = <const C extends readonly string[]>(text: string, ...each: C) =>
   ({ kind: 'choices', value: each.join(','), text, choices: each }) as const
 export const maybe = <const O extends Option>(given: O) => ({ ...given, optional: true }) as const
+export const unrecorded = <const O extends Option>(given: O) => ({ ...given, unrecorded: true }) as const
 export const or = <const O extends Option, const V extends string | number>(given: O, otherwise: V) =>
   ({ ...given, otherwise }) as const
 
@@ -155,4 +161,4 @@ export const customer = text('The customer, by its id or your own reference of i
 export const payout = id('The payout.')
 export const note = text('Why, for the audit log.')
 export const staff = name('Your name, in a sandbox without accounts of staff.')
-export const tokenFile = file('The file of a token, instead of the one of `sign-in`.')
+export const tokenFile = unrecorded(file('The file of a token, instead of the one of `sign-in`.'))

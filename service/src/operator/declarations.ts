@@ -69,13 +69,14 @@ export function rulesOf(command: CommandName): readonly string[] {
   const { by, second, cuts, hidden, scheduled, secret, options } = declarationOf(command)
   if (by === undefined) return ['It changes nothing for partners, and needs no sign-in.']
   const log = hidden || !('partner' in options) ? 'the operator' : 'the partner'
+  const absent = Object.entries(options).flatMap(([name, { unrecorded }]) => (unrecorded ? [`--${name}`] : []))
   return [
     `Roles: ${groups[by].join(', ')}.`,
     ...(second ? [`Another person approves it${second === 'on' ? ' where TWO_PERSONS is on' : ''}.`] : []),
     ...(secret ? ['It prints a secret once.'] : []),
     ...(cuts ? ['It takes access away: it says whose, and asks for yes at a terminal or for --yes.'] : []),
     ...(scheduled ? ['A schedule may run it with a token.'] : []),
-    `The audit log of ${log} records it.`,
+    `The audit log of ${log} records it${absent.length === 0 ? '' : `, without ${absent.join(' and ')}`}.`,
   ]
 }
 

@@ -50,26 +50,31 @@ export const moneyDeclarations = {
   'case list': reads('List the open cases, oldest first.', {}),
   'case show': reads('Show a case, with candidates for its money.', ofCase),
   'case history': reads('List every decision about a case.', ofCase),
-  'case propose': changes('finance', 'Propose how a case ends.', {
-    ...ofCase,
-    action: choice(
-      'What is done with the money.',
-      ...([
-        'match',
-        'credit',
-        'fees',
-        'return',
-        'reverse',
-        'charge',
-        'announced',
-        'write-off',
-        'note',
-        'refuse',
-      ] as const),
-    ),
-    ...{ note, staff, 'to-partner': maybe(id('The partner that it belongs to.')) },
-    ...{ payout: maybe({ ...payout, text: 'The payout that it pays.' }), customer: maybe(customer) },
-  }),
+  'case propose': changes(
+    'finance',
+    'Propose how a case ends.',
+    {
+      ...ofCase,
+      action: choice(
+        'What is done with the money.',
+        ...([
+          'match',
+          'credit',
+          'fees',
+          'return',
+          'reverse',
+          'charge',
+          'announced',
+          'write-off',
+          'note',
+          'refuse',
+        ] as const),
+      ),
+      ...{ note, staff, 'to-partner': maybe(id('The partner that it belongs to.')) },
+      ...{ payout: maybe({ ...payout, text: 'The payout that it pays.' }), customer: maybe(customer) },
+    },
+    { examples: ['--partner ID --id ID --action match --payout ID --note "Paid late" --staff NAME'] },
+  ),
   'case approve': changes('finance', 'Approve the proposal of another person.', {
     ...{ ...ofCase, staff, proposal: maybe(id('The proposal that you have read.')) },
   }),
@@ -98,7 +103,10 @@ export const moneyDeclarations = {
       evidence: file('The document of the bank. Its name and its hash are recorded.'),
       note,
     },
-    { second: 'always' },
+    {
+      second: 'always',
+      examples: ['--partner ID --payout ID --outcome paid --evidence letter.pdf --note "Letter of 3 May"'],
+    },
   ),
   'payment undo': changes(
     'finance',
@@ -138,12 +146,16 @@ export const moneyDeclarations = {
   'bank entry cancel': changes('finance', 'Cancel an entry that the bank does not have.', bankCase, {
     second: 'always',
   }),
-  reconcile: reads('Print whether the banks and the ledger agree, with every item.', {
-    connector: maybe(connector),
-    account: maybe(account),
-    at: maybe(moment('The end of what is compared. Default: now.')),
-    format: or(choice('The form of the output.', 'json', 'csv'), 'json'),
-  }),
+  reconcile: reads(
+    'Print whether the banks and the ledger agree, with every item.',
+    {
+      connector: maybe(connector),
+      account: maybe(account),
+      at: maybe(moment('The end of what is compared. Default: now.')),
+      format: or(choice('The form of the output.', 'json', 'csv'), 'json'),
+    },
+    { examples: ['--at 2026-11-20 --format csv'] },
+  ),
   'safeguarding accounts set': changes('finance', 'Designate a bank account that holds client money.', {
     account,
     currency,
@@ -172,16 +184,20 @@ export const moneyDeclarations = {
   'ledger balances': reads('List the balances of a partner, now or at a time.', {
     ...{ partner, at: maybe(time('The time. Default: now.')) },
   }),
-  'ledger statement': reads('Print the statement of an account of the ledger.', {
-    ...{ partner, currency },
-    account: or(
-      text('The account: balance, suspense, transfers, parts, fees, fx or settlement.CONNECTOR.', 'NAME'),
-      'balance',
-    ),
-    from: maybe(time('The first time.')),
-    to: maybe(time('The time before which it ends.')),
-    format: or(choice('The form of the output.', 'table', 'csv'), 'table'),
-  }),
+  'ledger statement': reads(
+    'Print the statement of an account of the ledger.',
+    {
+      ...{ partner, currency },
+      account: or(
+        text('The account: balance, suspense, transfers, parts, fees, fx or settlement.CONNECTOR.', 'NAME'),
+        'balance',
+      ),
+      from: maybe(time('The first time.')),
+      to: maybe(time('The time before which it ends.')),
+      format: or(choice('The form of the output.', 'table', 'csv'), 'table'),
+    },
+    { examples: ['--partner ID --currency EUR --from 2026-11-30T23:00:00Z --to 2026-12-31T23:00:00Z --format csv'] },
+  ),
   'ledger check': reads('Compare all rows that record the same money.', {
     partner: maybe({ ...partner, text: 'Only this partner.' }),
     from: maybe(text('The last position of an interrupted check, which continues there.', 'POSITION')),

@@ -3,6 +3,7 @@ import {
   changes,
   choice,
   customer,
+  email,
   file,
   flag,
   id,
@@ -19,6 +20,7 @@ import {
   text,
   time,
   tokenFile,
+  unrecorded,
 } from './declaration.ts'
 
 const change = { id: id('The change.') }
@@ -26,7 +28,9 @@ const person = { id: id('The person, as `staff list` shows.') }
 const account = { partner, id: id('The service account.') }
 const role = choice('The role of the person.', 'support', 'compliance', 'finance', 'admin')
 const overlap = or(integer('Hours for which the old credential still works.', 0, 24 * 90), 24)
-const publicKey = maybe(file('A public RSA key of the partner, instead of a key that the service makes.', 'FILE.pem'))
+const publicKey = unrecorded(
+  maybe(file('A public RSA key of the partner, instead of a key that the service makes.', 'FILE.pem')),
+)
 const ends = maybe(time('When they end. Default: at once.'))
 const at = (moment: string | undefined) => (moment === undefined ? 'at once' : `at ${moment}`)
 const overlapping = (hours = '24') => (hours === '0' ? 'at once' : `after ${hours} hours`)
@@ -35,6 +39,12 @@ export const peopleDeclarations = {
   'sign-in': reads('Sign in by a link to the desk, for the commands that follow.', { 'token-file': maybe(tokenFile) }),
   'sign-out': reads('End the sign-in.', { 'token-file': maybe(tokenFile) }),
   who: reads('Print who has signed in.', { 'token-file': maybe(tokenFile) }),
+  commands: reads('List all commands with their summaries, or as a page with roles and options.', {
+    markdown: flag('The page, in Markdown.'),
+  }),
+  'completion bash': reads('Print the completion of commands for bash.', {}),
+  'completion zsh': reads('Print the completion of commands for zsh.', {}),
+  'completion fish': reads('Print the completion of commands for fish.', {}),
   'change list': reads('List the changes that wait for a second person.', {}),
   'change show': reads('Show one change.', change),
   'change approve': changes('all', 'Approve the change of another person, and carry it out.', change),
@@ -43,7 +53,7 @@ export const peopleDeclarations = {
   'staff invite': changes(
     'admin',
     'Invite a person. Prints a link that works once, for 24 hours.',
-    { email: text('The address of the person.', 'ADDRESS'), name: name('The full name of the person.'), role },
+    { email: email('The address of the person.'), name: name('The full name of the person.'), role },
     { second: 'on', secret: true },
   ),
   'staff list': reads('List the accounts of staff.', {}),
@@ -55,11 +65,16 @@ export const peopleDeclarations = {
   'staff end-sessions': changes('admin', 'End the sessions and commands of a person, who signs in again.', person, {
     cuts: (given) => `ends every session and token of ${given.id} at once`,
   }),
-  'staff token create': changes('admin', 'Write a token for the commands of a schedule to a file.', {
-    commands: scheduledCommands('The commands that it may run.'),
-    to: file('The file to write.'),
-    days: or(integer('Days for which it works.', 1, 366), 90),
-  }),
+  'staff token create': changes(
+    'admin',
+    'Write a token for the commands of a schedule to a file.',
+    {
+      commands: scheduledCommands('The commands that it may run.'),
+      to: file('The file to write.'),
+      days: or(integer('Days for which it works.', 1, 366), 90),
+    },
+    { examples: ['--commands "screening load,bic load" --to nightly.token'] },
+  ),
   'staff token list': reads('List the tokens that work now, of all persons.', {}),
   'staff token end': changes(
     'admin',
@@ -75,8 +90,12 @@ export const peopleDeclarations = {
     'Replace the legal name and the owners of a partner, who are screened with it.',
     {
       partner,
-      'legal-name': maybe(text('Its legal name, if that is not the name that it was created with.', 'NAME')),
-      owners: maybe(text('The full names of its owners, separated by semicolons. Default: none.', '"NAME; NAME"')),
+      'legal-name': unrecorded(
+        maybe(text('Its legal name, if that is not the name that it was created with.', 'NAME')),
+      ),
+      owners: unrecorded(
+        maybe(text('The full names of its owners, separated by semicolons. Default: none.', '"NAME; NAME"')),
+      ),
     },
   ),
   'partner rotate': changes(
@@ -106,7 +125,7 @@ export const peopleDeclarations = {
     {
       partner,
       to: file('The file to write.'),
-      'key-file': file('A file with 32 bytes in Base64, which seal the secrets in the file.'),
+      'key-file': unrecorded(file('A file with 32 bytes in Base64, which seal the secrets in the file.')),
       remove: flag('Remove the partner from this cell.'),
     },
     {
@@ -118,7 +137,7 @@ export const peopleDeclarations = {
   ),
   'partner import': changes('admin', 'Import the file of a partner from another cell.', {
     from: file('The file of `partner export`.'),
-    'key-file': file('The file with the key of the export.'),
+    'key-file': unrecorded(file('The file with the key of the export.')),
     copy: flag('Import a copy of a partner that stays in its cell, for tests.'),
   }),
   'service-account create': changes(
@@ -128,7 +147,7 @@ export const peopleDeclarations = {
       ...{ partner, name: text('The name of the service account.', 'NAME') },
       ...{ permissions: permissions('What it may do.'), 'public-key': publicKey },
     },
-    { second: 'on', secret: true },
+    { second: 'on', secret: true, examples: ['--partner ID --name "Back office" --permissions all'] },
   ),
   'service-account list': reads('List the service accounts of a partner.', { partner }),
   'service-account rotate': changes(
@@ -166,7 +185,7 @@ export const peopleDeclarations = {
     'Begin the recovery of an Admin who is locked out. The link is mailed after 24 hours.',
     {
       partner,
-      email: text('The address of the Admin.', 'ADDRESS'),
+      email: email('The address of the Admin.'),
       'identified-by': text('How you made sure who asks.'),
       note,
       staff,

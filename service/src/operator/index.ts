@@ -10,8 +10,8 @@ export type { Ask, Result, Write } from './context.ts'
 export { helpOf } from './declarations.ts'
 
 // The first call loads the commands: `--help` needs none of them.
-export const requireCommand = async (args: readonly string[]): Promise<void> =>
-  (await import('./commands.ts')).requireCommand(args)
+export const checkCommand = async (args: readonly string[]): Promise<string | undefined> =>
+  (await import('./commands.ts')).checkCommand(args)
 export const runOffline = async (args: readonly string[], config: Config): Promise<object | undefined> =>
   (await import('./commands.ts')).runOffline(args, config)
 export const runOperator = async (args: readonly string[], context: Context, ask?: Ask): Promise<Result> =>

@@ -1,17 +1,23 @@
-/** Commands for the master keys: which one seals how many values, and sealing all of them under the first one. */
+/** Commands for the installation: master keys, backups of the embedded database, verification of audit logs. */
+import { resolve } from 'node:path'
 import { deleteOtherKeys, masterKeys } from '../access/index.ts'
-import { ConfigError } from '../app/config.ts'
+import { type Config, ConfigError, makeDataDir } from '../app/config.ts'
+import { verifyLog } from '../audit/index.ts'
 import { masterKeyId } from '../kernel/index.ts'
 import { staffRealmId } from '../people/staff/index.ts'
-import { countByKey, replaceValues, type SealedColumn, sealedColumnName, valuesNotUnder } from '../postgres/index.ts'
-import { record } from './changes.ts'
-import type { CommandsOf, Context } from './context.ts'
+import {
+  countByKey,
+  createBackup,
+  replaceValues,
+  restoreBackup,
+  type SealedColumn,
+  sealedColumnName,
+  valuesNotUnder,
+} from '../postgres/index.ts'
+import { type CommandsOf, type Context, record } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 
-const rowsPerStep = 500
-/** A running service may seal values between the walk and the count. */
-const walksMax = 3
-
-export const keyCommands: CommandsOf<`key ${string}`> = {
+export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup create'> = {
   'key list': async ({ service, db, config }) => {
     const configured = config.MASTER_KEY.map(masterKeyId)
     const counts = await countsByKey(service.sealedColumns, db)
@@ -44,7 +50,30 @@ export const keyCommands: CommandsOf<`key ${string}`> = {
     }
     throw new ConfigError('operator: a process still seals under an earlier key: restart all processes and repeat')
   },
+
+  'backup create': async ({ config, databaseUrl }) => {
+    refuseExternal(config)
+    if (config.BACKUP_DIR === undefined)
+      throw new ConfigError(
+        'operator: set BACKUP_DIR to a folder outside DATA_DIR, such as BACKUP_DIR=/var/backups/payments',
+      )
+    return createBackup({ url: databaseUrl, dataDir: config.DATA_DIR, backupDir: config.BACKUP_DIR })
+  },
+
+  /** A fault is an error, so that the exit status reports it as well. */
+  'audit verify': async ({ service, db }, { partner }) => {
+    const partnerIds = partner === undefined ? await service.access.partnerIds(db) : [partner]
+    const verified = []
+    for (const partnerId of partnerIds) verified.push(await verifyLog(db, partnerId))
+    const wrong = verified.filter(({ faults }) => faults.length > 0)
+    if (wrong.length > 0) throw new ConfigError(`operator: the audit log was changed: ${JSON.stringify(wrong)}`)
+    return verified
+  },
 }
+
+const rowsPerStep = 500
+/** A running service may seal values between the walk and the count. */
+const walksMax = 3
 
 /** Seals the values of one partner in steps of one statement each. Returns how many. */
 async function resealPartner(
@@ -80,4 +109,18 @@ async function countsByKey(
       counts.set(keyId, ofKey)
     }
   return counts
+}
+
+const refuseExternal = ({ DATABASE_URL }: Config) => {
+  if (DATABASE_URL !== undefined)
+    throw new ConfigError(
+      'operator: backup commands are for the embedded database; for DATABASE_URL use the tools of PostgreSQL (docs/runbooks/backup-restore.md)',
+    )
+}
+
+/** Runs before a database is opened. */
+export async function restore(config: Config, { from, until }: OptionsOf<'backup restore'>): Promise<object> {
+  refuseExternal(config)
+  makeDataDir(config.DATA_DIR)
+  return restoreBackup({ dataDir: config.DATA_DIR, backupDir: resolve(from), until })
 }

@@ -1,23 +1,58 @@
-/** Commands that read the ledger: balances at a time, the statement of an account, and whether all rows agree. */
+/** Commands for the ledger: balances, statements, checks, reconciliation with the banks, safeguarding, positions of exchanges, and states of accounts. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { isSigned, ownJson, readForeign, Type } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { amountText, assert, createLog, csvCellOrAmount, type Currency, dayMs, type Minor } from '../kernel/index.ts'
+import { verifyLog } from '../audit/index.ts'
+import { comparisons, type Finding, findingsMax } from '../ledger/integrity/index.ts'
 import {
+  after,
+  amountText,
+  assert,
+  createLog,
+  csvCellOrAmount,
+  currencies,
+  type Currency,
+  dayMs,
+  type Minor,
+  systemClock,
+} from '../kernel/index.ts'
+import {
+  type AccountState,
+  blocksOutbound,
   isAccountName,
   kindOf,
   type StatementLine,
   type StatementPage,
   type StatementRequest,
 } from '../ledger/index.ts'
-import { verifyLog } from '../audit/index.ts'
-import { comparisons, type Finding, findingsMax } from '../ledger/integrity/index.ts'
+import type { AccountRef, StateChange } from '../accounts/index.ts'
+import {
+  type Content,
+  digestOf,
+  faultsOfContent,
+  safeguardingCsv,
+  safeguardingPdf,
+  type SafeguardingRecord,
+  type Signed,
+  signedOfCsv,
+} from '../reports/safeguarding/index.ts'
 import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
-import type { CommandsOf, Context, Write } from './context.ts'
-import type { OptionsOf } from './declarations.ts'
+import { midRateOf, rateText, type Sheet } from '../rates/index.ts'
+import {
+  decided,
+  type Call,
+  changing,
+  type CommandsOf,
+  type Context,
+  record,
+  refusedInOneLine,
+  type Write,
+} from './context.ts'
+import type { CommandName, OptionsOf } from './declarations.ts'
 
-const linesPerPage = 500
-type Format = OptionsOf<'ledger statement'>['format']
+type Name = CommandName & (`${'ledger' | 'safeguarding' | 'fx' | 'account'} ${string}` | 'reconcile')
 
-export const ledgerCommands: CommandsOf<`ledger ${string}`> = {
+export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = {
   'ledger balances': async ({ service: { ledger }, db }, { partner, at }) => {
     const balances = await ledger.balancesAt(db, partner, at)
     return balances.map(({ name, currency, posted, reserved }) => ({
@@ -41,7 +76,90 @@ export const ledgerCommands: CommandsOf<`ledger ${string}`> = {
     (context, { partner, from = '' }) =>
     (write) =>
       check(context, partner, from, write),
+
+  reconcile:
+    (context, { connector, account, at, format }) =>
+    (write) =>
+      printReport(context, { connector, account, at }, format, write),
+
+  'safeguarding accounts set': async (context, { account, currency, staff, ...period }, call) => {
+    const { from = systemClock.now().toISOString().slice(0, 10), until = null } = period
+    const designation = { account: account.replaceAll(' ', ''), currency, from, until, staff }
+    return refusedInOneLine(() =>
+      changing(context, call, (tx) => context.service.safeguarding.designate(tx, designation)),
+    )
+  },
+
+  'safeguarding accounts list': ({ service: { safeguarding }, db }) => safeguarding.accounts(db),
+
+  /** Computes a day, and prints the record of each currency, new or not. */
+  'safeguarding run': async ({ service, db }, { day, at }, call) => {
+    const computed = await refusedInOneLine(() => service.safeguarding.compute(day, at))
+    await db.transaction((tx) => record(service, tx, call))
+    return computed.map(({ record: found, isNew }) => ({ isNew, ...recordView(found) }))
+  },
+
+  /** The versions of a day, the last of each currency first. */
+  'safeguarding show': async (context, options) => (await recordsOf(context, options, 'all')).map(recordView),
+
+  /** Writes the last version of a day in each currency to a file. */
+  'safeguarding export': async (context, options) => {
+    const { format, to: file } = options
+    const records = await recordsOf(context, options, 'last')
+    const signed = records.map(signedOf)
+    try {
+      if (format === 'pdf') await writeFile(file, safeguardingPdf(signed))
+      else
+        await writeFile(file, format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`)
+    } catch (error) {
+      throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
+    }
+    return {
+      file,
+      format,
+      records: records.map(({ day, currency, version, digest }) => ({ day, currency, version, digest })),
+    }
+  },
+
+  /** The open position in each currency over all partners, valued in euros at the newest mid rates, however old they are. */
+  'fx position': async ({ service: { ledger, rates }, db }) => {
+    const [rows, sheet] = await Promise.all([ledger.positions(db), rates.newest(db)])
+    const positions = rows.map(({ currency, posted, reserved }) => {
+      const valued = sheet && valueOf(sheet, currency, posted)
+      return {
+        currency,
+        position: amountText(posted, currency),
+        reserved: amountText(reserved, currency),
+        midRate: valued?.midRate ?? null,
+        valueEur: valued ? amountText(valued.minor, 'EUR') : null,
+        minor: valued?.minor,
+      }
+    })
+    const isComplete = positions.every(({ minor }) => minor !== undefined)
+    const total = positions.reduce((sum, { minor = 0n }) => sum + minor, 0n)
+    return {
+      source: sheet?.source ?? null,
+      asOf: sheet?.asOf.toISOString() ?? null,
+      positions: positions.map(({ minor: _minor, ...shown }) => shown),
+      totalEur: isComplete ? amountText(total, 'EUR') : null,
+    }
+  },
+
+  /** Replaces an earlier block. A worker cancels the payouts that an interrupted command has left. */
+  'account block': (context, options, call) => change(context, options, call, stateOf[options.direction]),
+
+  'account unblock': (context, options, call) => change(context, options, call, 'Active'),
+
+  /** Closes an empty account without payouts under way. Final. */
+  'account close': (context, options, call) => change(context, options, call, 'Closed'),
+
+  /** The accounts that are not active, each with its last change. */
+  'account list': async ({ service: { accounts }, db }, { partner }) =>
+    (await accounts.notActive(db, partner)).map(stateView),
 }
+
+const linesPerPage = 500
+type Format = OptionsOf<'ledger statement'>['format']
 
 /**
  * Prints a line for each finding. A position says where an interrupted command continues: at a comparison of a partner.
@@ -191,3 +309,148 @@ function rowOf(format: Format, currency: Currency): (row: Row) => string {
     return padded.join('  ').trimEnd()
   }
 }
+
+/** Columns of the CSV, in this order. A line of JSON has those that it fills. */
+const columns = [
+  ...['record', 'connector', 'account', 'currency', 'id', 'kind', 'status', 'amount', 'count', 'since', 'age_seconds'],
+  ...['first_seen', 'why', 'at', 'statement_on', 'sequence', 'from', 'opening', 'credits', 'debits', 'closing'],
+  ...['gap_before', 'sum_differs', 'bank', 'ledger', 'difference', 'unexplained', 'partner', 'subject', 'score'],
+  ...['matched_by', 'reference', 'other_party', 'remittance', 'explained'],
+] as const
+
+type Wanted = Parameters<Context['service']['reconciliation']['report']>[1]
+
+/** Prints all of it in one snapshot, on a connection of its own, like a statement of the ledger. */
+async function printReport(context: Context, wanted: Wanted, format: 'json' | 'csv', write: Write): Promise<void> {
+  const { reconciliation } = context.service
+  await onConnection(context, (db) =>
+    db.transaction(async (tx) => {
+      await readAtOneMoment(tx)
+      let lines = 0
+      await write(format === 'json' ? '[' : `${columns.join(',')}\n`)
+      for await (const page of reconciliation.report(tx, wanted)) {
+        const texts = page.map((line) =>
+          format === 'json'
+            ? JSON.stringify(line)
+            : columns.map((name) => csvCellOrAmount((line as Readonly<Record<string, string>>)[name] ?? '')).join(','),
+        )
+        if (texts.length === 0) continue
+        await write(
+          format === 'json'
+            ? `${lines === 0 ? '\n' : ',\n'}${texts.join(',\n')}`
+            : texts.map((text) => `${text}\n`).join(''),
+        )
+        lines += texts.length
+      }
+      if (format === 'json') await write('\n]\n')
+    }),
+  )
+}
+
+/** Verifies an exported file without a database: its signatures, its sums, and its key. */
+export async function verifySafeguarding({ from: file, key }: OptionsOf<'safeguarding verify'>): Promise<object> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new ConfigError(`operator: ${file}: ${error.message}`)
+  })
+  const signed = text.startsWith('[') ? signedOfJson(text) : signedOfCsv(text)
+  if (signed === undefined)
+    throw new ConfigError(`operator: ${file}: is not an unchanged JSON or CSV export of "safeguarding export"`)
+  const faults: string[] = []
+  const records = signed.map((each) => {
+    const { day, currency, version, status, ...content } = ownJson<Content>(each.content)
+    const name = `${day} ${currency}`
+    if (!isSigned(each)) faults.push(`${name}: the signature is wrong.`)
+    if (key !== undefined && each.publicKey !== key) faults.push(`${name}: signed by another key.`)
+    for (const fault of faultsOfContent({ day, currency, version, status, ...content }))
+      faults.push(`${name}: ${fault}`)
+    return { day, currency, version, status, digest: digestOf(each.content), publicKey: each.publicKey }
+  })
+  if (faults.length > 0) throw new ConfigError(`operator: ${file}: ${faults.join(' ')}`)
+  return { isKeyCompared: key !== undefined, records }
+}
+
+const SignedFile = Type.Array(
+  Type.Object({ content: Type.String(), signature: Type.String(), publicKey: Type.String() }),
+  { minItems: 1 },
+)
+/** Records of some years, each of a few kilobytes. */
+const signedCharsMax = 256 * 2 ** 20
+
+const signedOfJson = (text: string): readonly Signed[] | undefined => readForeign(text, SignedFile, signedCharsMax)
+
+const signedOf = ({ text: content, signature, publicKey }: SafeguardingRecord): Signed => ({
+  content,
+  signature: signature.toString('base64'),
+  publicKey,
+})
+
+const recordView = ({ digest, publicKey, content }: SafeguardingRecord) => ({ digest, publicKey, ...content })
+
+async function recordsOf(
+  { service, db }: Context,
+  { day, currency: only }: OptionsOf<'safeguarding show'>,
+  versions: 'all' | 'last',
+) {
+  const before = after(new Date(day), dayMs).toISOString().slice(0, 10)
+  const last = (await service.safeguarding.list(db, { from: day, before, rowsMax: 100 })).filter(
+    ({ currency }) => only === undefined || currency === only,
+  )
+  if (last.length === 0) throw new ConfigError(`operator: No safeguarding record of ${day}.`)
+  if (versions === 'last') return last
+  return (await Promise.all(last.map(({ currency }) => service.safeguarding.versions(db, day, currency)))).flat()
+}
+
+/** Value in cents, rounded towards zero. Undefined: the sheet has no rate of the currency. */
+function valueOf(
+  { quotes }: Sheet,
+  currency: Currency,
+  minor: Minor,
+): { readonly midRate: string; readonly minor: Minor } | undefined {
+  if (currency === 'EUR') return { midRate: '1', minor }
+  const rate = midRateOf(quotes, 'EUR', currency)
+  if (rate === undefined) return undefined
+  const over = minor * 10n ** BigInt(rate.scale + currencies.EUR.digits)
+  return { midRate: rateText(rate), minor: over / (rate.digits * 10n ** BigInt(currencies[currency].digits)) }
+}
+
+const stateOf = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
+
+/**
+ * Waiting payouts are cancelled after the block: no further ones are accepted, and those that a worker has begun
+ * continue. Before an unblock the command ends the rest of these cancellations, because it would also find payouts
+ * accepted afterwards.
+ */
+async function change(context: Context, options: Changing, call: Call, state: AccountState): Promise<object> {
+  const { accounts, cancellations, customers } = context.service
+  const { partner: partnerId, staff, reason } = options
+  const account = accountOf(options)
+  const note = String(call.typed['note'] ?? '')
+  const cancelled = async () => {
+    const of =
+      'currency' in account
+        ? { ...account, customerId: null }
+        : { currency: null, customerId: (await customers.find(context.db, partnerId, account.customerRef)).id }
+    return cancellations.finish(partnerId, of)
+  }
+  if (!blocksOutbound(state)) await cancelled()
+  const told = await decided(context, call, async (tx) => {
+    const changed = await accounts.changeState(tx, { partnerId, account, state, reason, note, staff })
+    return changed === undefined ? { state, unchanged: true } : stateView(changed)
+  })
+  if (!blocksOutbound(state)) return told
+  return { ...told, cancelledPayouts: await cancelled() }
+}
+
+type Changing = OptionsOf<'account unblock'>
+
+function accountOf({ currency, customer }: Changing): AccountRef {
+  if (currency !== undefined && customer === undefined) return { currency }
+  if (customer !== undefined && currency === undefined) return { customerRef: customer }
+  throw new ConfigError('operator: name --currency for a balance, or --customer for the account of a customer')
+}
+
+const stateView = ({ fromState: from, toState: state, ...row }: StateChange): Readonly<Record<string, unknown>> => ({
+  ...row,
+  from,
+  state,
+})

@@ -6,8 +6,7 @@ import { csvCellOrAmount, currencies, type Currency, nilId, systemClock } from '
 import type { Customer } from '../parties/customers/index.ts'
 import { readRule, type Rule } from '../monitoring/index.ts'
 import type { Payment } from '../transactions/index.ts'
-import { changing, record, refusedInOneLine } from './changes.ts'
-import type { Call, CommandsOf, Context } from './context.ts'
+import { type Call, changing, type CommandsOf, type Context, record, refusedInOneLine } from './context.ts'
 import { customerOf, goamlReport } from './goaml.ts'
 
 const alertsPerPage = 200

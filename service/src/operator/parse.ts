@@ -2,6 +2,7 @@
 import { capabilities, type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName } from '../kernel/index.ts'
+import type { FormOption } from '../pages/index.ts'
 import { isIban } from '../rails/index.ts'
 import type { Kinds, Option, Typed } from './declaration.ts'
 import {
@@ -156,9 +157,42 @@ const readList = <T extends string>(
 
 const scheduled: readonly CommandName[] = commandNames.filter((command) => declarationOf(command).scheduled)
 
+/** The values that an option may have, for a shell and for a form. Undefined: they are not listed. */
+export function knownValues({ kind, choices }: Option): readonly string[] | undefined {
+  if (kind === 'currency') return Object.keys(currencies)
+  if (kind === 'permissions') return ['all', ...permissions]
+  if (kind === 'capabilities') return ['none', ...capabilities]
+  return kind === 'commands' ? scheduled : choices
+}
+/** Kinds whose value is a list with commas. */
+export const listKinds: ReadonlySet<keyof Kinds> = new Set(['permissions', 'capabilities', 'commands', 'choices'])
+/** The most characters that a field of a form takes. */
+const fieldCharsMax: Readonly<Partial<Record<keyof Kinds, number>>> = {
+  id: 36,
+  iban: 42,
+  name: 140,
+  amount: 20,
+  positive: 20,
+}
+const textCharsMax = 1000
+/** Options that a form has in its own way: the person has signed in, and the server reads no path that a browser names. */
+const askedElsewhere: ReadonlySet<string> = new Set(['staff', 'note'])
+
+/** The options of a command as a form of the desk asks for them. */
+export const formOptions = (command: CommandName): readonly FormOption[] =>
+  Object.entries(declarationOf(command).options)
+    .filter(([name, { kind }]) => kind !== 'file' && !askedElsewhere.has(name))
+    .map(([name, option]) => ({
+      ...{ name, kind: option.kind, required: !option.optional && option.otherwise === undefined },
+      otherwise: option.otherwise === undefined || option.otherwise === false ? undefined : String(option.otherwise),
+      values: option.kind === 'flag' ? ['yes'] : listKinds.has(option.kind) ? undefined : knownValues(option),
+      charsMax: String(option.max ?? '').length || (fieldCharsMax[option.kind] ?? textCharsMax),
+    }))
+
 const readers: { readonly [K in keyof Kinds]: Reader<Kinds[K]> } = {
   text: (text) => text,
   name: (text) => tidyName(text),
+  email: (text) => text,
   file: (text) => text,
   id: (text, mistake) => {
     if (!uuid.test(text)) throw mistake('must be a UUID')

@@ -1,19 +1,18 @@
-/** Finds a payment that a partner or a bank asks about, and quotes the runbook on its status. */
+/** Commands for payments, and for cases: bank reports that match nothing known. One person proposes how a case ends, another one approves. */
+import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { after, amountText, dayMs } from '../kernel/index.ts'
+import { keptFromPartners, operatorPartnerId } from '../cases/index.ts'
+import { after, amountText, dayMs, present } from '../kernel/index.ts'
 import { instructionIdOf, partiesOf, type PayoutSearch } from '../payouts/index.ts'
 import { operatorOf } from '../payouts/recalls/index.ts'
 import { explain, type Hold, holds } from '../transactions/index.ts'
-import type { CommandsOf, Context } from './context.ts'
-import type { OptionsOf } from './declarations.ts'
-import { decided } from './limits.ts'
+import type { Tx } from '../postgres/index.ts'
+import { decided, type Call, changing, type CommandsOf, type Context, refusedInOneLine } from './context.ts'
+import type { CommandName, OptionsOf } from './declarations.ts'
 
-/** More than a person reads: the search is too wide. */
-const paymentsMax = 50
+type Name = CommandName & `${'payment' | 'deposit' | 'case'} ${string}`
 
-const runbook = 'docs/runbooks/stuck-payout.md'
-
-export const paymentCommands: Omit<CommandsOf<`payment ${string}` | 'deposit undo'>, 'payment end'> = {
+export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
   /** Takes a credit, or a part of a session, from what it was matched with by mistake. A case in suspense waits for its owner. */
   'deposit undo': (context, { partner: partnerId, reference, part: partId }, call) =>
     decided(context, call, async (tx) => {
@@ -53,10 +52,78 @@ export const paymentCommands: Omit<CommandsOf<`payment ${string}` | 'deposit und
       if (found.length > paymentsMax) break
     }
     const payments = []
-    for (const each of found.slice(0, paymentsMax)) payments.push(await viewOf(context, each))
+    for (const each of found.slice(0, paymentsMax)) payments.push(await payoutView(context, each))
     return { payments, hasMore: found.length > paymentsMax }
   },
+
+  /** The open cases, oldest first. */
+  'case list': async ({ service: { cases } }) => {
+    const open: Case[] = []
+    for (let page: readonly Case[] = []; ;) {
+      page = await cases.list(page.at(-1), pageMax)
+      open.push(...page)
+      if (page.length < pageMax) return open.map(caseView)
+    }
+  },
+
+  /** One case, and candidates for its money: the best first, with what agreed. */
+  'case show': async ({ service: { cases, reconciliation }, db }, { partner: partnerId, id }) => {
+    const found = await cases.byId(db, partnerId, id)
+    if (found === undefined) throw new ConfigError('operator: No such case.')
+    const candidates = await reconciliation.candidates(db, found)
+    return {
+      ...caseView(found),
+      candidates: candidates.map(({ candidate: { amount, ...candidate }, ...scored }) => ({
+        ...scored,
+        ...candidate,
+        amount: amount === null ? null : amountText(amount, candidate.currency),
+      })),
+    }
+  },
+
+  'case propose': (context, options, call) => {
+    const { action, staff, note, customer, payout: payoutId, 'to-partner': toPartnerId } = options
+    const proposing = {
+      ...{ ...keyOf(options), action, staff, ...accountOf(call), note },
+      ...(toPartnerId === undefined ? {} : { toPartnerId }),
+      ...(payoutId === undefined ? {} : { payoutId }),
+      ...(customer === undefined ? {} : { customerId: customer }),
+    }
+    return decidedCase(context, options, call, (tx) => context.service.decisions.propose(tx, proposing))
+  },
+
+  'case approve': async (context, options, call) => {
+    // The names of a credit are compared with the list that this process has read.
+    await context.service.screening.lists.snapshot()
+    const { staff, proposal: proposalId } = options
+    const approving = {
+      ...{ ...keyOf(options), staff, ...accountOf(call) },
+      ...(proposalId === undefined ? {} : { proposalId }),
+    }
+    return decidedCase(context, options, call, (tx) => context.service.decisions.approve(tx, approving))
+  },
+
+  'case reject': (context, options, call) => {
+    const { staff, note } = options
+    const rejecting = { ...keyOf(options), staff, ...accountOf(call), note }
+    return decidedCase(context, options, call, (tx) => context.service.decisions.reject(tx, rejecting))
+  },
+
+  /** Every decision about a case, in their order. */
+  'case history': async ({ service: { decisions }, db }, { partner, id }) => {
+    const rows = await decisions.history(db, partner, id)
+    return rows.map(({ before, after, ...row }) => ({
+      ...row,
+      before: ownJson<unknown>(before),
+      after: ownJson<unknown>(after),
+    }))
+  },
 }
+
+/** More than a person reads: the search is too wide. */
+const paymentsMax = 50
+
+const runbook = 'docs/runbooks/stuck-payout.md'
 
 type Found = Awaited<ReturnType<Context['service']['payouts']['find']>>[number]
 type Status = Found['payout']['status'] | 'Screening'
@@ -76,7 +143,7 @@ function searchOf({ id, reference, amount, currency, day }: Omit<OptionsOf<'paym
   return { reference: null, money: { currency, amount }, ...period }
 }
 
-async function viewOf(
+async function payoutView(
   { service: { cases, holdOf, monitoring, screening }, db }: Context,
   { payout, transaction }: Found,
 ): Promise<object> {
@@ -144,4 +211,30 @@ const ended: Readonly<Partial<Record<Status, string>>> = {
   Failed: 'It has ended, and its money is available again. The partner pays again with a new payout.',
   Returned: 'The bank has returned it, and its money is available again.',
   Cancelled: 'It has ended before it was sent, and its money is available again.',
+}
+
+const pageMax = 1000
+
+/** The account of the person, if one has signed in. */
+const accountOf = ({ staffId }: Call) => (staffId === undefined ? {} : { staffId })
+
+type Key = { readonly partner: string; readonly id: string }
+const keyOf = ({ partner, id }: Key) => ({ partnerId: partner, id })
+
+async function decidedCase(context: Context, { partner, id }: Key, call: Call, work: (tx: Tx) => Promise<Case>) {
+  const found = await context.service.cases.byId(context.db, partner, id)
+  // A partner reads its audit log, and must not learn that its customer is under suspicion (AMLD, Article 39).
+  const isHidden = found !== undefined && keptFromPartners.has(found.kind)
+  const recorded = isHidden ? { ...call, partnerId: operatorPartnerId } : call
+  return refusedInOneLine(async () => caseView(await changing(context, recorded, work)))
+}
+
+type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
+
+/** Formats a case for the operator: money as a decimal number, the report as the bank sent it. */
+function caseView({ booked, currency, report, proposal, ...row }: Case): object {
+  const money =
+    booked === null ? null : { currency, amount: amountText(booked, present(currency, 'money has a currency')) }
+  const proposed = proposal === null ? null : ownJson<unknown>(proposal)
+  return { ...row, proposal: proposed, suspense: money, report: ownJson<unknown>(report) }
 }

@@ -1,8 +1,12 @@
-/** Commands for sanctions lists and the hits on them. Loads a list from a file; one or two persons decide about a hit. */
+/** Commands for screening: lists, hits, rules of countries, and incoming payments that lack data of their payers. Rules hold for all partners: the log of the operator has their records. */
 import { createReadStream, type ReadStream } from 'node:fs'
 import { ConfigError } from '../app/config.ts'
-import { amountText } from '../kernel/index.ts'
+import { MessageProblem } from '../iso20022/index.ts'
+import { amountText, type Minor } from '../kernel/index.ts'
+import type { PayerRule } from '../deposits/index.ts'
+import { readMigrations, type Tx } from '../postgres/index.ts'
 import {
+  type CountryAction,
   type ExclusionRow,
   exclusionsOf,
   type HeldPayment,
@@ -14,32 +18,10 @@ import {
   screeningReport,
   screeningReportText,
 } from '../screening/index.ts'
-import { MessageProblem } from '../iso20022/index.ts'
-import { readMigrations, type Tx } from '../postgres/index.ts'
-import { changing, record, refusedInOneLine } from './changes.ts'
-import type { CommandsOf, Context } from './context.ts'
-import { decided } from './limits.ts'
+import { decided, type Call, changing, type CommandsOf, type Context, record, refusedInOneLine } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 
-/** `name`: that of a list of politically exposed persons. A list of sanctions says itself what it is. */
-function readerOf(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
-  if (name === undefined && file.toLowerCase().endsWith('.csv'))
-    throw new ConfigError('operator: --name is required for a list of politically exposed persons (CSV)')
-  if (name === undefined) return readSanctionsList
-  const source = sourceOf(name)
-  return (bytes) => readPepList(bytes, source)
-}
-
-function sourceOf(name: string) {
-  const source = pepSource(name)
-  if (source === undefined)
-    throw new ConfigError('operator: --name must have 1 to 40 lower-case letters, digits, hyphens or underscores')
-  return source
-}
-
-const pageMax = 1000
-const sanctionsSources = ['un', 'eu', 'ofac'] as const
-
-export const screeningCommands: Omit<CommandsOf<`screening ${string}`>, `screening country ${string}`> = {
+export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${string}`> = {
   /** Loads the whole list or nothing. The worker then screens the names of all partners again. */
   'screening load': async ({ service }, { from: file, name, staff }, call) => {
     const list = await readerOf(
@@ -102,16 +84,16 @@ export const screeningCommands: Omit<CommandsOf<`screening ${string}`>, `screeni
     return {
       generation,
       screened,
-      new: opened.filter(({ replaces }) => replaces === null).map(viewOf),
-      gone: found.filter((hit) => hit.endedGeneration === generation && !replaced.has(hit.id)).map(viewOf),
-      changed: opened.filter(({ replaces }) => replaces !== null).map(viewOf),
+      new: opened.filter(({ replaces }) => replaces === null).map(hitView),
+      gone: found.filter((hit) => hit.endedGeneration === generation && !replaced.has(hit.id)).map(hitView),
+      changed: opened.filter(({ replaces }) => replaces !== null).map(hitView),
     }
   },
 
   /** The open hits, oldest first, each with every present and earlier name of its subject. */
   'screening hits': async ({ service: { screening, screener }, db }) =>
     Promise.all(
-      (await allOpen(screening)).map(async (hit) => ({ ...viewOf(hit), names: await namesOf(screener, db, hit) })),
+      (await allOpen(screening)).map(async (hit) => ({ ...hitView(hit), names: await namesOf(screener, db, hit) })),
     ),
 
   /**
@@ -156,9 +138,80 @@ export const screeningCommands: Omit<CommandsOf<`screening ${string}`>, `screeni
   'screening decide': (context, { partner: partnerId, id, outcome, staff, note }, call) => {
     const { screening } = context.service
     const deciding = { partnerId, id, outcome, staff, note }
-    return refusedInOneLine(async () => viewOf(await changing(context, call, (tx) => screening.decide(tx, deciding))))
+    return refusedInOneLine(async () => hitView(await changing(context, call, (tx) => screening.decide(tx, deciding))))
   },
+
+  /** Sets the rules of these countries. The worker then screens all names again. */
+  'screening country set': (context, options, call) => change(context, options, call, options.action),
+
+  'screening country list': async ({ service: { screening }, db }) => ({ rules: await screening.countries.list(db) }),
+
+  /** Removes rules. Open hits stay until persons have decided. */
+  'screening country remove': (context, options, call) => change(context, options, call, null),
+
+  /** Sets a rule, or the measure of the one with the same banks, currency and amount. */
+  'payer-data set': (context, { banks: region, currency, above = 0n, measure, days: answerDays }, call) =>
+    decided(context, call, async (tx) => ({
+      rules: (await context.service.deposits.payers.setRule(tx, { region, currency, above, measure, answerDays })).map(
+        payerRuleView,
+      ),
+    })),
+
+  'payer-data list': async ({ service: { deposits }, db }) => ({
+    rules: (await deposits.payers.rules(db)).map(payerRuleView),
+  }),
+
+  'payer-data remove': (context, { banks: region, currency, above = 0n }, call) =>
+    decided(context, call, async (tx) => ({
+      rules: (await context.service.deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
+    })),
+
+  /** The payments that wait for an answer, the next deadline first. */
+  'payer-data waiting': async ({ service: { deposits }, db }) =>
+    (await deposits.payers.waiting(db, payersShownMax)).map(
+      ({ decision: _none, measure: _asked, lacks, ...check }) => ({
+        ...check,
+        amount: moneyOf(check),
+        lacks: lacks.split(' '),
+      }),
+    ),
+
+  'payer-data decide': (context, { partner: partnerId, id, outcome, ...given }, call) =>
+    decided(context, call, async (tx) => {
+      const { name, account, address, identification } = given
+      const answer = Object.fromEntries(
+        Object.entries({ name, account, address, identification }).filter(([, value]) => value !== undefined),
+      )
+      await context.service.deposits.payers.decide(tx, { partnerId, id }, outcome === 'received' ? answer : null)
+      return { id, outcome }
+    }),
+
+  'payer-data banks': async ({ service: { deposits }, db }, { since }) =>
+    (await deposits.payers.failingBanks(db, since, payersShownMax)).map((bank) =>
+      Object.fromEntries(
+        Object.entries(bank).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
+      ),
+    ),
 }
+
+/** `name`: that of a list of politically exposed persons. A list of sanctions says itself what it is. */
+function readerOf(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
+  if (name === undefined && file.toLowerCase().endsWith('.csv'))
+    throw new ConfigError('operator: --name is required for a list of politically exposed persons (CSV)')
+  if (name === undefined) return readSanctionsList
+  const source = sourceOf(name)
+  return (bytes) => readPepList(bytes, source)
+}
+
+function sourceOf(name: string) {
+  const source = pepSource(name)
+  if (source === undefined)
+    throw new ConfigError('operator: --name must have 1 to 40 lower-case letters, digits, hyphens or underscores')
+  return source
+}
+
+const pageMax = 1000
+const sanctionsSources = ['un', 'eu', 'ofac'] as const
 
 /** The present names first. */
 const namesOf = (
@@ -177,6 +230,22 @@ async function allOpen(screening: Context['service']['screening']): Promise<read
 }
 
 /** Summary of a hit for choosing one; `show` has the rest. */
-function viewOf({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
+function hitView({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
   return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
 }
+
+const change = (
+  context: Context,
+  { countries, for: sides, staff }: OptionsOf<'screening country remove'>,
+  call: Call,
+  action: CountryAction | null,
+) =>
+  decided(context, call, async (tx) => ({
+    rules: await context.service.screening.countries.change(tx, { countries, sides, action, staff }),
+  }))
+
+const payersShownMax = 1000
+
+const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: PayerRule['currency'] }) =>
+  amountText(amount, currency)
+const payerRuleView = ({ above, ...rule }: PayerRule) => ({ ...rule, above: moneyOf({ ...rule, amount: above }) })

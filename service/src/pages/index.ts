@@ -10,9 +10,7 @@ import type { ConsoleDeps } from './console/request.ts'
 import type { DeskDeps } from './desk/request.ts'
 import type { SiteDeps } from './site.ts'
 
-export type { ConnectorFacts } from './desk/connector-pages.ts'
-export type { DeskChanges } from './desk/request.ts'
-export type { Runbooks } from './desk/runbooks.ts'
+export type { ConnectorFacts, DeskChanges, FormOption, Runbooks } from './desk/request.ts'
 
 // The first call loads them: workers and commands of the operator show no pages.
 export const createDeskSite = async (deps: DeskDeps): Promise<PublicSite> =>

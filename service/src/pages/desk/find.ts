@@ -1,24 +1,30 @@
-/** Finds payouts, deposits, customers, payees, IBANs, cases, files of banks and partners by one text, across partners. Each read is by an index and bounded. */
-import { type Currency, currencies, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
-import type { Payouts } from '../../payouts/index.ts'
-import { instructionIdOf } from '../../payouts/index.ts'
-import { isDay } from '../../reports/safeguarding/index.ts'
-import { isIban } from '../../rails/index.ts'
+/** The search across partners. Every role of staff searches, and the log of the operator has what each one found. */
+import type { PublicRoute } from '../../kernel/api/index.ts'
 import type { CaseRow } from '../../cases/index.ts'
+import { amountText, currencies, type Currency, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
 import type { Deposit } from '../../deposits/index.ts'
-import type { BankFile } from '../../rails/index.ts'
+import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
+import { isDay } from '../../reports/safeguarding/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { DeskDeps } from './request.ts'
+import { type BankFile, isIban } from '../../rails/index.ts'
+import { account, empty, freeText, identifier, message, money, payoutBadge, table, time } from '../kit/parts.ts'
+import { field, hiddenField } from '../kit/forms.ts'
+import { page, readForm } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { deskTexts } from './texts.ts'
+import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
 /** The parts that the search reads. */
-export type FindDeps = Pick<
+type FindDeps = Pick<
   DeskDeps,
   'db' | 'access' | 'accounts' | 'bankFiles' | 'beneficiaries' | 'customers' | 'deposits' | 'payouts' | 'cases'
 >
 
 /** Longer than an IBAN, a reference or a name of a partner. */
-export const textCharsMax = 140
+const textCharsMax = 140
 /** More than a person reads: the search is too wide. */
 const rowsMax = 50
 /** Statements at the same time, so that a search leaves connections to others. */
@@ -26,7 +32,7 @@ const partnersAtOnce = 4
 /** A search of these takes a few seconds. */
 const partnersMax = 1000
 
-export type Question =
+type Question =
   | { readonly by: 'text'; readonly text: string }
   | {
       readonly by: 'money'
@@ -56,7 +62,7 @@ export function readQuestion(typed: string): Question | undefined {
 }
 
 type Owner = { readonly partnerId: string; readonly partnerName: string }
-export type FoundPayout = Owner & {
+type FoundPayout = Owner & {
   readonly id: string
   /** The text of the partner, else the reference of the transaction. */
   readonly reference: string
@@ -67,20 +73,20 @@ export type FoundPayout = Owner & {
   /** The oldest open case about the payout. Null: none is open. */
   readonly caseId: string | null
 }
-export type FoundCustomer = Owner & {
+type FoundCustomer = Owner & {
   readonly id: string
   /** The IBAN by which the customer was found. Null: by an id. */
   readonly iban: string | null
   /** When the IBAN was closed. Null: it is open, or the customer was found by an id. */
   readonly closedAt: Date | null
 }
-export type FoundPayee = Owner & {
+type FoundPayee = Owner & {
   readonly id: string
   /** The customer who owns the payee. Null: the partner. */
   readonly customerId: string | null
   readonly createdAt: Date
 }
-export type FoundDeposit = Owner & {
+type FoundDeposit = Owner & {
   readonly id: string
   readonly reference: string
   readonly status: string
@@ -89,7 +95,7 @@ export type FoundDeposit = Owner & {
   /** The customer who is paid. Null: the partner. */
   readonly customerId: string | null
 }
-export type FoundCase = Owner & { readonly id: string; readonly kind: string; readonly openedAt: Date }
+type FoundCase = Owner & { readonly id: string; readonly kind: string; readonly openedAt: Date }
 export type Found = {
   readonly deposits: readonly FoundDeposit[]
   readonly cases: readonly FoundCase[]
@@ -239,4 +245,187 @@ async function withCase(
   const endToEndId = payout.partnerEndToEndId ?? payout.endToEndId
   const money = { currency, amount }
   return { partnerId, partnerName, id, reference, endToEndId, status, money, createdAt, caseId: open?.id ?? null }
+}
+
+/** `found`: absent before the first search. */
+type Shown = { readonly typed: string; readonly isRefused?: boolean; readonly found?: Found }
+
+export function findPage(view: ConsoleView, { typed, isRefused = false, found }: Shown): string {
+  const d = deskTexts[view.language].find
+  const error = isRefused ? { error: d.refused } : {}
+  return shell(view, {
+    title: d.title,
+    wide: true,
+    problems: { q: isRefused ? d.refused : undefined },
+    main: html`<h1>${d.title}</h1>
+      <p class="lead">${d.text}</p>
+      <form method="post" action="${view.root}find">
+        ${field({
+          ...{ id: 'q', name: 'q', label: d.label, help: d.help, value: typed, ...error },
+          more: html` maxlength="${textCharsMax}" autocomplete="off" spellcheck="false"`,
+        })}
+        <div class="buttons"><button type="submit">${d.find}</button></div>
+      </form>
+      ${found && results(view, found)}`,
+  })
+}
+
+function results(view: ConsoleView, found: Found): Html {
+  const d = deskTexts[view.language].find
+  const { payouts, customers, payees, partners, deposits, cases, files, hasMore, searched } = found
+  const partly = searched !== null && message('warning', fill(d.partly, { count: String(searched) }))
+  if ([payouts, customers, payees, partners, deposits, cases, files].every(({ length }) => length === 0))
+    return html`${partly} ${empty({ title: d.none, text: d.noneText })}`
+  return html`${partly} ${hasMore && message('warning', d.more)} ${payouts.length > 0 && payoutsTable(view, payouts)}
+  ${deposits.length > 0 && depositsTable(view, deposits)} ${files.length > 0 && filesTable(view, files)}
+  ${cases.length > 0 && casesTable(view, cases)} ${customers.length > 0 && customersTable(view, customers)}
+  ${payees.length > 0 && payeesTable(view, payees)} ${partners.length > 0 && partnersTable(view, partners)}`
+}
+
+function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
+  const d = deskTexts[view.language].find
+  return html`<h2>${d.payouts}</h2>
+    ${table({
+      caption: d.payouts,
+      columns: [
+        [d.reference, 'head'],
+        d.partner,
+        d.status,
+        [d.amount, 'number'],
+        d.created,
+        d.endToEndId,
+        d.payout,
+        d.case,
+      ],
+      rows: payouts.map((each) => [
+        html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
+        freeText(each.partnerName),
+        payoutBadge(view, each.status),
+        money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
+        time(view, each.createdAt),
+        identifier(view, each.endToEndId, d.endToEndId),
+        identifier(view, each.id, d.payout),
+        each.caseId === null
+          ? ''
+          : html`<a href="${view.root}cases/${each.partnerId}/${each.caseId}">${d.openCase}</a>`,
+      ]),
+    })}`
+}
+
+function depositsTable(view: ConsoleView, deposits: Found['deposits']): Html {
+  const d = deskTexts[view.language].find
+  return html`<h2>${d.deposits}</h2>
+    ${table({
+      caption: d.deposits,
+      columns: [[d.reference, 'head'], d.partner, d.status, [d.amount, 'number'], d.created, d.customer, d.deposit],
+      rows: deposits.map(({ id, partnerName, reference, status, money: sum, createdAt, customerId }) => [
+        freeText(reference),
+        freeText(partnerName),
+        freeText(status),
+        money(view, amountText(sum.amount, sum.currency), sum.currency),
+        time(view, createdAt),
+        customerId === null ? '–' : identifier(view, customerId, d.customer),
+        identifier(view, id, d.deposit),
+      ]),
+    })}`
+}
+
+function filesTable(view: ConsoleView, files: Found['files']): Html {
+  const d = deskTexts[view.language].find
+  return html`<h2>${d.files}</h2>
+    ${table({
+      caption: d.files,
+      columns: [[d.file, 'head'], d.messageId, d.connector, d.status, d.created],
+      rows: files.map(({ id, name, messageId, connector, state, at }) => [
+        html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
+        messageId === null ? '–' : freeText(messageId),
+        freeText(connector),
+        freeText(state),
+        time(view, at),
+      ]),
+    })}`
+}
+
+function casesTable(view: ConsoleView, cases: Found['cases']): Html {
+  const d = deskTexts[view.language].find
+  return html`<h2>${d.cases}</h2>
+    ${table({
+      caption: d.cases,
+      columns: [[d.case, 'head'], d.partner, d.created],
+      rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
+        freeText(partnerName),
+        time(view, openedAt),
+      ]),
+    })}`
+}
+
+function customersTable(view: ConsoleView, customers: Found['customers']): Html {
+  const d = deskTexts[view.language].find
+  return html`<h2>${d.customers}</h2>
+    ${table({
+      caption: d.customers,
+      columns: [[d.customer, 'head'], d.partner, d.partnerId, d.iban],
+      rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
+        identifier(view, id, d.customer),
+        freeText(partnerName),
+        identifier(view, partnerId, d.partnerId),
+        iban === null
+          ? ''
+          : html`${account(view, iban)} ${closedAt !== null && html`${d.closed} ${time(view, closedAt)}`}`,
+      ]),
+    })}`
+}
+
+function payeesTable(view: ConsoleView, payees: Found['payees']): Html {
+  const d = deskTexts[view.language].find
+  return html`<h2>${d.payees}</h2>
+    ${table({
+      caption: d.payees,
+      columns: [[d.payee, 'head'], d.partner, d.customer, d.created, [d.payouts, 'actions']],
+      rows: payees.map(({ id, partnerName, customerId, createdAt }) => [
+        identifier(view, id, d.payee),
+        freeText(partnerName),
+        customerId === null ? '–' : identifier(view, customerId, d.customer),
+        time(view, createdAt),
+        html`<form method="post" action="${view.root}find" class="actions">
+          ${hiddenField('q', id)}<button type="submit" class="small">${d.payeePayouts}</button>
+        </form>`,
+      ]),
+    })}`
+}
+
+function partnersTable(view: ConsoleView, partners: Found['partners']): Html {
+  const d = deskTexts[view.language].find
+  return html`<h2>${d.partners}</h2>
+    ${table({
+      caption: d.partners,
+      columns: [[d.partner, 'head'], d.partnerId],
+      rows: partners.map(({ partnerId, partnerName }) => [
+        freeText(partnerName),
+        identifier(view, partnerId, d.partnerId),
+      ]),
+    })}`
+}
+
+export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  return [
+    staffRoute(frame, 'find', 'GET', '/find', (request, { view }) => page(request, 200, findPage(view, { typed: '' }))),
+    // What is typed may be an IBAN: the text of an address would stay in logs of proxies and in the history of the browser.
+    staffRoute(frame, 'find', 'POST', '/find', async (request, { signed, view }) => {
+      const typed = readForm(request)('q')
+      const question = readQuestion(typed)
+      if (question === undefined) return page(request, 400, findPage(view, { typed, isRefused: true }))
+      const found = await find(frame, question)
+      const idOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => `${partnerId}/${id}`
+      await frame.staff.recordSearch(signed, {
+        by: question.by,
+        payouts: found.payouts.map(idOf),
+        customers: found.customers.map(idOf),
+        payees: found.payees.map(idOf),
+        deposits: found.deposits.map(idOf),
+      })
+      return page(request, 200, findPage(view, { typed, found }))
+    }),
+  ]
 }

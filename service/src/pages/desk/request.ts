@@ -18,37 +18,36 @@ import type { Monitoring } from '../../monitoring/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
 import type { Brand } from '../../branding/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
-import type { BankFiles } from '../../rails/index.ts'
+import type { BankFile, BankFiles, ConnectorState } from '../../rails/index.ts'
 import type { Reconciliation } from '../../cases/reconciliation/index.ts'
 import type { Safeguarding } from '../../reports/safeguarding/index.ts'
 import type { SignedStaff, Staff, StaffRole, ThingKey, WaitingThing } from '../../people/staff/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Assets } from '../assets.ts'
-import { html } from '../html.ts'
+import { html, type Html } from '../html.ts'
 import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../kit/language.ts'
 import { type Form, seeOther, uuid } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
-import type { ConnectorFacts } from './connector-pages.ts'
-import { connectorTexts } from './connector-texts.ts'
-import { commandTexts } from './command-texts.ts'
-import { countryTexts } from './country-texts.ts'
-import { fileTexts } from './file-texts.ts'
-import { findTexts } from './find-texts.ts'
-import { hitTexts } from './hit-texts.ts'
-import type { PartnerRow } from './partner-pages.ts'
-import { partnerTexts } from './partner-texts.ts'
-import { reconciliationTexts } from './reconciliation-texts.ts'
-import type { Runbooks } from './runbooks.ts'
-import { reviewTexts } from './review-texts.ts'
-import { ruleTexts } from './rule-texts.ts'
-import { staffTexts } from './staff-texts.ts'
-import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
+
+/** An option of a command, as its declaration describes it to a form. */
+export type FormOption = {
+  readonly name: string
+  readonly kind: string
+  readonly required: boolean
+  /** The value of an option that is left out. */
+  readonly otherwise: string | undefined
+  /** The values of which it has one. Undefined: it is a text. */
+  readonly values: readonly string[] | undefined
+  readonly charsMax: number
+}
 
 /** Decides changes that wait for a second person; an approval carries the command out. */
 export type DeskChanges = {
   readonly mayDecide: (command: string, role: StaffRole) => boolean
+  /** The options that a form of the command asks for: no person, no note and no file. */
+  readonly form: (command: string) => readonly FormOption[]
   /** Refuses as the command, and: not_found, validation_failed, permission_denied. */
   readonly approve: (by: SignedStaff['account'], id: string) => Promise<unknown>
   /** Carries out an approved change for its author, and returns its result. Refuses as the command, and: not_found, permission_denied. */
@@ -66,6 +65,26 @@ export type DeskChanges = {
   readonly read: (command: string, options: Readonly<Record<string, string>>) => Promise<object>
   /** Refuses: not_found, validation_failed, permission_denied. */
   readonly reject: (by: SignedStaff['account'], id: string, note: string) => Promise<void>
+}
+
+export type PartnerRow = { readonly id: string; readonly name: string; readonly createdAt: Date }
+
+export type Runbooks = {
+  /** `name`: as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined: there is none. */
+  readonly find: (name: string) => Promise<{ readonly title: string; readonly body: Html } | undefined>
+}
+
+/** The facts of a connector. */
+export type ConnectorFacts = {
+  readonly id: string
+  readonly byFiles: boolean
+  readonly state: ConnectorState
+  /** The times since which the oldest of each waits. Null: none does. */
+  readonly waits: Readonly<Record<'notification' | 'payout' | 'recall' | 'file', Date | null>>
+  readonly files: Readonly<Record<'received' | 'sent' | 'aside', BankFile | null>>
+  /** The reason to look at it. Undefined: it works. */
+  readonly trouble: 'heldBack' | 'failing' | 'file' | 'notification' | 'payout' | undefined
+  readonly troubleSince: Date | null
 }
 
 export type DeskDeps = {
@@ -119,73 +138,46 @@ export function viewOf({ sandbox, css, js, brand }: DeskFrame, { path, headers }
 
 export type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 
-/** Lists the places of the navigation. */
-const placesOf = (language: ConsoleLanguage) =>
-  [
-    { name: 'queue', text: deskTexts[language].queue, icon: 'M3 5.5h14M3 10h14M3 14.5h14' },
-    {
-      name: 'find',
-      text: findTexts[language].title,
-      icon: 'M8.5 14a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM12.5 12.5 17.5 17.5',
-    },
-    {
-      name: 'hits',
-      text: hitTexts[language].hits,
-      icon: 'M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM13.5 13.5 17.5 17.5M6.5 9l2 2 3-3.5',
-    },
-    {
-      name: 'connectors',
-      text: connectorTexts[language].connectors,
-      icon: 'M6 3v4M10 3v4M4 7h8v3a4 4 0 0 1-8 0zM8 14v3h8v-6',
-    },
-    {
-      name: 'files',
-      text: fileTexts[language].files,
-      icon: 'M5 2.5h6.5L15.5 6.5v11H5zM11.5 2.5v4h4M8 10.5h4.5M8 13.5h4.5',
-    },
-    {
-      name: 'reconciliation',
-      text: reconciliationTexts[language].title,
-      icon: 'M10 3v14M6 17h8M3.5 6.5h13M3.5 6.5l-1.5 5h4zM16.5 6.5l-2 5h4z',
-    },
-    {
-      name: 'safeguarding',
-      text: safeguardingTexts[language].days,
-      icon: 'M10 2.5 16.5 5v5c0 4-3 6.5-6.5 7.5C6.5 16.5 3.5 14 3.5 10V5zM7 10l2.2 2.2L13 8.5',
-    },
-    {
-      name: 'reviews',
-      text: reviewTexts[language].reviews,
-      icon: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
-    },
-    {
-      name: 'rules',
-      text: ruleTexts[language].rules,
-      icon: 'M3 15.5l4-5 3 3 6.5-8M12.5 5.5h4v4',
-    },
-    {
-      name: 'countries',
-      text: countryTexts[language].countries,
-      icon: 'M10 17a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM3 10h14M10 3c-4.5 4.5-4.5 9.5 0 14M10 3c4.5 4.5 4.5 9.5 0 14',
-    },
-    {
-      name: 'partners',
-      text: partnerTexts[language].partners,
-      icon: 'M3 16.5V7l5-3.5v13M8 16.5V8.5h9v8M11 11.5h3M11 14h3M2 16.5h16',
-    },
-    {
-      name: 'changes',
-      text: commandTexts[language].changes,
-      icon: 'M4 6.5h10M11 3.5l3 3-3 3M16 13.5H6M9 10.5l-3 3 3 3',
-    },
-    {
-      name: 'staff',
-      text: staffTexts[language].staff,
-      icon: 'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 16.5c0-3 2-5 5-5s5 2 5 5M13 4a3 3 0 0 1 0 5.5M14.5 12c2 .6 3 2.3 3 4.5',
-    },
-    { name: 'device', text: commandTexts[language].commands, icon: 'M3 4.5h14v11H3zM6 8l2.5 2L6 12M10 12.5h4' },
-  ] as const satisfies NonNullable<ConsoleView['places']>
-type DeskPlace = ReturnType<typeof placesOf>[number]['name']
+/** The places of the navigation with their icons, in their order. */
+const icons = {
+  queue: 'M3 5.5h14M3 10h14M3 14.5h14',
+  find: 'M8.5 14a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM12.5 12.5 17.5 17.5',
+  hits: 'M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM13.5 13.5 17.5 17.5M6.5 9l2 2 3-3.5',
+  connectors: 'M6 3v4M10 3v4M4 7h8v3a4 4 0 0 1-8 0zM8 14v3h8v-6',
+  files: 'M5 2.5h6.5L15.5 6.5v11H5zM11.5 2.5v4h4M8 10.5h4.5M8 13.5h4.5',
+  reconciliation: 'M10 3v14M6 17h8M3.5 6.5h13M3.5 6.5l-1.5 5h4zM16.5 6.5l-2 5h4z',
+  safeguarding: 'M10 2.5 16.5 5v5c0 4-3 6.5-6.5 7.5C6.5 16.5 3.5 14 3.5 10V5zM7 10l2.2 2.2L13 8.5',
+  reviews: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
+  rules: 'M3 15.5l4-5 3 3 6.5-8M12.5 5.5h4v4',
+  countries: 'M10 17a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM3 10h14M10 3c-4.5 4.5-4.5 9.5 0 14M10 3c4.5 4.5 4.5 9.5 0 14',
+  partners: 'M3 16.5V7l5-3.5v13M8 16.5V8.5h9v8M11 11.5h3M11 14h3M2 16.5h16',
+  changes: 'M4 6.5h10M11 3.5l3 3-3 3M16 13.5H6M9 10.5l-3 3 3 3',
+  staff:
+    'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 16.5c0-3 2-5 5-5s5 2 5 5M13 4a3 3 0 0 1 0 5.5M14.5 12c2 .6 3 2.3 3 4.5',
+  device: 'M3 4.5h14v11H3zM6 8l2.5 2L6 12M10 12.5h4',
+} as const
+export type DeskPlace = keyof typeof icons
+
+function placesOf(language: ConsoleLanguage): NonNullable<ConsoleView['places']> {
+  const d = deskTexts[language]
+  const names: Readonly<Record<DeskPlace, string>> = {
+    queue: d.queue.queue,
+    find: d.find.title,
+    hits: d.hits.hits,
+    connectors: d.connectors.connectors,
+    files: d.files.files,
+    reconciliation: d.reconciliation.title,
+    safeguarding: d.safeguarding.days,
+    reviews: d.reviews.reviews,
+    rules: d.rules.rules,
+    countries: d.countries.countries,
+    partners: d.partners.partners,
+    changes: d.commands.changes,
+    staff: d.staff.staff,
+    device: d.commands.commands,
+  }
+  return (Object.keys(icons) as DeskPlace[]).map((name) => ({ name, text: names[name], icon: icons[name] }))
+}
 
 /** Answers with the page of a person of staff. Without a session it leads to the sign-in. */
 export async function withStaff(
@@ -198,7 +190,7 @@ export async function withStaff(
   const signed = token === undefined ? undefined : await frame.staff.signedIn(token)
   const view = viewOf(frame, request)
   if (signed === undefined) return seeOther(`${view.root}sign-in`)
-  const d = deskTexts[view.language]
+  const d = deskTexts[view.language].queue
   const { fullName, email, role } = signed.account
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
   return answer({ signed, view: { ...view, person, places: placesOf(view.language), current } })
@@ -241,11 +233,21 @@ export function personOf(text: string): string | null {
   return text === '' ? null : text
 }
 
+/** A refusal of one field of a form. */
+export class FieldRefusal extends Refusal {
+  readonly field: string
+
+  constructor(field: string, detail: string) {
+    super('validation_failed', detail)
+    this.field = field
+  }
+}
+
 /** The note of a form. Refuses: validation_failed. */
 export function noteOf(given: Form): string {
   const note = given('note').trim()
   if (note === '' || note.length > noteCharsMax)
-    throw new Refusal('validation_failed', 'A note of 1 to 500 characters is required.')
+    throw new FieldRefusal('note', 'A note of 1 to 500 characters is required.')
   return note
 }
-const noteCharsMax = 500
+export const noteCharsMax = 500

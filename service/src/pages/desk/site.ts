@@ -1,6 +1,8 @@
-/** The desk of the operator's staff: joining by a link, signing in and out, and the queue of cases. */
+/** The desk of the operator's staff: joining by a link, signing in and out, also at the provider of the installation, and the runbooks. */
 import {
   encodingFor,
+  notFound,
+  type PublicAnswer,
   type PublicRequest,
   type PublicRoute,
   type PublicSite,
@@ -8,33 +10,40 @@ import {
   Refusal,
   staffCookie,
 } from '../../kernel/api/index.ts'
-import type { Client, GivenFactor } from '../../people/sign-in/index.ts'
+import type { SignedStaff } from '../../people/staff/index.ts'
+import { type Client, type GivenFactor, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { readAssets } from '../assets.ts'
+import { joinPage, recoveryCodesPage } from '../console/join.ts'
+import { consoleMessage, shell } from '../kit/frame.ts'
+import { browserOf, deviceCookieOf, errorsOf, type Form, page, readForm, seeOther } from '../kit/request.ts'
+import {
+  attemptOf,
+  failedPage,
+  leadsOn,
+  onToProvider,
+  signInPage,
+  signOnError,
+  toProvider,
+} from '../console/sign-in.ts'
+import { texts as consoleTexts } from '../console/texts/index.ts'
 import { html } from '../html.ts'
 import { qrCode } from '../qr.ts'
-import { joinPage, recoveryCodesPage } from '../console/join.ts'
-import { consoleMessage } from '../kit/frame.ts'
-import { browserOf, deviceCookieOf, errorsOf, type Form, page, readForm, seeOther } from '../kit/request.ts'
-import { signInPage, signOnError } from '../console/sign-in.ts'
-import { caseRoutes } from './case-routes.ts'
-import { commandRoutes } from './command-routes.ts'
-import { connectorRoutes } from './connector-routes.ts'
-import { countryRoutes } from './country-routes.ts'
-import { partnerRoutes } from './partner-routes.ts'
-import { fileRoutes } from './file-routes.ts'
-import { findRoutes } from './find-routes.ts'
-import { hitRoutes } from './hit-routes.ts'
-import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
-import { reconciliationRoutes } from './reconciliation-routes.ts'
-import { reviewRoutes } from './review-routes.ts'
-import { ruleRoutes } from './rule-routes.ts'
-import { runbookRoutes } from './runbook-routes.ts'
-import { ssoRoutes } from './sso-routes.ts'
-import { staffRoutes } from './staff-routes.ts'
-import { payoutRoutes } from './payout-routes.ts'
-import { safeguardingRoutes } from './safeguarding-routes.ts'
+import { caseRoutes } from './cases.ts'
+import { commandRoutes } from './commands.ts'
+import { connectorRoutes } from './connectors.ts'
+import { countryRoutes } from './countries.ts'
+import { fileRoutes } from './files.ts'
+import { findRoutes } from './find.ts'
+import { hitRoutes } from './hits.ts'
+import { partnerRoutes, reviewRoutes } from './partners.ts'
+import { payoutRoutes } from './payouts.ts'
+import { reconciliationRoutes } from './reconciliation.ts'
+import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, staffRoute, viewOf } from './request.ts'
+import { ruleRoutes } from './rules.ts'
+import { safeguardingRoutes } from './safeguarding.ts'
+import { staffRoutes } from './staff.ts'
 import { deskTexts } from './texts.ts'
-import { thingRoutes } from './thing-routes.ts'
+import { thingRoutes } from './things.ts'
 
 export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   const assets = await readAssets(new URL('../browser/', import.meta.url), 'console', deps.brand)
@@ -82,7 +91,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
             ? [t.linkInvalid, t.linkInvalidText]
             : [t.notFound, t.notFoundText]
           : status === 403
-            ? [t.refused, deskTexts[view.language].readOnly]
+            ? [t.refused, deskTexts[view.language].queue.readOnly]
             : status === 429
               ? [t.tooMany, t.tooManyText]
               : [t.broken, t.brokenText]
@@ -95,7 +104,7 @@ function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
   const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
     const view = viewOf(frame, request)
-    const d = deskTexts[view.language]
+    const d = deskTexts[view.language].queue
     const { totpSecret, totpUri, role, ...shown } = await staff.openInvitation(token)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
     const names = { partnerName: d.desk, invitedByName: d.operator, roleName: html`${d[role]}` }
@@ -137,7 +146,7 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const ask = async (request: PublicRequest, refused?: { readonly email: string; readonly error: string }) => {
     const view = viewOf(frame, request)
     const passkeyOptions = await staff.passkeyOptions()
-    const partnerName = deskTexts[view.language].desk
+    const partnerName = deskTexts[view.language].queue.desk
     const sso = staff.singleSignOn.isOn
     return page(request, refused ? 400 : 200, signInPage(view, { passkeyOptions, partnerName, sso, ...refused }))
   }
@@ -181,3 +190,77 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
     },
   ]
 }
+
+function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { staff, clock } = frame
+  const { singleSignOn } = staff
+  const tried = async (request: PublicRequest, work: () => Promise<PublicAnswer>): Promise<PublicAnswer> => {
+    try {
+      return await work()
+    } catch (error) {
+      return failedPage(request, viewOf(frame, request), error)
+    }
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/desk/sign-in/sso',
+      callsChosenHost: true,
+      handle: (request) => tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'sign in' }))),
+    },
+    {
+      method: 'GET',
+      path: '/desk/join/sso',
+      callsChosenHost: true,
+      handle: (request) => {
+        const token = new URLSearchParams(request.query).get('token') ?? ''
+        return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'join', token })))
+      },
+    },
+    {
+      ...staffRoute(frame, 'device', 'POST', '/sso/connect', (request, { signed, view }) => {
+        if (!isRecentSignIn(signed.session.createdAt, clock.now())) return seeOther('../sign-in')
+        const begin = () => singleSignOn.begin({ kind: 'connect', signed })
+        return tried(request, async () => onToProvider(request, view, await begin()))
+      }),
+      callsChosenHost: true,
+    },
+    {
+      method: 'GET',
+      path: '/desk/sso',
+      handle: (request) => leadsOn(request, viewOf(frame, request), `sso/finish?${request.query}`),
+    },
+    {
+      method: 'GET',
+      path: '/desk/sso/finish',
+      callsChosenHost: true,
+      handle: (request) =>
+        tried(request, async () => {
+          const given = { attempt: attemptOf(request), query: request.query, signed: await signedIn(frame, request) }
+          const browser = browserOf(request)
+          const { kind, token } = await singleSignOn.finish(given, browser)
+          if (token !== undefined) return seeOther('../queue', staffCookieOf(token), deviceCookieOf(browser.device))
+          const view = viewOf(frame, request)
+          const s = consoleTexts[view.language].signOn
+          return kind === 'connect'
+            ? page(request, 200, consoleMessage(view, s.connectedNow, s.text, { href: '../device', label: s.leadsOn }))
+            : seeOther('../sign-in')
+        }),
+    },
+  ]
+}
+
+async function signedIn({ staff }: DeskFrame, { headers }: PublicRequest): Promise<SignedStaff | undefined> {
+  const token = readCookie(headers['cookie'], staffCookie)
+  return token === undefined ? undefined : staff.signedIn(token)
+}
+
+const runbookRoutes = (frame: DeskFrame): readonly PublicRoute[] =>
+  ['', 'alerts/'].map((folder) =>
+    staffRoute(frame, 'queue', 'GET', `/runbooks/${folder}{name}`, async (request, { view }) => {
+      const found = await frame.runbooks.find(`${folder}${request.params['name'] ?? ''}`)
+      if (found === undefined) throw notFound('page')
+      const main = html`<article class="document" lang="en">${found.body}</article>`
+      return page(request, 200, shell(view, { title: found.title, wide: true, main }))
+    }),
+  )

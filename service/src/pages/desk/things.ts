@@ -1,11 +1,28 @@
-/** Shows what waits besides cases: its owner and last note, its page and its runbook. */
-import type { Assignment, ThingKey, WaitingThing } from '../../people/staff/index.ts'
-import { thingName } from '../../people/staff/index.ts'
+/** Things that wait besides cases: owner and last note, page and runbook, and the forms by which staff take it, give it and add a note. */
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { Overtaken } from '../../cases/index.ts'
+import {
+  type Assignment,
+  type SignedStaff,
+  type Step,
+  type ThingKey,
+  thingKinds,
+  thingName,
+  type WaitingThing,
+} from '../../people/staff/index.ts'
+import { badge, facts, freeText, message, table, time } from '../kit/parts.ts'
+import { field, hiddenField, select } from '../kit/forms.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'
+import { deskTexts } from './texts.ts'
 
 type Why = WaitingThing['why']
 
 /** Things of one kind that the queue shows. A list of a thousand hits would hide all else. */
-export const thingsPerReasonMax = 20
+const thingsPerReasonMax = 20
 
 const runbooks: Readonly<Partial<Record<Why, string>>> = {
   hit: 'screening-hit',
@@ -20,7 +37,7 @@ const runbooks: Readonly<Partial<Record<Why, string>>> = {
   poolLow: 'alerts/PaymentsIbanPoolLow',
 }
 /** Undefined: the page of the thing says what to do. */
-export const runbookOfThing = (why: Why): string | undefined => runbooks[why]
+const runbookOfThing = (why: Why): string | undefined => runbooks[why]
 
 /** The page of a thing, from the root of the desk. Hits and payouts have pages of their own. */
 export function thingHref({ partnerId, kind, subject }: ThingKey): string {
@@ -29,7 +46,7 @@ export function thingHref({ partnerId, kind, subject }: ThingKey): string {
   return `waiting?${new URLSearchParams({ kind, partner: partnerId, id: subject }).toString()}`
 }
 
-export type Owner = { readonly id: string; readonly fullName: string }
+type Owner = { readonly id: string; readonly fullName: string }
 export type OwnedThing = WaitingThing & { readonly owner: Owner | null; readonly lastNote: string | null }
 
 /** The owner of an assignment. Null: none. */
@@ -45,15 +62,265 @@ export function withOwners(things: readonly WaitingThing[], assignments: readonl
 }
 
 /** Sorts by age. A thing without one comes last. */
-export const oldestFirst = <T extends { readonly since?: Date }>(things: readonly T[]): readonly T[] =>
+const oldestFirst = <T extends { readonly since?: Date }>(things: readonly T[]): readonly T[] =>
   things.toSorted((a, b) => (a.since?.getTime() ?? Infinity) - (b.since?.getTime() ?? Infinity) || 0)
 
 /** Takes at most 20 of each kind, in their order. */
-export function someOfEach<T extends { readonly why: Why }>(things: readonly T[]): readonly T[] {
+function someOfEach<T extends { readonly why: Why }>(things: readonly T[]): readonly T[] {
   const counts = new Map<Why, number>()
   return things.filter(({ why }) => {
     const count = (counts.get(why) ?? 0) + 1
     counts.set(why, count)
     return count <= thingsPerReasonMax
   })
+}
+
+/** A link to a runbook by its name. */
+export const runbookLink = ({ root }: ConsoleView, name: string): Html =>
+  html`<a href="${root}runbooks/${name}">${name.replace('alerts/', '')}</a>`
+
+type Owned = {
+  /** Null: it has no owner. */
+  readonly owner: { readonly id: string; readonly fullName: string } | null
+  readonly people: readonly { readonly id: string; readonly fullName: string }[]
+  readonly readerId: string
+  readonly typed: (name: string) => string
+  /** The address to which the forms `assign` and `remark` are sent. */
+  readonly action: (name: 'assign' | 'remark') => string
+  /** Hidden fields that name the thing. Absent: the address does. */
+  readonly fields?: readonly (readonly [name: string, value: string])[]
+  readonly words: Readonly<Record<'ownedBy' | 'ownedByNone' | 'ownerText' | 'take' | 'handBack' | 'give', string>>
+}
+
+/** The text of a refusal: what another person has done, in the language and the zone of the reader. */
+export function refusalText(view: ConsoleView, error: Refusal): Html | string {
+  if (!(error instanceof Overtaken)) return error.detail
+  const text = fill(deskTexts[view.language].overtaken[error.by], { who: error.who })
+  return error.at === null ? text : html`${text} ${time(view, error.at)}.`
+}
+
+export function ownerParts(view: ConsoleView, owned: Owned): Html {
+  const { owner, people, readerId, typed, action, fields = [], words } = owned
+  const d = deskTexts[view.language].queue
+  // The owner that the page shows: an assignment that came between is not overwritten.
+  const seen = html`${hiddenField('seen', owner?.id ?? '')} ${fields.map(([name, value]) => hiddenField(name, value))}`
+  const others = people.filter((person) => person.id !== owner?.id && person.id !== readerId)
+  return html`<h2>${d.owner}</h2>
+    <p>${owner === null ? words.ownedByNone : fill(words.ownedBy, { name: owner.fullName })} ${words.ownerText}</p>
+    <form method="post" action="${action('assign')}">
+      ${seen}
+      <div class="buttons">
+        ${owner?.id !== readerId && html`<button type="submit" name="owner" value="${readerId}">${words.take}</button>`}
+        ${owner !== null && html`<button type="submit" name="owner" value="">${words.handBack}</button>`}
+      </div>
+    </form>
+    ${
+      others.length > 0 &&
+      html`<form method="post" action="${action('assign')}">
+        ${seen}
+        <h3>${words.give}</h3>
+        ${select({
+          ...{ id: 'owner', name: 'owner', label: d.giveTo, value: typed('owner') },
+          options: others.map((person) => [person.id, person.fullName] as const),
+        })}
+        <button type="submit">${words.give}</button>
+      </form>`
+    }
+    <h2>${d.remark}</h2>
+    <form method="post" action="${action('remark')}">
+      ${seen}
+      ${field({ id: 'remark', name: 'remark', label: d.note, help: d.remarkText, value: typed('remark'), more: html`maxlength="500"` })}
+      <button type="submit">${d.remark}</button>
+    </form>`
+}
+
+/** Things with their owners, the oldest first. Those beyond the first twenty of a kind are only named. */
+export function thingTable(view: ConsoleView, things: readonly OwnedThing[], names: ReadonlyMap<string, string>): Html {
+  const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
+  const shown = oldestFirst(someOfEach(things))
+  const cut = [...Map.groupBy(things, ({ why }) => why)].filter(([, each]) => each.length > thingsPerReasonMax)
+  const kinds = cut.map(([why]) => w[why]).join(', ')
+  return html`${
+    cut.length > 0 && message('neutral', fill(w.more, { shown: String(thingsPerReasonMax), kinds }))
+  }${table({
+    caption: w.title,
+    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.lastNote, d.runbook, d.partner],
+    rows: shown.map((thing) => [
+      html`<a href="${view.root}${thingHref(thing)}">${w[thing.why]}</a>`,
+      thing.since === undefined ? '–' : time(view, thing.since),
+      detailOf(view, thing),
+      thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
+      thing.lastNote === null ? '–' : freeText(thing.lastNote),
+      runbookPart(view, thing.why) ?? '–',
+      isOfPartner(thing) ? partnerCell(names, thing.partnerId) : '–',
+    ]),
+  })}`
+}
+
+/** The name of a partner, with its id. */
+export const partnerCell = (names: ReadonlyMap<string, string>, partnerId: string): Html =>
+  html`${freeText(names.get(partnerId) ?? '')} <span class="soft">${partnerId}</span>`
+
+const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefined => {
+  const name = runbookOfThing(why)
+  return name === undefined ? undefined : runbookLink(view, name)
+}
+
+const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
+
+/** Figures and statuses. A pool and a connector are named. */
+function detailOf(view: ConsoleView, { kind, subject, detail }: WaitingThing): Html | string {
+  const w = deskTexts[view.language].waiting
+  if (kind === 'pool') return freeText(`${subject}: ${fill(w.free, { count: detail ?? '' })}`)
+  if (kind === 'connector') {
+    const trouble = (['heldBack', 'failing', 'file', 'notification', 'payout'] as const).find((each) => each === detail)
+    return html`<a href="${view.root}connectors#${subject}">${freeText(subject)}</a>:
+      ${trouble === undefined ? '' : w[trouble]}`
+  }
+  // The lists in which a person decides them.
+  if (kind === 'change' || kind === 'review') return html`<a href="${view.root}${kind}s">${freeText(detail ?? '')}</a>`
+  return detail ?? '–'
+}
+
+/** A thing with what its page needs to show and change its owner. */
+export type ThingDetails = {
+  readonly key: ThingKey
+  /** The reasons for which it waits. Empty: it no longer does. */
+  readonly waits: readonly WaitingThing[]
+  readonly owner: Owner | null
+  readonly steps: readonly Step[]
+  readonly people: readonly Owner[]
+  readonly readerId: string
+}
+
+/** Shows why a thing waits, the forms of its owner while it does, and its history. Undefined: it does not wait and never had an owner. */
+export function thingParts(view: ConsoleView, shown: ThingDetails, typed: (name: string) => string): Html | undefined {
+  const w = deskTexts[view.language].waiting
+  const { key, waits, steps } = shown
+  if (waits.length === 0 && steps.length === 0) return undefined
+  const fields = [['kind', key.kind] as const, ['partner', key.partnerId] as const, ['id', key.subject] as const]
+  const action = (name: string) => `${view.root}waiting/${name}`
+  return html`${waits.length === 0 ? message('neutral', `${w.gone} ${w.goneText}`) : key.kind !== 'hit' && waitList(view, waits)}
+  ${waits.length > 0 && ownerParts(view, { ...shown, typed, action, fields, words: w })}
+  ${steps.length > 0 && history(view, steps)}`
+}
+
+function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
+  const w = deskTexts[view.language].waiting
+  return html`<h2>${w.waits}</h2>
+    ${facts(
+      waits.map((thing) => [
+        w[thing.why],
+        html`${thing.since !== undefined && time(view, thing.since)} ${runbookPart(view, thing.why)}`,
+      ]),
+    )}`
+}
+
+function history(view: ConsoleView, steps: readonly Step[]): Html {
+  const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
+  return html`<h2>${w.history}</h2>
+    ${table({
+      caption: w.history,
+      columns: [[d.when, 'head'], d.who, d.what, d.note],
+      rows: steps.map(({ at, actor, kind, note }) => [time(view, at), freeText(actor), kind, freeText(note)]),
+    })}`
+}
+
+export function thingPage(
+  view: ConsoleView,
+  shown: ThingDetails,
+  { error, typed }: { readonly error?: string | Html | undefined; readonly typed: (name: string) => string },
+): string {
+  const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
+  const { key, waits } = shown
+  const [first] = waits
+  const title = first === undefined ? w.subject : w[first.why]
+  return shell(view, {
+    title,
+    problems: { form: error },
+    main: html`<h1>${title}</h1>
+      ${facts([
+        [w.subject, freeText(key.subject)],
+        [d.partner, isOfPartner(key) ? key.partnerId : undefined],
+        [w.detail, first === undefined ? undefined : detailOf(view, first)],
+      ])}
+      ${thingParts(view, shown, typed) ?? message('neutral', w.gone)}`,
+  })
+}
+
+const subjectCharsMax = 140
+
+/** The thing that the fields name. Refuses (404) what is none. */
+function thingKeyOf(given: Form): ThingKey {
+  const [partnerId, subject] = [given('partner'), given('id')]
+  const kind = thingKinds.find((each) => each === given('kind'))
+  const isId = kind !== 'pool' && kind !== 'connector'
+  if (kind === undefined || !uuid.test(partnerId) || (isId && !uuid.test(subject))) throw notFound('page')
+  if (subject === '' || subject.length > subjectCharsMax || subject.includes('\0')) throw notFound('page')
+  return { partnerId, kind, subject }
+}
+
+/** Reads why a thing waits, its owner and its history. */
+export async function readThing(frame: DeskFrame, { account }: SignedStaff, key: ThingKey): Promise<ThingDetails> {
+  const { db, staff, waiting } = frame
+  const waits = await waiting.of([key])
+  const [found] = await staff.assignments.of(db, [key])
+  return {
+    ...{ key, waits, owner: ownerOf(found), readerId: account.id },
+    steps: await staff.assignments.stepsOf(key),
+    people: await staff.list(db),
+  }
+}
+
+export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { staff } = frame
+  const show = async (
+    request: PublicRequest,
+    person: Person,
+    key: ThingKey,
+    error?: string | Html,
+  ): Promise<PublicAnswer> => {
+    const shown = await readThing(frame, person.signed, key)
+    const body = thingPage(person.view, shown, { error, typed: readForm(request) })
+    return page(request, error === undefined ? 200 : 400, body)
+  }
+  const form = (
+    name: string,
+    act: (signed: SignedStaff, key: ThingKey, given: Form) => Promise<unknown>,
+  ): PublicRoute => ({
+    method: 'POST',
+    path: `/desk/waiting/${name}`,
+    handle: (request) =>
+      withStaff(frame, request, 'queue', async (person) => {
+        const given = readForm(request)
+        const key = thingKeyOf(given)
+        try {
+          await act(person.signed, key, given)
+          return seeOther(`${person.view.root}${thingHref(key)}`)
+        } catch (error) {
+          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+          return show(request, person, key, refusalText(person.view, error))
+        }
+      }),
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/desk/waiting',
+      handle: (request) => {
+        const fields = new URLSearchParams(request.query)
+        return withStaff(frame, request, 'queue', (person) =>
+          show(
+            request,
+            person,
+            thingKeyOf((name) => fields.get(name) ?? ''),
+          ),
+        )
+      },
+    },
+    form('assign', (signed, key, given) =>
+      staff.assignThing(signed, { ...key, ownerId: personOf(given('owner')), seen: personOf(given('seen')) }),
+    ),
+    form('remark', (signed, key, given) => staff.remarkThing(signed, { ...key, note: noteOf(() => given('remark')) })),
+  ]
 }

@@ -5,6 +5,10 @@ import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../k
 import type { Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
+import { type Assignments, createAssignments } from './assignments.ts'
+import { createStaffCommands, type StaffCommands } from './commands.ts'
+import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
+import { createEntrances, type Entrances } from './entrances.ts'
 import {
   changeMs,
   emailKey,
@@ -16,12 +20,7 @@ import {
   type StaffRole,
   tokenHash,
 } from './rules.ts'
-import { type Assignments, createAssignments } from './assignments.ts'
-import { createStaffCommands, type StaffCommands } from './commands.ts'
-import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
-import { createEntrances, type Entrances } from './entrances.ts'
 import { createStaffSingleSignOn, type StaffSingleSignOn } from './single-sign-on.ts'
-import { type Assignment, endTokensOf, type ThingKey } from './store.ts'
 import { tellStaff } from './staff-mail.ts'
 import * as store from './store.ts'
 import { twoOfStaff } from './two-persons.ts'
@@ -80,9 +79,12 @@ export type Staff = Entrances & {
    * Takes what waits besides cases, gives it to another person, or hands it back, as `assignCase`. Refuses: validation_failed (it no longer waits,
    * another owner meanwhile, no such person), permission_denied.
    */
-  readonly assignThing: (signed: SignedStaff, given: ThingKey & Owning) => Promise<Assignment>
+  readonly assignThing: (signed: SignedStaff, given: store.ThingKey & Owning) => Promise<store.Assignment>
   /** Adds a note to what waits besides cases. Every role does. Refuses: validation_failed (it no longer waits), permission_denied. */
-  readonly remarkThing: (signed: SignedStaff, given: ThingKey & { readonly note: string }) => Promise<Assignment>
+  readonly remarkThing: (
+    signed: SignedStaff,
+    given: store.ThingKey & { readonly note: string },
+  ) => Promise<store.Assignment>
   readonly assignments: Pick<Assignments, 'of' | 'ownedBy' | 'stepsOf' | 'endStep'>
   /** Decides a hit of screening, or proposes it if two persons decide. Refuses as the verb of screening, and permission_denied. */
   readonly decideHit: (signed: SignedStaff, given: Omit<Parameters<Screening['decide']>[1], 'staff'>) => Promise<void>
@@ -133,7 +135,7 @@ export function createStaff(deps: StaffDeps): Staff {
       refuseLastAdmin(account.role, admins)
       await store.removeAccount(tx, id, clock.now())
       await signIn.forget(tx, staffRealmId, id)
-      await endTokensOf(tx, id, clock.now())
+      await store.endTokensOf(tx, id, clock.now())
       await tellStaff(deps, tx, account, 'removed')
       return account
     },
@@ -150,7 +152,7 @@ export function createStaff(deps: StaffDeps): Staff {
       const account = await store.holdAccount(tx, id)
       if (account === undefined) throw notFound('staff account')
       await signIn.endAll(tx, staffRealmId, id)
-      await endTokensOf(tx, id, clock.now())
+      await store.endTokensOf(tx, id, clock.now())
       await tellStaff(deps, tx, account, 'sessions ended')
       return account
     },

@@ -1,4 +1,4 @@
-/** All SQL of staff accounts and their invitations. */
+/** All SQL of staff: accounts and invitations, tokens of commands, changes that wait for a second person, and assignments of what waits. */
 import { acrossPartners, type KeptTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { StaffRole } from './rules.ts'
 
@@ -111,7 +111,172 @@ export async function removeAccount(tx: Tx, id: string, now: Date): Promise<void
   await tx.run(sql`/* staff.removeAccount */ update staff.accounts set removed_at = ${now} where id = ${id}`)
 }
 
-// All SQL of owners and notes of what waits besides cases.
+export type RequestRow = {
+  readonly id: string
+  readonly origin: string
+  readonly requestedAt: Date
+}
+
+type TokenRow = RequestRow & {
+  /** Null: no person has confirmed it. */
+  readonly staffId: string | null
+  /** Null: each command of the person's role. */
+  readonly commands: readonly string[] | null
+  readonly expiresAt: Date | null
+}
+
+const tokenColumns = sql`id, origin, requested_at, staff_id, commands, expires_at`
+
+type NewRequest = RequestRow & {
+  readonly tokenHash: Buffer
+  readonly userCodeHash: Buffer
+  readonly confirmBefore: Date
+}
+
+/** Adds a request, and forgets those that were not confirmed in time. */
+export async function insertRequest(tx: Tx, row: NewRequest): Promise<void> {
+  await tx.run(sql`/* staff.insertRequest */
+    delete from staff.command_tokens where staff_id is null and confirm_before < ${row.requestedAt}`)
+  await tx.run(sql`/* staff.insertRequest */
+    insert into staff.command_tokens (id, token_hash, user_code_hash, origin, requested_at, confirm_before)
+    values (${row.id}, ${row.tokenHash}, ${row.userCodeHash}, ${row.origin}, ${row.requestedAt}, ${row.confirmBefore})`)
+}
+
+type NewToken = RequestRow & {
+  readonly tokenHash: Buffer
+  readonly staffId: string
+  readonly commands: readonly string[]
+  readonly expiresAt: Date
+}
+
+export async function insertToken(tx: Tx, row: NewToken): Promise<void> {
+  await tx.run(sql`/* staff.insertToken */
+    insert into staff.command_tokens (id, token_hash, origin, staff_id, commands, requested_at, confirm_before,
+      confirmed_at, expires_at)
+    values (${row.id}, ${row.tokenHash}, ${row.origin}, ${row.staffId}, ${row.commands}::text[], ${row.requestedAt},
+      ${row.requestedAt}, ${row.requestedAt}, ${row.expiresAt})`)
+}
+
+export function requestByCode(tx: Tx, userCodeHash: Buffer, now: Date): Promise<RequestRow | undefined> {
+  return tx.row<RequestRow>(sql`/* staff.requestByCode */
+    select id, origin, requested_at from staff.command_tokens
+    where user_code_hash = ${userCodeHash} and staff_id is null and ended_at is null and confirm_before > ${now}`)
+}
+
+/** Undefined: the code was used, or is over. Waits for a concurrent confirmation. */
+export function confirmRequest(
+  tx: Tx,
+  userCodeHash: Buffer,
+  given: { readonly staffId: string; readonly now: Date; readonly expiresAt: Date },
+): Promise<RequestRow | undefined> {
+  return tx.row<RequestRow>(sql`/* staff.confirmRequest */
+    update staff.command_tokens
+    set staff_id = ${given.staffId}, confirmed_at = ${given.now}, expires_at = ${given.expiresAt}, user_code_hash = null
+    where user_code_hash = ${userCodeHash} and staff_id is null and ended_at is null and confirm_before > ${given.now}
+    returning id, origin, requested_at`)
+}
+
+/** The row of a token that has not ended, with the account of its person. */
+export function tokenByHash(
+  tx: Tx,
+  tokenHash: Buffer,
+): Promise<(TokenRow & { readonly confirmBefore: Date }) | undefined> {
+  return tx.row(sql`/* staff.tokenByHash */
+    select ${tokenColumns}, confirm_before from staff.command_tokens where token_hash = ${tokenHash} and ended_at is null`)
+}
+
+export type ListedToken = TokenRow & Pick<AccountRow, 'fullName' | 'email'>
+
+/** Tokens that work now, of everyone or of one person, newest first. */
+export function tokens(tx: Tx, staffId: string | null, now: Date): Promise<readonly ListedToken[]> {
+  return tx.rows<ListedToken>(sql`/* staff.tokens */
+    select t.id, t.origin, t.requested_at, t.staff_id, t.commands, t.expires_at, a.full_name, a.email
+    from staff.command_tokens t join staff.accounts a on a.id = t.staff_id and a.removed_at is null
+    where t.ended_at is null and t.expires_at > ${now} and (${staffId}::uuid is null or t.staff_id = ${staffId}::uuid)
+    order by t.id desc`)
+}
+
+/** False: there is no such token, or it has ended. */
+export async function endToken(tx: Tx, id: string, now: Date): Promise<boolean> {
+  const ended = await tx.run(sql`/* staff.endToken */
+    update staff.command_tokens set ended_at = ${now} where id = ${id} and ended_at is null`)
+  return ended === 1
+}
+
+export async function endTokensOf(tx: Tx, staffId: string, now: Date): Promise<void> {
+  await tx.run(sql`/* staff.endTokensOf */
+    update staff.command_tokens set ended_at = ${now} where staff_id = ${staffId} and ended_at is null`)
+}
+
+export type ChangeRow = {
+  readonly id: string
+  readonly command: string
+  /** JSON object of what was typed. */
+  readonly options: string
+  readonly proposedBy: string
+  readonly proposedByName: string
+  readonly proposedAt: Date
+  readonly expiresAt: Date
+  readonly decidedBy: string | null
+  readonly decidedByName: string | null
+  readonly decidedAt: Date | null
+  readonly approved: boolean | null
+  readonly reason: string | null
+  readonly doneAt: Date | null
+}
+
+const changeColumns = sql`id, command, options::text as options, proposed_by, proposed_by_name, proposed_at, expires_at,
+  decided_by, decided_by_name, decided_at, approved, reason, done_at`
+
+type NewChange = Pick<
+  ChangeRow,
+  'id' | 'command' | 'options' | 'proposedBy' | 'proposedByName' | 'proposedAt' | 'expiresAt'
+>
+
+export async function insertChange(tx: Tx, row: NewChange): Promise<void> {
+  await tx.run(sql`/* staff.insertChange */
+    insert into staff.changes (id, command, options, proposed_by, proposed_by_name, proposed_at, expires_at)
+    values (${row.id}, ${row.command}, ${row.options}::jsonb, ${row.proposedBy}, ${row.proposedByName},
+      ${row.proposedAt}, ${row.expiresAt})`)
+}
+
+export function changeById(tx: Tx, id: string): Promise<ChangeRow | undefined> {
+  return tx.row<ChangeRow>(sql`/* staff.changeById */ select ${changeColumns} from staff.changes where id = ${id}`)
+}
+
+/** The change, locked until the end of the transaction. */
+export function lockChange(tx: Tx, id: string): Promise<ChangeRow | undefined> {
+  return tx.row<ChangeRow>(
+    sql`/* staff.lockChange */ select ${changeColumns} from staff.changes where id = ${id} for update`,
+  )
+}
+
+/** Changes that are neither carried out, rejected nor over, oldest first. */
+export function waitingChanges(tx: Tx, now: Date, rowsMax: number): Promise<readonly ChangeRow[]> {
+  return tx.rows<ChangeRow>(sql`/* staff.waitingChanges */
+    select ${changeColumns} from staff.changes
+    where done_at is null and approved is not false and expires_at > ${now}
+    order by proposed_at, id limit ${rowsMax}`)
+}
+
+type Decision = {
+  readonly by: string
+  readonly byName: string
+  readonly approved: boolean
+  readonly reason: string | null
+  readonly now: Date
+}
+
+export async function decideChange(tx: Tx, id: string, { by, byName, approved, reason, now }: Decision): Promise<void> {
+  await tx.run(sql`/* staff.decideChange */
+    update staff.changes
+    set decided_by = ${by}, decided_by_name = ${byName}, decided_at = ${now}, approved = ${approved}, reason = ${reason}
+    where id = ${id}`)
+}
+
+export async function recordDone(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.run(sql`/* staff.recordDone */ update staff.changes set done_at = ${now} where id = ${id}`)
+}
 
 export const thingKinds = ['hit', 'payout', 'deposit', 'pool', 'connector', 'change', 'review'] as const
 export type ThingKind = (typeof thingKinds)[number]
@@ -264,175 +429,4 @@ export const keptAssignments: KeptTable = {
     { table: 'staff.assignments', by: 'id', erased: { last_note: null } },
     { table: 'staff.assignment_steps', by: 'assignment_id', erased: { note: '' } },
   ],
-}
-
-// All SQL of changes that wait for a second person.
-
-export type ChangeRow = {
-  readonly id: string
-  readonly command: string
-  /** JSON object of what was typed. */
-  readonly options: string
-  readonly proposedBy: string
-  readonly proposedByName: string
-  readonly proposedAt: Date
-  readonly expiresAt: Date
-  readonly decidedBy: string | null
-  readonly decidedByName: string | null
-  readonly decidedAt: Date | null
-  readonly approved: boolean | null
-  readonly reason: string | null
-  readonly doneAt: Date | null
-}
-
-const changeColumns = sql`id, command, options::text as options, proposed_by, proposed_by_name, proposed_at, expires_at,
-  decided_by, decided_by_name, decided_at, approved, reason, done_at`
-
-type NewChange = Pick<
-  ChangeRow,
-  'id' | 'command' | 'options' | 'proposedBy' | 'proposedByName' | 'proposedAt' | 'expiresAt'
->
-
-export async function insertChange(tx: Tx, row: NewChange): Promise<void> {
-  await tx.run(sql`/* staff.insertChange */
-    insert into staff.changes (id, command, options, proposed_by, proposed_by_name, proposed_at, expires_at)
-    values (${row.id}, ${row.command}, ${row.options}::jsonb, ${row.proposedBy}, ${row.proposedByName},
-      ${row.proposedAt}, ${row.expiresAt})`)
-}
-
-export function changeById(tx: Tx, id: string): Promise<ChangeRow | undefined> {
-  return tx.row<ChangeRow>(sql`/* staff.changeById */ select ${changeColumns} from staff.changes where id = ${id}`)
-}
-
-/** The change, locked until the end of the transaction. */
-export function lockChange(tx: Tx, id: string): Promise<ChangeRow | undefined> {
-  return tx.row<ChangeRow>(
-    sql`/* staff.lockChange */ select ${changeColumns} from staff.changes where id = ${id} for update`,
-  )
-}
-
-/** Changes that are neither carried out, rejected nor over, oldest first. */
-export function waitingChanges(tx: Tx, now: Date, rowsMax: number): Promise<readonly ChangeRow[]> {
-  return tx.rows<ChangeRow>(sql`/* staff.waitingChanges */
-    select ${changeColumns} from staff.changes
-    where done_at is null and approved is not false and expires_at > ${now}
-    order by proposed_at, id limit ${rowsMax}`)
-}
-
-type Decision = {
-  readonly by: string
-  readonly byName: string
-  readonly approved: boolean
-  readonly reason: string | null
-  readonly now: Date
-}
-
-export async function decideChange(tx: Tx, id: string, { by, byName, approved, reason, now }: Decision): Promise<void> {
-  await tx.run(sql`/* staff.decideChange */
-    update staff.changes
-    set decided_by = ${by}, decided_by_name = ${byName}, decided_at = ${now}, approved = ${approved}, reason = ${reason}
-    where id = ${id}`)
-}
-
-export async function recordDone(tx: Tx, id: string, now: Date): Promise<void> {
-  await tx.run(sql`/* staff.recordDone */ update staff.changes set done_at = ${now} where id = ${id}`)
-}
-
-// All SQL of the tokens by which commands act for a person of staff.
-
-export type RequestRow = {
-  readonly id: string
-  readonly origin: string
-  readonly requestedAt: Date
-}
-
-export type TokenRow = RequestRow & {
-  /** Null: no person has confirmed it. */
-  readonly staffId: string | null
-  /** Null: each command of the person's role. */
-  readonly commands: readonly string[] | null
-  readonly expiresAt: Date | null
-}
-
-const commandColumns = sql`id, origin, requested_at, staff_id, commands, expires_at`
-
-type NewRequest = RequestRow & {
-  readonly tokenHash: Buffer
-  readonly userCodeHash: Buffer
-  readonly confirmBefore: Date
-}
-
-/** Adds a request, and forgets those that were not confirmed in time. */
-export async function insertRequest(tx: Tx, row: NewRequest): Promise<void> {
-  await tx.run(sql`/* staff.insertRequest */
-    delete from staff.command_tokens where staff_id is null and confirm_before < ${row.requestedAt}`)
-  await tx.run(sql`/* staff.insertRequest */
-    insert into staff.command_tokens (id, token_hash, user_code_hash, origin, requested_at, confirm_before)
-    values (${row.id}, ${row.tokenHash}, ${row.userCodeHash}, ${row.origin}, ${row.requestedAt}, ${row.confirmBefore})`)
-}
-
-type NewToken = RequestRow & {
-  readonly tokenHash: Buffer
-  readonly staffId: string
-  readonly commands: readonly string[]
-  readonly expiresAt: Date
-}
-
-export async function insertToken(tx: Tx, row: NewToken): Promise<void> {
-  await tx.run(sql`/* staff.insertToken */
-    insert into staff.command_tokens (id, token_hash, origin, staff_id, commands, requested_at, confirm_before,
-      confirmed_at, expires_at)
-    values (${row.id}, ${row.tokenHash}, ${row.origin}, ${row.staffId}, ${row.commands}::text[], ${row.requestedAt},
-      ${row.requestedAt}, ${row.requestedAt}, ${row.expiresAt})`)
-}
-
-export function requestByCode(tx: Tx, userCodeHash: Buffer, now: Date): Promise<RequestRow | undefined> {
-  return tx.row<RequestRow>(sql`/* staff.requestByCode */
-    select id, origin, requested_at from staff.command_tokens
-    where user_code_hash = ${userCodeHash} and staff_id is null and ended_at is null and confirm_before > ${now}`)
-}
-
-/** Undefined: the code was used, or is over. Waits for a concurrent confirmation. */
-export function confirmRequest(
-  tx: Tx,
-  userCodeHash: Buffer,
-  given: { readonly staffId: string; readonly now: Date; readonly expiresAt: Date },
-): Promise<RequestRow | undefined> {
-  return tx.row<RequestRow>(sql`/* staff.confirmRequest */
-    update staff.command_tokens
-    set staff_id = ${given.staffId}, confirmed_at = ${given.now}, expires_at = ${given.expiresAt}, user_code_hash = null
-    where user_code_hash = ${userCodeHash} and staff_id is null and ended_at is null and confirm_before > ${given.now}
-    returning id, origin, requested_at`)
-}
-
-/** The row of a token that has not ended, with the account of its person. */
-export function tokenByHash(
-  tx: Tx,
-  tokenHash: Buffer,
-): Promise<(TokenRow & { readonly confirmBefore: Date }) | undefined> {
-  return tx.row(sql`/* staff.tokenByHash */
-    select ${commandColumns}, confirm_before from staff.command_tokens where token_hash = ${tokenHash} and ended_at is null`)
-}
-
-export type ListedToken = TokenRow & Pick<AccountRow, 'fullName' | 'email'>
-
-/** Tokens that work now, of everyone or of one person, newest first. */
-export function tokens(tx: Tx, staffId: string | null, now: Date): Promise<readonly ListedToken[]> {
-  return tx.rows<ListedToken>(sql`/* staff.tokens */
-    select t.id, t.origin, t.requested_at, t.staff_id, t.commands, t.expires_at, a.full_name, a.email
-    from staff.command_tokens t join staff.accounts a on a.id = t.staff_id and a.removed_at is null
-    where t.ended_at is null and t.expires_at > ${now} and (${staffId}::uuid is null or t.staff_id = ${staffId}::uuid)
-    order by t.id desc`)
-}
-
-/** False: there is no such token, or it has ended. */
-export async function endToken(tx: Tx, id: string, now: Date): Promise<boolean> {
-  const ended = await tx.run(sql`/* staff.endToken */
-    update staff.command_tokens set ended_at = ${now} where id = ${id} and ended_at is null`)
-  return ended === 1
-}
-
-export async function endTokensOf(tx: Tx, staffId: string, now: Date): Promise<void> {
-  await tx.run(sql`/* staff.endTokensOf */
-    update staff.command_tokens set ended_at = ${now} where staff_id = ${staffId} and ended_at is null`)
 }

@@ -1,0 +1,261 @@
+/** Commands for the rules of a partner: limits, fees, approvals, cooling-offs, gates, segregation and reviews of customers. Days and months are those of UTC. */
+import { rawNumber } from '@partner-payments/wire'
+import { ConfigError } from '../app/config.ts'
+import { amountText, type Currency, type Minor, nilId } from '../kernel/index.ts'
+import type { ShortParty } from '../ledger/index.ts'
+import type { ApprovalRule, FeeRule, Limit } from '../payouts/controls/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { type Call, type CommandsOf, type Context, decided } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
+import { onConnection } from './ledger.ts'
+
+type Subject = 'limit' | 'fee' | 'approval' | 'cooling-off' | 'gate' | 'segregation' | 'review'
+
+export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
+  /** Sets a limit, or the amount of the one with the same partner, scope, period and currency. */
+  'limit set': (context, options, call) => {
+    const { partner: partnerId, scope, period, currency, amount, 'all-currencies': allCurrencies } = options
+    const [scopeRef, verificationState] = [scopeRefOf(options), verificationStateOf(options)]
+    const limit = { partnerId, scope, verificationState, period, currency, amount, scopeRef, allCurrencies }
+    return decided(context, call, async (tx) => limitView(await context.service.payoutControls.limits.set(tx, limit)))
+  },
+
+  'limit list': async ({ service: { payoutControls }, db }, { partner }) =>
+    (await payoutControls.limits.list(db, partner)).map(limitView),
+
+  'limit remove': (context, rule, call) => removed(context, 'limits', rule, call),
+
+  /** Sets a fee of payouts from a time on, by default from now. */
+  'fee set': (context, options, call) => {
+    const { partner: partnerId, currency, rail, fixed = 0n, min = 0n, max = null } = options
+    if (max !== null && max < min) throw new ConfigError('operator: --max must not be below --min')
+    const rule = {
+      ...{ partnerId, currency, rail, fixedAmount: fixed, minAmount: min, maxAmount: max },
+      ...{ basisPoints: options['basis-points'], validFrom: options.from },
+    }
+    return decided(context, call, async (tx) => feeView(await context.service.payoutControls.fees.set(tx, rule)))
+  },
+
+  'fee list': async ({ service: { payoutControls }, db }, { partner }) =>
+    (await payoutControls.fees.list(db, partner)).map(feeView),
+
+  'fee remove': (context, rule, call) => removed(context, 'fees', rule, call),
+
+  /** Sets the rule of a currency, or replaces it. */
+  'approval set': (context, options, call) => {
+    const rule = {
+      partnerId: options.partner,
+      currency: options.currency,
+      allCurrencies: options['all-currencies'],
+      aboveAmount: options.above ?? null,
+      aboveDayAmount: options['above-day'] ?? null,
+      aboveBulkAmount: options['above-bulk'] ?? null,
+      beneficiaryHours: options['beneficiary-hours'] ?? null,
+      perPersonAmount: options['per-person'] ?? null,
+      expiresHours: options['expires-hours'],
+      needsPasskey: options.passkey,
+      payeeMismatch: options['payee-mismatch'],
+    }
+    const { aboveAmount, aboveDayAmount, aboveBulkAmount, beneficiaryHours, perPersonAmount, payeeMismatch } = rule
+    if (
+      !payeeMismatch &&
+      [aboveAmount, aboveDayAmount, aboveBulkAmount, beneficiaryHours, perPersonAmount].every((each) => each === null)
+    )
+      throw new ConfigError(
+        'operator: --above, --above-day, --above-bulk, --beneficiary-hours, --per-person or --payee-mismatch is required',
+      )
+    return decided(context, call, async (tx) =>
+      approvalView(await context.service.payoutControls.approvalRules.set(tx, rule)),
+    )
+  },
+
+  'approval list': async ({ service: { payoutControls }, db }, { partner }) =>
+    (await payoutControls.approvalRules.list(db, partner)).map(approvalView),
+
+  'approval remove': (context, rule, call) => removed(context, 'approvalRules', rule, call),
+
+  /** Sets the hours of a currency, or replaces them. */
+  'cooling-off set': (context, { partner: partnerId, currency, hours }, call) =>
+    decided(context, call, (tx) => context.service.payoutControls.coolingOffs.set(tx, { partnerId, currency, hours })),
+
+  'cooling-off list': ({ service: { payoutControls }, db }, { partner }) =>
+    payoutControls.coolingOffs.list(db, partner),
+
+  'cooling-off remove': (context, rule, call) => removed(context, 'coolingOffs', rule, call),
+
+  /** Sets what the state allows, or replaces it. */
+  'gate set': (context, { partner: partnerId, state, allow: allowed, ...options }, call) => {
+    const { 'hold-up-to': balancesMax = {}, 'hold-up-to-in-all': totalMax = {} } = options
+    const { customers, rates } = context.service
+    if (Object.keys(totalMax).some((currency) => currency !== rates.referenceCurrency))
+      throw new ConfigError(`operator: --hold-up-to-in-all is in ${rates.referenceCurrency}, the reference currency`)
+    return decided(context, call, (tx) => customers.gates.set(tx, { partnerId, state, allowed, balancesMax, totalMax }))
+  },
+
+  'gate list': ({ service: { customers }, db }, { partner }) => customers.gates.list(db, partner),
+
+  /** Gives the state the default of the installation again. */
+  'gate remove': (context, { partner, state }, call) =>
+    decided(context, call, (tx) => context.service.customers.gates.remove(tx, partner, state)),
+
+  'segregation list': async ({ service: { ledger }, db }, { partner }) =>
+    (await ledger.modes(db, partner)).map(({ currency, segregated, own }) => ({
+      currency,
+      mode: segregated ? 'segregated' : 'pooled',
+      ...(own === undefined
+        ? {}
+        : { own: amountText(own.posted, currency), ownReserved: amountText(own.reserved, currency) }),
+    })),
+
+  /** Says what prevents a pooled balance from being segregated. Writes nothing. */
+  'segregation plan': (context, options) => onConnection(context, (db) => plan(context, db, options)),
+
+  /** Moves own money of the partner to the customers that have paid out more than they paid in. */
+  'segregation cover': (context, { partner: partnerId, currency }, call) =>
+    onConnection(context, (db) =>
+      decided({ ...context, db }, call, async (tx) => {
+        const { accounts, ledger } = context.service
+        const { short, own } = await ledger.shortParties(tx, partnerId, currency)
+        const customers = short.filter(({ partyId }) => partyId !== partnerId)
+        const total = missingOf(customers)
+        if (total > own)
+          throw new ConfigError(
+            `operator: customers miss ${amountText(total, currency)} ${currency}, and the partner has ${amountText(own, currency)} ${currency} of its own`,
+          )
+        const covered = []
+        for (const { partyId: toCustomerId, missing } of customers) {
+          const amount = rawNumber(amountText(missing, currency))
+          const { inwardReference } = await accounts.transfer(
+            partnerId,
+            { amount, currency, toCustomerId },
+            undefined,
+            tx,
+          )
+          if (covered.length < namedMax)
+            covered.push({
+              customerId: toCustomerId,
+              amount: amountText(missing, currency),
+              reference: inwardReference,
+            })
+        }
+        return { currency, customers: customers.length, total: amountText(total, currency), covered }
+      }),
+    ),
+
+  /** Changes the mode of a balance. Payments continue; those that were judged by the other mode are judged again. */
+  'segregation set': (context, { partner: partnerId, currency, mode }, call) =>
+    onConnection(context, async (db) => {
+      const { ledger } = context.service
+      const changed = await decided({ ...context, db }, call, async (tx) => {
+        if (mode === 'pooled') await ledger.pool(tx, partnerId, currency)
+        else {
+          const short = await ledger.segregate(tx, partnerId, currency)
+          if (short.length > 0) throw new ConfigError(shortMessage(short, currency))
+        }
+        return { currency, mode }
+      })
+      // Without use from here on. A command that is killed before leaves them to the next one.
+      if (mode === 'pooled') await db.transaction((tx) => ledger.clearParties(tx, partnerId, currency))
+      return changed
+    }),
+
+  /** Records a review of today, instead of the last one. */
+  'review set': (context, { partner: partnerId, customer: customerRef, risk, staff, months }, call) =>
+    decided(context, call, (tx) =>
+      context.service.customers.reviews.set(tx, { partnerId, customerRef, risk, staff, months }),
+    ),
+
+  'review list': ({ service: { customers }, db }, { partner }) => customers.reviews.list(db, partner),
+
+  /** Lists those of all partners, or of one. */
+  'review overdue': ({ service: { customers }, db }, { partner }) => customers.reviews.overdue(db, partner),
+
+  'review missing': ({ service: { customers }, db }, { partner }) => customers.reviews.missing(db, partner),
+}
+
+const removed = (
+  context: Context,
+  kind: 'limits' | 'fees' | 'approvalRules' | 'coolingOffs',
+  { partner, id }: OptionsOf<'limit remove'>,
+  call: Call,
+) =>
+  decided(context, call, async (tx) => ({
+    removed: (await context.service.payoutControls[kind].remove(tx, partner, id)).id,
+  }))
+
+/** Undefined: the limit is that of the partner, or of each customer or beneficiary. */
+function scopeRefOf({ customer, beneficiary, scope }: OptionsOf<'limit set'>): string | undefined {
+  if (customer !== undefined && scope !== 'customer')
+    throw new ConfigError('operator: --customer needs --scope customer')
+  if (beneficiary !== undefined && scope !== 'beneficiary')
+    throw new ConfigError('operator: --beneficiary needs --scope beneficiary')
+  return customer ?? beneficiary
+}
+
+/** Null: the limit holds in every state. */
+function verificationStateOf({ state, scope, customer }: OptionsOf<'limit set'>): Limit['verificationState'] {
+  if (state !== undefined && (scope !== 'customer' || customer !== undefined))
+    throw new ConfigError('operator: --state needs --scope customer, without --customer')
+  return state ?? null
+}
+
+const limitView = ({ scopeId, amount, ...limit }: Limit) => ({
+  ...limit,
+  scopeId: scopeId === nilId ? null : scopeId,
+  amount: amountText(amount, limit.currency),
+})
+
+function feeView({ fixedAmount, minAmount, maxAmount, currency, ...rule }: FeeRule) {
+  return {
+    ...rule,
+    currency,
+    fixed: amountText(fixedAmount, currency),
+    min: amountText(minAmount, currency),
+    max: maxAmount === null ? null : amountText(maxAmount, currency),
+  }
+}
+
+function approvalView({ aboveAmount, aboveDayAmount, aboveBulkAmount, perPersonAmount, ...rule }: ApprovalRule) {
+  const money = (amount: Minor | null) => (amount === null ? null : amountText(amount, rule.currency))
+  return {
+    ...rule,
+    above: money(aboveAmount),
+    aboveDay: money(aboveDayAmount),
+    aboveBulk: money(aboveBulkAmount),
+    perPerson: money(perPersonAmount),
+  }
+}
+
+/** Short parties that an answer names; the counts are of all. */
+const namedMax = 100
+
+const missingOf = (short: readonly ShortParty[]) => short.reduce((sum, { missing }) => sum + missing, 0n)
+
+const shortMessage = (short: readonly ShortParty[], currency: Currency) =>
+  `operator: ${short.length} parties have less than nothing, ${amountText(missingOf(short), currency)} ${currency} in all: ` +
+  '`operator segregation plan` names them'
+
+async function plan(
+  { service: { access, ledger } }: Context,
+  tx: Tx,
+  { partner: partnerId, currency }: OptionsOf<'segregation plan'>,
+) {
+  if ((await access.partnerName(tx, partnerId)) === '') throw new ConfigError('operator: No such partner.')
+  const { short, own } = await ledger.shortParties(tx, partnerId, currency)
+  const customers = short.filter(({ partyId }) => partyId !== partnerId)
+  const total = missingOf(customers)
+  return {
+    currency,
+    ready: short.length === 0,
+    own: amountText(own, currency),
+    shortCustomers: customers.length,
+    missing: amountText(total, currency),
+    ownCovers: total <= own,
+    customers: customers.slice(0, namedMax).map(({ partyId, posted, reserved, missing }) => ({
+      customerId: partyId,
+      posted: amountText(posted, currency),
+      reserved: amountText(reserved, currency),
+      missing: amountText(missing, currency),
+    })),
+  }
+}

@@ -1,0 +1,330 @@
+/** The sign-in of commands, and the changes that wait for a second person. */
+import { ownJson } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import type { SignedStaff, StaffChange } from '../../people/staff/index.ts'
+import { asking, field, hiddenField, openDialog, postButton } from '../kit/forms.ts'
+import { badge, call, empty, freeText, identifier, message, table, time } from '../kit/parts.ts'
+import { page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { connection } from '../console/sign-in.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { noteField } from './forms.ts'
+import { type DeskFrame, noteOf, staffRoute } from './request.ts'
+import { resultPage } from './staff.ts'
+import { deskTexts } from './texts.ts'
+
+type DeviceShown = {
+  /** The code as typed. */
+  readonly code: string
+  /** The command that waits with the code. */
+  readonly request?: { readonly origin: string; readonly requestedAt: Date } | undefined
+  readonly error?: boolean
+  readonly said?: string | undefined
+  readonly tokens: readonly {
+    readonly id: string
+    readonly origin: string
+    readonly commands: readonly string[] | null
+    readonly expiresAt: Date | null
+  }[]
+  /** Absent: there is no single sign-on. */
+  readonly sso?: { readonly since: Date | null } | undefined
+  readonly sessions: readonly {
+    readonly id: string
+    readonly ip: string
+    readonly userAgent: string
+    readonly lastUsedAt: Date
+    readonly isThis: boolean
+  }[]
+}
+
+export function devicePage(
+  view: ConsoleView,
+  { code, request, error = false, said, tokens, sessions, sso }: DeviceShown,
+): string {
+  const d = deskTexts[view.language].commands
+  return shell(view, {
+    title: d.commands,
+    problems: { code: error ? d.wrongCode : undefined },
+    main: html`<h1>${d.commands}</h1>
+      ${said !== undefined && message('good', said)}
+      <p class="lead">${d.commandsText}</p>
+      ${request === undefined ? lookUp(view, code, error) : confirming(view, code, request)}
+      <h2>${d.signedIn}</h2>
+      ${
+        tokens.length === 0
+          ? empty({
+              title: d.signedInNone,
+              text: d.signedInNoneText,
+              more: call(view, 'npm run -s operator -- sign-in', d.call),
+            })
+          : table({
+              caption: d.signedIn,
+              columns: [[d.from, 'head'], d.allows, d.until, [d.end, 'actions']],
+              rows: tokens.map(({ id, origin, commands, expiresAt }) => [
+                freeText(origin),
+                commands === null ? d.allCommands : commands.join(', '),
+                expiresAt === null ? '–' : time(view, expiresAt),
+                postButton(`${view.root}device/${id}/end`, d.end, { look: 'small danger', about: origin }),
+              ]),
+            })
+      }
+      ${sessionTable(view, sessions)}
+      ${sso !== undefined && connection(view, { since: sso.since, action: `${view.root}sso/connect` })}`,
+  })
+}
+
+function sessionTable(view: ConsoleView, sessions: DeviceShown['sessions']): Html {
+  const s = deskTexts[view.language].staff
+  return html`<h2>${s.sessions}</h2>
+    ${table({
+      caption: s.sessions,
+      columns: [[s.session, 'head'], s.address, s.lastUsed, [s.end, 'actions']],
+      rows: sessions.map(({ id, ip, userAgent, lastUsedAt, isThis }) => [
+        freeText(userAgent),
+        ip,
+        time(view, lastUsedAt),
+        isThis
+          ? badge('neutral', s.thisOne)
+          : postButton(`${view.root}sessions/${id}/end`, s.end, { look: 'small danger', about: userAgent }),
+      ]),
+    })}`
+}
+
+function lookUp(view: ConsoleView, code: string, error: boolean): Html {
+  const d = deskTexts[view.language].commands
+  return html`<form method="get" action="${view.root}device">
+    ${field({
+      ...{ id: 'code', name: 'code', label: d.code, help: d.codeHelp, value: code },
+      ...(error ? { error: d.wrongCode } : {}),
+      more: html`maxlength="20" autocomplete="off" autocapitalize="characters" spellcheck="false"`,
+    })}
+    <button type="submit" class="primary">${d.look}</button>
+  </form>`
+}
+
+function confirming(view: ConsoleView, code: string, request: NonNullable<DeviceShown['request']>): Html {
+  const d = deskTexts[view.language].commands
+  return html`<div class="card">
+    <p>${fill(d.asked, { origin: request.origin })} ${time(view, request.requestedAt)}</p>
+    <p><strong class="code">${code}</strong></p>
+    <form method="post" action="${view.root}device">
+      ${hiddenField('code', code)}
+      <div class="buttons">
+        <button type="submit" class="primary">${d.confirm}</button
+        ><a class="button" href="${view.root}device">${d.cancel}</a>
+      </div>
+    </form>
+  </div>`
+}
+
+export type DeskChange = {
+  readonly id: string
+  readonly command: string
+  readonly partnerId: string | undefined
+  /** Options as typed, `name value`. */
+  readonly options: readonly string[]
+  readonly note: string | undefined
+  readonly by: string
+  readonly at: Date
+  /** The person who has approved it, if its author runs it. */
+  readonly approvedBy: string | null
+  readonly isOwn: boolean
+  readonly mayDecide: boolean
+}
+
+type ChangesShown = { readonly changes: readonly DeskChange[]; readonly error?: string | undefined }
+
+export function changesPage(view: ConsoleView, { changes, error }: ChangesShown): string {
+  const d = deskTexts[view.language].commands
+  const propose =
+    'npm run -s operator -- limit set --partner ID --scope partner --period day --currency EUR --amount 1000.00'
+  return shell(view, {
+    title: d.changes,
+    wide: true,
+    problems: { form: error },
+    main: html`<h1>${d.changes}</h1>
+      <p class="lead">${d.changesText}</p>
+      ${
+        changes.length === 0
+          ? empty({ title: d.none, text: d.noneText, more: call(view, propose, d.proposeCall) })
+          : changesTable(view, changes, d.changes)
+      }`,
+  })
+}
+
+/** The changes with what the person may do about each. */
+export function changesTable(view: ConsoleView, changes: readonly DeskChange[], caption: string): Html {
+  const d = deskTexts[view.language].commands
+  return html`${table({
+    caption,
+    columns: [[d.command, 'head'], d.partner, d.by, d.at, [d.decide, 'actions']],
+    rows: changes.map((change) => [
+      html`<span class="name">${change.command}</span>
+        ${change.options.map((option) => html`<span class="soft">${freeText(option)}</span>`)}
+        ${change.note !== undefined && html`<span class="soft">${d.note}: ${freeText(change.note)}</span>`}`,
+      change.partnerId === undefined ? '–' : identifier(view, change.partnerId, d.partner),
+      freeText(change.by),
+      time(view, change.at),
+      deciding(view, change),
+    ]),
+  })}
+  ${changes.filter(({ mayDecide }) => mayDecide).map((change) => rejecting(view, change))}`
+}
+
+function deciding(view: ConsoleView, change: DeskChange): Html {
+  const d = deskTexts[view.language].commands
+  const { id, command, approvedBy, isOwn, mayDecide, by } = change
+  if (!mayDecide) return html`<p>${d.needsRole}</p>`
+  const label = isOwn ? d.withdraw : d.reject
+  const reject = openDialog({ id: `reject-${id}`, label, about: command, tone: 'danger' })
+  if (approvedBy !== null)
+    return html`<p>${fill(d.approvedBy, { name: approvedBy, author: by })}</p>
+      ${
+        isOwn
+          ? postButton(`${view.root}changes/${id}/run`, deskTexts[view.language].staff.run, {
+              look: 'small primary',
+              about: command,
+            })
+          : call(view, `npm run -s operator -- change run --id ${id}`, d.run)
+      }
+      ${reject}`
+  if (isOwn)
+    return html`<p>${d.own}</p>
+      ${reject}`
+  return html`<div class="actions">
+    ${postButton(`${view.root}changes/${id}/approve`, d.approve, { look: 'small primary', about: command })} ${reject}
+  </div>`
+}
+
+function rejecting(view: ConsoleView, { id, isOwn }: DeskChange): Html {
+  const d = deskTexts[view.language].commands
+  const label = isOwn ? d.withdraw : d.reject
+  return asking({
+    ...{ id: `reject-${id}`, title: label, action: `${view.root}changes/${id}/reject` },
+    about: noteField(view, `note-${id}`),
+    ...{ submit: label, look: 'danger', cancel: d.cancel },
+  })
+}
+
+const changesShown = 100
+
+export const commandRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  ...deviceRoutes(frame),
+  ...changeRoutes(frame),
+]
+
+function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { db, staff } = frame
+  const show = async (
+    request: PublicRequest,
+    { view, signed }: { readonly view: ConsoleView; readonly signed: SignedStaff },
+    { code, error = false, said }: { readonly code: string; readonly error?: boolean; readonly said?: string },
+  ) => {
+    const tokens = await staff.commands.list(db, signed.account.id)
+    const own = await staff.sessions(signed.account.id)
+    const sessions = own.map((session) => ({ ...session, isThis: session.id === signed.session.id }))
+    const { isOn, connectedSince } = staff.singleSignOn
+    const sso = isOn ? { since: await connectedSince(signed.account.id) } : undefined
+    const found = code === '' || error ? undefined : await ifFound(staff.commands.requested(code))
+    const isWrong = error || (code !== '' && found === undefined)
+    return page(
+      request,
+      isWrong ? 400 : 200,
+      devicePage(view, { code, request: found, error: isWrong, said, tokens, sessions, sso }),
+    )
+  }
+  return [
+    staffRoute(frame, 'device', 'GET', '/device', (request, person) =>
+      show(request, person, { code: new URLSearchParams(request.query).get('code') ?? '' }),
+    ),
+    staffRoute(frame, 'device', 'POST', '/device', async (request, person) => {
+      const code = readForm(request)('code')
+      // A session that has rested may be in other hands.
+      if (person.signed.session.rested) return seeOther('sign-in')
+      const confirmed = await ifFound(staff.commands.confirm(person.signed, code))
+      if (confirmed === undefined) return show(request, person, { code, error: true })
+      const said = fill(deskTexts[person.view.language].commands.confirmed, { origin: confirmed.origin })
+      return show(request, person, { code: '', said })
+    }),
+    staffRoute(frame, 'device', 'POST', '/device/{id}/end', async (request, { signed }) => {
+      const { id = '' } = request.params
+      const own = (await staff.commands.list(db, signed.account.id)).find((token) => token.id === id)
+      if (own !== undefined) await ifFound(db.transaction((tx) => staff.commands.end(tx, own.id)))
+      return seeOther('../../device')
+    }),
+    staffRoute(frame, 'device', 'POST', '/sessions/{id}/end', async (request, { signed }) => {
+      const { id = '' } = request.params
+      if (!uuid.test(id)) throw notFound('page')
+      await staff.endSession(signed.account.id, id)
+      return seeOther('../../device')
+    }),
+  ]
+}
+
+/** Undefined: the verb refuses with not_found. */
+async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
+function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { changes } = frame
+  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
+    const shown = await changesOf(frame, signed)
+    return page(request, error === undefined ? 200 : 400, changesPage(view, { changes: shown, error }))
+  }
+  const form = (
+    name: 'approve' | 'reject' | 'run',
+    act: (signed: SignedStaff, id: string, request: PublicRequest) => Promise<unknown>,
+    answer: (request: PublicRequest, view: ConsoleView, result: unknown) => PublicAnswer = () =>
+      seeOther('../../changes'),
+  ): PublicRoute =>
+    staffRoute(frame, 'changes', 'POST', `/changes/{id}/${name}`, async (request, { signed, view }) => {
+      const { id = '' } = request.params
+      if (!uuid.test(id)) throw notFound('page')
+      if (signed.session.rested) return seeOther('../../sign-in')
+      try {
+        return answer(request, view, await act(signed, id, request))
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+        return show(request, view, signed, error.detail)
+      }
+    })
+  return [
+    staffRoute(frame, 'changes', 'GET', '/changes', (request, { view, signed }) => show(request, view, signed)),
+    form(
+      'run',
+      ({ account }, id) => changes.carryOut(account, id),
+      (request, view, result) => page(request, 200, resultPage(view, { result, back: 'changes' })),
+    ),
+    form('approve', ({ account }, id) => changes.approve(account, id)),
+    form('reject', ({ account }, id, request) => changes.reject(account, id, noteOf(readForm(request)))),
+  ]
+}
+
+/** The changes that wait, with what the person may do about each. */
+export async function changesOf(
+  { db, staff, changes }: DeskFrame,
+  { account }: SignedStaff,
+): Promise<readonly DeskChange[]> {
+  const rows = await staff.changes.waiting(db, changesShown)
+  return rows.map((row) => toChange(row, account.id, changes.mayDecide(row.command, account.role)))
+}
+
+function toChange(row: StaffChange, staffId: string, mayDecide: boolean): DeskChange {
+  const { partner, note, ...typed } = ownJson<Readonly<Record<string, string | boolean>>>(row.options)
+  const words = Object.entries(typed).map(([name, value]) => (value === true ? name : `${name} ${value}`))
+  return {
+    ...{ id: row.id, command: row.command, options: words, by: row.proposedByName, at: row.proposedAt },
+    partnerId: partner === undefined ? undefined : String(partner),
+    note: note === undefined ? undefined : String(note),
+    approvedBy: row.approved === true ? row.decidedByName : null,
+    isOwn: row.proposedBy === staffId,
+    mayDecide,
+  }
+}

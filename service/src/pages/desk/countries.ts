@@ -1,0 +1,153 @@
+/** The rules for countries: what holds, what waits for a second person, and the form of a change. Every role of staff reads them. */
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { countryActions, type CountryRules, countrySides } from '../../screening/index.ts'
+import { badge, empty, message, table } from '../kit/parts.ts'
+import { choices } from '../kit/forms.ts'
+import { type Form, page, seeOther } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { changesOf, changesTable, type DeskChange } from './commands.ts'
+import { deskTexts } from './texts.ts'
+import { commandRoute, noteField, optionField, type RefusedForm, saidOf, saidTones } from './forms.ts'
+import { type DeskFrame, FieldRefusal, type FormOption, type Person, staffRoute } from './request.ts'
+
+/** The acts of the form: an action of a rule, or its end. */
+const countryActs = [...countryActions, 'remove'] as const
+
+type Shown = {
+  readonly rules: CountryRules['all']
+  /** Changes of these rules that wait. */
+  readonly changes: readonly DeskChange[]
+  readonly mayWrite: boolean
+  readonly said?: keyof typeof saidTones | undefined
+  /** The options of the command that sets rules. */
+  readonly options: readonly FormOption[]
+  readonly refused?: RefusedForm | undefined
+}
+
+const tones = { refuse: 'bad', review: 'warning' } as const
+
+export function countriesPage(view: ConsoleView, { rules, changes, mayWrite, said, options, refused }: Shown): string {
+  const d = deskTexts[view.language].countries
+  const names = new Intl.DisplayNames([view.language], { type: 'region' })
+  return shell(view, {
+    title: d.countries,
+    wide: true,
+    problems: { [mayWrite ? (fieldOf(refused) ?? 'form') : 'form']: refused?.error },
+    main: html`<h1>${d.countries}</h1>
+      ${said !== undefined && message(saidTones[said], d[said])}
+      <p class="lead">${d.countriesText}</p>
+      ${
+        rules.length === 0
+          ? empty({ title: d.none, text: d.noneText })
+          : table({
+              caption: d.countries,
+              columns: [[d.country, 'head'], d.side, d.action],
+              rows: rules.map(({ country, side, action }) => [
+                `${names.of(country) ?? country} (${country})`,
+                d[side],
+                badge(tones[action], d[action]),
+              ]),
+            })
+      }
+      ${
+        changes.length > 0 &&
+        html`<h2>${d.waiting}</h2>
+          ${changesTable(view, changes, d.waiting)}`
+      }
+      ${mayWrite ? changeForm(view, options, refused) : message('neutral', d.readOnly)}`,
+  })
+}
+
+/** The field of a refusal. What the command refuses is about the countries. */
+const fieldOf = (refused: RefusedForm | undefined) => refused && (refused.field ?? 'countries')
+
+function changeForm(view: ConsoleView, options: Shown['options'], refused: Shown['refused']): Html {
+  const d = deskTexts[view.language].countries
+  const typed = refused?.form ?? (() => '')
+  const errorOf = (name: string) => (fieldOf(refused) === name ? refused?.error : undefined)
+  const sidesError = errorOf('side')
+  return html`<h2>${d.change}</h2>
+    <form method="post" action="${view.root}countries">
+      ${options
+        .filter(({ name }) => name === 'countries')
+        .map((option) =>
+          optionField(view, commands.set, option, {
+            ...{ value: typed(option.name), help: d.codesHelp, error: errorOf('countries') },
+          }),
+        )}
+      <fieldset class="field${sidesError !== undefined && ' wrong'}">
+        <legend>${d.side}</legend>
+        ${sidesError !== undefined && html`<p class="error" id="side-error">${sidesError}</p>`}
+        ${countrySides.map((side, at) => {
+          const id = at === 0 ? 'side' : `side-${side}`
+          return html`<div class="choice">
+            <input
+              type="checkbox"
+              id="${id}"
+              name="for-${side}"
+              value="yes"
+              ${typed(`for-${side}`) !== '' && html` checked`}
+            />
+            <label for="${id}">${d[side]}</label>
+          </div>`
+        })}
+      </fieldset>
+      ${choices({
+        ...{ id: 'act', name: 'act', legend: d.action, chosen: typed('act') || undefined, error: errorOf('act') },
+        options: countryActs.map((act) => ({ value: act, label: d[act], help: d[`${act}Help`] })),
+      })}
+      ${noteField(view, 'note', { help: d.noteHelp, value: typed('note'), error: errorOf('note') })}
+      <button type="submit" class="primary">${d.propose}</button>
+    </form>`
+}
+
+const commands = { set: 'screening country set', remove: 'screening country remove' } as const
+
+export const countryRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  staffRoute(frame, 'countries', 'GET', '/countries', (request, person) => show(frame, request, person)),
+  commandRoute(frame, {
+    place: 'countries',
+    path: '/countries',
+    command: (form) => (form('act') === 'remove' ? commands.remove : commands.set),
+    more: rulesOf,
+    answer: ({ waits }) => seeOther(`countries?${waits === undefined ? 'done' : 'waits'}`),
+    again: (request, person, refused) => show(frame, request, person, refused),
+  }),
+]
+
+/** The options that the form asks for in its own way. Refuses: validation_failed. */
+function rulesOf(form: Form, { view }: Person): Readonly<Record<string, string>> {
+  const d = deskTexts[view.language].countries
+  const sides = countrySides.filter((side) => form(`for-${side}`) !== '')
+  const act = countryActs.find((each) => each === form('act'))
+  if (sides.length === 0) throw new FieldRefusal('side', d.sidesMissing)
+  if (act === undefined) throw new FieldRefusal('act', d.actionMissing)
+  const countries = form('countries')
+    .split(/[\s,;]+/)
+    .filter((each) => each !== '')
+    .join(',')
+  return { countries, for: sides.join(','), ...(act === 'remove' ? {} : { action: act }) }
+}
+
+async function show(
+  frame: DeskFrame,
+  request: PublicRequest,
+  person: Person,
+  refused?: RefusedForm,
+): Promise<PublicAnswer> {
+  const { changes } = frame
+  const { view, signed } = person
+  const { rules } = (await changes.read('screening country list', {})) as { readonly rules: CountryRules['all'] }
+  const waiting = await changesOf(frame, signed)
+  const own = new Set<string>(Object.values(commands))
+  const body = countriesPage(view, {
+    rules,
+    changes: waiting.filter(({ command }) => own.has(command)),
+    mayWrite: changes.mayDecide(commands.set, signed.account.role),
+    said: saidOf(request),
+    options: changes.form(commands.set),
+    refused,
+  })
+  return page(request, refused === undefined ? 200 : 400, body)
+}

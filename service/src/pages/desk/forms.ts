@@ -1,0 +1,165 @@
+/** Forms of commands: their fields come from the declaration of the command, and each runs it for the person. */
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { field, select } from '../kit/forms.ts'
+import type { Tone } from '../kit/parts.ts'
+import { type Form, readForm, seeOther, uuid } from '../kit/request.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { deskTexts } from './texts.ts'
+import {
+  type DeskChanges,
+  type DeskFrame,
+  type DeskPlace,
+  FieldRefusal,
+  type FormOption,
+  noteCharsMax,
+  noteOf,
+  type Person,
+  staffRoute,
+} from './request.ts'
+
+type Typed = Readonly<Record<string, string>>
+type Names = Readonly<Record<string, string>>
+
+/** The name of an option, of a column or of a value. `of`: the command, which may have a name of its own for it. */
+export const nameOf = (view: ConsoleView, of: string, name: string): string => {
+  const names: Names = deskTexts[view.language].options
+  return (
+    names[`${of} ${name}`] ?? names[name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())] ?? name
+  )
+}
+const valueName = (view: ConsoleView, option: string, value: string): string =>
+  (deskTexts[view.language].values as Names)[`${option} ${value}`] ?? value
+
+type Given = {
+  readonly value: string
+  /** Absent: the name of the option. */
+  readonly id?: string
+  readonly error?: string | undefined
+  readonly help?: string
+  /** No value is chosen before the person has. */
+  readonly unchosen?: boolean
+}
+
+/** The field of an option, as its declaration describes it. */
+export function optionField(view: ConsoleView, command: string, option: FormOption, given: Given): Html {
+  const { name, kind, required, values, otherwise, charsMax } = option
+  const { id = name, error, help, unchosen = false } = given
+  const value = given.value || (otherwise ?? '')
+  const label = nameOf(view, command, name)
+  const { none, optional, choose } = deskTexts[view.language].options
+  if (values !== undefined)
+    return select({
+      ...{ id, name, label, value, error, options: values.map((each) => [each, valueName(view, name, each)] as const) },
+      ...(unchosen ? { any: choose } : required || otherwise !== undefined ? {} : { any: none }),
+    })
+  const isOptional = !required && otherwise === undefined
+  return field({
+    ...{ id, name, label: isOptional ? fill(optional, { label }) : label, value, optional: !required, error },
+    ...(help === undefined ? {} : { help }),
+    type: kind === 'day' ? 'date' : kind === 'email' ? 'email' : 'text',
+    more: html`maxlength="${String(charsMax)}" ${kind === 'integer' && html`inputmode="numeric"`}`,
+  })
+}
+
+type Fields = {
+  readonly command: string
+  readonly options: readonly FormOption[]
+  /** Options that the form sends by itself, such as an id of its path. */
+  readonly without?: readonly string[]
+  /** Precedes the ids, where a page has several forms. */
+  readonly prefix?: string
+  /** The option of which no value is chosen before the person has. */
+  readonly unchosen?: string
+  readonly typed: Form
+}
+
+/** The fields of all options of a command. */
+export const commandFields = (
+  view: ConsoleView,
+  { command, options, without = [], prefix = '', unchosen, typed }: Fields,
+) =>
+  options
+    .filter(({ name }) => !without.includes(name))
+    .map((option) =>
+      optionField(view, command, option, {
+        ...{ id: `${prefix}${option.name}`, value: typed(option.name), unchosen: option.name === unchosen },
+      }),
+    )
+
+/** The note of a form, which the audit log has. */
+export const noteField = (view: ConsoleView, id: string, given: Partial<Parameters<typeof field>[0]> = {}): Html =>
+  field({
+    ...{
+      id,
+      name: 'note',
+      label: deskTexts[view.language].options.note,
+      more: html`maxlength="${String(noteCharsMax)}"`,
+    },
+    ...given,
+  })
+
+/** The tone of what a command has done, and of a change that waits. */
+export const saidTones = { done: 'good', waits: 'warning' } as const satisfies Readonly<Record<string, Tone>>
+
+/** Reads from the address how the form before ended: the command was run, or waits for a second person. */
+export function saidOf({ query }: PublicRequest): keyof typeof saidTones | undefined {
+  const fields = new URLSearchParams(query)
+  return fields.has('waits') ? 'waits' : fields.has('done') ? 'done' : undefined
+}
+
+export type RefusedForm = {
+  readonly command: string
+  readonly error: string
+  /** The field that is wrong, if it is known. */
+  readonly field?: string | undefined
+  readonly form: Form
+}
+
+type CommandForm = {
+  readonly place: DeskPlace
+  readonly path: string
+  /** The command, or the one that the form names. Refuses: not_found. */
+  readonly command: string | ((form: Form) => string)
+  /** Options that the path names. Default: the id in it. Refuses: not_found. */
+  readonly key?: (request: PublicRequest) => Typed | Promise<Typed>
+  /** Options that are not fields of their own. Refuses: validation_failed. */
+  readonly more?: (form: Form, person: Person) => Typed
+  /** The form has no note. */
+  readonly withoutNote?: true
+  readonly answer: (
+    ran: Awaited<ReturnType<DeskChanges['run']>>,
+    request: PublicRequest,
+    person: Person,
+  ) => PublicAnswer
+  /** Shows the page again with the refusal and what was typed. */
+  readonly again: (request: PublicRequest, person: Person, refused: RefusedForm) => Promise<PublicAnswer>
+}
+
+function idOf({ params }: PublicRequest): Typed {
+  const { id } = params
+  if (id !== undefined && !uuid.test(id)) throw notFound('page')
+  return id === undefined ? {} : { id }
+}
+
+/** Runs a command for the person. A session that has rested signs in first. */
+export const commandRoute = (frame: DeskFrame, { place, path, key = idOf, ...form }: CommandForm): PublicRoute =>
+  staffRoute(frame, place, 'POST', path, async (request, person) => {
+    const keys = await key(request)
+    const typed = readForm(request)
+    const { changes } = frame
+    if (person.signed.session.rested) return seeOther(`${person.view.root}sign-in`)
+    const command = typeof form.command === 'string' ? form.command : form.command(typed)
+    try {
+      const asked = Object.fromEntries(changes.form(command).map(({ name }) => [name, typed(name).trim()]))
+      const more = form.more?.(typed, person)
+      const note: Typed = form.withoutNote ? {} : { note: noteOf(typed) }
+      const options = { ...asked, ...more, ...keys, ...note }
+      return form.answer(await changes.run(person.signed.account, command, options), request, person)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+      const wrong = error instanceof FieldRefusal ? error.field : undefined
+      return form.again(request, person, { command, error: error.detail, field: wrong, form: typed })
+    }
+  })

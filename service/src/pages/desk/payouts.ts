@@ -1,0 +1,315 @@
+/** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { field } from '../kit/forms.ts'
+import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, table, time } from '../kit/parts.ts'
+import { type Form, page, seeOther } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { deskTexts } from './texts.ts'
+import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
+import { type DeskFrame, type FormOption, keyOf, type Person, staffRoute } from './request.ts'
+import { readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
+
+/** A payout as `payment find` prints it. */
+export type PayoutFacts = {
+  readonly partnerId: string
+  readonly payoutId: string
+  readonly instructionId: string
+  readonly endToEndId: string
+  readonly reference: string
+  readonly userReference: string | null
+  readonly status: string
+  readonly since: Date | undefined
+  readonly amount: string
+  readonly currency: string
+  readonly sold: string | null
+  readonly connector: string
+  readonly attempts: number
+  readonly beneficiary: string
+  readonly errorKey: string | null
+  readonly errorDetails: string | null
+  readonly timeline: readonly {
+    readonly step: string
+    readonly createdAt: Date | string
+    /** The bank's code, and its own words. */
+    readonly reason?: string
+    readonly bankText?: string
+  }[]
+  readonly hits: readonly { readonly id: string; readonly status: string; readonly openedAt: Date }[]
+  readonly next: string
+  /** Undefined: it does not wait. */
+  readonly partnerReads: string | undefined
+  /** The path of the runbook in the repository, with the section of the status. */
+  readonly runbook: string
+}
+
+/** A payment as `bank payment` prints it. */
+type BankFacts = {
+  readonly status: string
+  readonly attempt: number
+  readonly schemeApplied: string
+  readonly reasonCode: string | null
+  readonly fileId: string | null
+  readonly file: { readonly messageId: string; readonly name: string; readonly state: string } | null
+  readonly settledAt: Date | null
+  readonly missingSince: Date | null
+  readonly recall: { readonly status: string } | null
+}
+
+type PayoutShown = {
+  readonly payout: PayoutFacts
+  readonly bank: BankFacts | undefined
+  /** Undefined: it needed none. */
+  readonly approval:
+    | { readonly decision: string | null; readonly by: string | null; readonly at: Date | null }
+    | undefined
+  readonly cases: readonly {
+    readonly partnerId: string
+    readonly id: string
+    readonly kind: string
+    readonly openedAt: Date
+    readonly resolution: string | null
+  }[]
+  readonly thing: ThingDetails
+  readonly mayAct: boolean
+  /** The options of `payment end`. */
+  readonly options: readonly FormOption[]
+  readonly said?: 'waits' | 'retried' | undefined
+  readonly error?: string | undefined
+  /** Values of a refused form, so that nothing typed is lost. */
+  readonly typed: (name: string) => string
+}
+
+export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
+  const d = deskTexts[view.language].payouts
+  const { payout, bank, said, error } = shown
+  const title = fill(d.payout, { reference: payout.userReference ?? payout.reference })
+  return shell(view, {
+    title,
+    wide: true,
+    problems: { form: error },
+    main: html`<h1>${title}</h1>
+      ${said === 'retried' && message('good', d.retried)}
+      ${
+        said === 'waits' &&
+        html`${message('good', d.waits)}
+          <p><a class="button" href="${view.root}changes">${d.changes}</a></p>`
+      }
+      <p class="lead">${d.text}</p>
+      ${strip([
+        [d.amount, money(view, payout.amount, payout.currency)],
+        [d.status, payoutBadge(view, payout.status)],
+        [d.since, payout.since === undefined ? '–' : time(view, new Date(payout.since))],
+        [d.attempts, String(payout.attempts)],
+      ])}
+      <h2>${d.next}</h2>
+      <p>${payout.next}</p>
+      ${payout.partnerReads !== undefined && html`<p>${fill(d.partnerReads, { reason: payout.partnerReads })}</p>`}
+      ${factsOf(view, payout)}
+      <h2>${d.timeline}</h2>
+      ${steps(
+        view,
+        payout.timeline.map(({ step, createdAt, reason, bankText }) => ({
+          title: step,
+          at: new Date(createdAt),
+          detail: [reason, bankText && fill(d.bankSays, { text: bankText })].filter(Boolean).join(' ') || undefined,
+        })),
+      )}
+      <h2>${d.atBank}</h2>
+      ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
+      ${casesOf(view, shown)} ${payout.hits.length > 0 && hitsOf(view, payout)}
+      ${thingParts(view, shown.thing, shown.typed)} ${actions(view, shown)}`,
+  })
+}
+
+function factsOf(view: ConsoleView, payout: PayoutFacts): Html {
+  const d = deskTexts[view.language].payouts
+  const { partnerId, errorKey, errorDetails } = payout
+  return facts([
+    [d.partner, html`<a href="${view.root}partners/${partnerId}">${partnerId}</a>`],
+    [d.payoutId, identifier(view, payout.payoutId, d.payoutId)],
+    [d.serviceReference, identifier(view, payout.reference, d.serviceReference)],
+    [d.instruction, identifier(view, payout.instructionId, d.instruction)],
+    [d.endToEndId, identifier(view, payout.endToEndId, d.endToEndId)],
+    [d.beneficiary, freeText(payout.beneficiary)],
+    [d.connector, payout.connector],
+    [d.sold, payout.sold ?? undefined],
+    [d.error, errorKey === null ? undefined : freeText([errorKey, errorDetails ?? ''].join(' ').trim())],
+    [d.runbook, runbookLink(view, payout.runbook.replaceAll(/^docs\/runbooks\/|\.md/g, ''))],
+  ])
+}
+
+function bankFacts(view: ConsoleView, bank: BankFacts): Html {
+  const d = deskTexts[view.language].payouts
+  const { file, fileId, settledAt, missingSince } = bank
+  return facts([
+    [d.bankStatus, bank.status],
+    [d.scheme, bank.schemeApplied],
+    [d.reason, bank.reasonCode ?? undefined],
+    [
+      d.file,
+      file === null ? undefined : html`<a href="${view.root}files/${fileId ?? ''}">${file.name}</a> ${file.state}`,
+    ],
+    [d.settledAt, settledAt === null ? undefined : time(view, new Date(settledAt))],
+    [d.missingSince, missingSince === null ? undefined : time(view, new Date(missingSince))],
+    [d.recall, bank.recall?.status],
+  ])
+}
+
+function partnerFacts(view: ConsoleView, { approval, payout }: PayoutShown): Html {
+  const d = deskTexts[view.language].payouts
+  const decided =
+    approval === undefined
+      ? d.approvalNone
+      : approval.decision === null || approval.at === null
+        ? d.approvalOpen
+        : html`${approval.decision}, ${freeText(approval.by ?? '')}, ${time(view, approval.at)}`
+  return html`<h2>${d.approval}</h2>
+    <p>${decided}</p>
+    <p><a href="${view.root}partners/${payout.partnerId}">${d.rules}</a></p>`
+}
+
+function casesOf(view: ConsoleView, { cases }: PayoutShown): Html {
+  const d = deskTexts[view.language].payouts
+  if (cases.length === 0)
+    return html`<h2>${d.cases}</h2>
+      ${message('neutral', d.casesNone)}`
+  return html`<h2>${d.cases}</h2>
+    ${table({
+      caption: d.cases,
+      columns: [[d.kind, 'head'], d.opened, d.resolution],
+      rows: cases.map(({ partnerId, id, kind, openedAt, resolution }) => [
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
+        time(view, openedAt),
+        resolution ?? d.open,
+      ]),
+    })}`
+}
+
+function hitsOf(view: ConsoleView, { hits, partnerId }: PayoutFacts): Html {
+  const d = deskTexts[view.language].payouts
+  return html`<h2>${d.hits}</h2>
+    ${table({
+      caption: d.hits,
+      columns: [[d.hit, 'head'], d.status, d.opened],
+      rows: hits.map(({ id, status, openedAt }) => [
+        html`<a href="${view.root}hits/${partnerId}/${id}">${id}</a>`,
+        status,
+        time(view, new Date(openedAt)),
+      ]),
+    })}`
+}
+
+/** Statuses in which the worker makes a further attempt. */
+const retried: ReadonlySet<string> = new Set(['Pending', 'Processing'])
+
+function actions(view: ConsoleView, { payout, mayAct, options, typed }: PayoutShown): Html | undefined {
+  const d = deskTexts[view.language].payouts
+  const mayRetry = retried.has(payout.status)
+  const mayEnd = payout.status === 'Sent'
+  if (!mayRetry && !mayEnd) return undefined
+  if (!mayAct)
+    return html`<h2>${d.actions}</h2>
+      ${message('neutral', d.readOnly)}`
+  const action = (name: string) => `${view.root}payouts/${payout.partnerId}/${payout.payoutId}/${name}`
+  const text = (name: 'document' | 'digest', more: Html, help?: string) =>
+    field({ id: name, name, label: d[name], value: typed(name), more, ...(help === undefined ? {} : { help }) })
+  return html`<h2>${d.actions}</h2>
+    ${
+      mayRetry &&
+      html`<form method="post" action="${action('retry')}">
+        <p>${d.retryText}</p>
+        <button type="submit">${d.retry}</button>
+      </form>`
+    }
+    ${
+      mayEnd &&
+      html`<h3>${d.end}</h3>
+        <form method="post" action="${action('end')}">
+          <p>${d.endText}</p>
+          ${commandFields(view, { command: 'payment end', options, without: ['partner', 'payout'], unchosen: 'outcome', typed })}
+          ${text('document', html`maxlength="140"`)}
+          ${text('digest', html`maxlength="64" autocomplete="off" spellcheck="false"`, d.digestHelp)}
+          ${noteField(view, 'note', { value: typed('note') })}
+          <button type="submit" class="danger">${d.propose}</button>
+        </form>`
+    }`
+}
+
+export const payoutRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
+  const form = {
+    place: 'find',
+    key: (request: PublicRequest) => {
+      const { partnerId, id } = keyOf(request)
+      return { partner: partnerId, payout: id }
+    },
+    again: (request: PublicRequest, person: Person, refused: RefusedForm) => show(frame, request, person, refused),
+  } as const
+  const path = '/payouts/{partnerId}/{id}'
+  return [
+    staffRoute(frame, 'find', 'GET', path, (request, person) => show(frame, request, person)),
+    commandRoute(frame, {
+      ...{ ...form, path: `${path}/retry`, command: 'payment retry', withoutNote: true },
+      answer: (_ran, { params }) => seeOther(`../${params['id']}?said=retried`),
+    }),
+    commandRoute(frame, {
+      ...{ ...form, path: `${path}/end`, command: 'payment end', more: endOf },
+      answer: ({ waits }, { params }) => seeOther(`../${params['id']}${waits === undefined ? '' : '?said=waits'}`),
+    }),
+  ]
+}
+
+/** Outcome and evidence of `payment end`. The evidence is a name and a digest, never a path that the server would read. Refuses: validation_failed. */
+function endOf(form: Form, { view }: Person) {
+  const [document, digest] = [form('document').trim(), form('digest').trim().toLowerCase()]
+  const isNamed = document !== '' && document.length <= documentCharsMax
+  if (form('outcome') === '' || !isNamed || !/^[0-9a-f]{64}$/.test(digest))
+    throw new Refusal('validation_failed', deskTexts[view.language].payouts.digestWrong)
+  return { evidence: `${document} sha256:${digest}` }
+}
+const documentCharsMax = 140
+
+async function show(
+  frame: DeskFrame,
+  request: PublicRequest,
+  { view, signed }: Person,
+  refused?: RefusedForm,
+): Promise<PublicAnswer> {
+  const { db, cases, changes, payouts, staff } = frame
+  const { partnerId, id } = keyOf(request)
+  const [found] = await payouts.find(partnerId, { id }, 1)
+  if (found === undefined) throw notFound('payout')
+  // Banks and candidates name the instruction.
+  if (found.payout.id !== id) return seeOther(found.payout.id)
+  await staff.recordPayout(signed, { payouts: [`${partnerId}/${id}`] })
+  const read = (await changes.read('payment find', { partner: partnerId, id })) as { payments: readonly PayoutFacts[] }
+  const [payout] = read.payments
+  if (payout === undefined) throw notFound('payout')
+  const decision = (await payouts.decisionsOf(partnerId, [found.payout])).get(id)
+  const about = [id, payout.instructionId, payout.endToEndId, payout.reference]
+  const said = new URLSearchParams(request.query).get('said')
+  const body = payoutPage(view, {
+    payout,
+    bank: await atBank(frame, partnerId, id),
+    approval: decision && { decision: decision.decision, by: decision.decidedName, at: decision.decidedAt },
+    cases: await cases.about(db, partnerId, about),
+    thing: await readThing(frame, signed, { partnerId, kind: 'payout', subject: id }),
+    mayAct: changes.mayDecide('payment end', signed.account.role),
+    options: changes.form('payment end'),
+    said: said === 'waits' || said === 'retried' ? said : undefined,
+    error: refused?.error,
+    typed: refused?.form ?? (() => ''),
+  })
+  return page(request, refused === undefined ? 200 : 400, body)
+}
+
+/** Undefined: no file-based bank has it. */
+async function atBank({ changes }: DeskFrame, partner: string, payout: string): Promise<BankFacts | undefined> {
+  try {
+    return (await changes.read('bank payment', { partner, payout })) as BankFacts
+  } catch (error) {
+    if (error instanceof Refusal) return undefined
+    throw error
+  }
+}

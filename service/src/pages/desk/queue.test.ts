@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { addPartner, createTestService, pay, type Service } from '../../../../test/support/composition.ts'
+import { until } from '../../../../test/support/until.ts'
+import { createLog, hourMs, secondMs } from '../../kernel/index.ts'
+import { createWaiting } from './queue.ts'
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+test('a look has what waits, and nothing where nothing waits', async () => {
+  const partner = await addPartner(service, 100_00n)
+  const { payout } = await pay(service, partner, '1.00')
+  assert.deepEqual(await createWaiting(looking(async () => {}).deps)(), [])
+  service.clock.advance(100 * hourMs)
+  await service.db.transaction((tx) =>
+    service.customers.reviews.set(tx, {
+      ...{
+        partnerId: partner.partnerId,
+        customerRef: partner.customer.id,
+        risk: 'high',
+        staff: 'Sam Staff',
+        months: 0,
+      },
+    }),
+  )
+  const found = await createWaiting(looking(async () => {}).deps)()
+  assert.ok(typeof found === 'object')
+  const shown = found.filter(({ kind }) => kind === 'payout' || kind === 'review')
+  assert.deepEqual(shown.map(({ why, subject, detail }) => [why, subject, detail]).toSorted(), [
+    ['payoutStands', payout.id, 'Pending'],
+    ['reviewOverdue', partner.customer.id, 'high'],
+  ])
+})
+
+/** The parts of the desk with a look that `before` precedes. */
+function looking(before: () => Promise<void>) {
+  const [looks, errors]: [unknown[], unknown[]] = [[], []]
+  const look = async () => {
+    looks.push(undefined)
+    await before()
+    return service.waiting.look()
+  }
+  const log = Object.assign(createLog('silent'), { error: ({ err }: { readonly err: unknown }) => errors.push(err) })
+  return { looks, errors, deps: { ...service, log, waiting: { look } } }
+}
+
+test('a look is shared for 20 seconds', async () => {
+  const { looks, deps } = looking(async () => {})
+  const waiting = createWaiting(deps)
+  await Promise.all([waiting(), waiting()])
+  await waiting()
+  assert.equal(looks.length, 1)
+  service.clock.advance(21 * secondMs)
+  await waiting()
+  assert.equal(looks.length, 2)
+})
+
+test('a look that fails is said and logged, and not kept', async () => {
+  let isDown = true
+  const { looks, errors, deps } = looking(async () => {
+    if (isDown) throw new Error('the database is away')
+  })
+  const waiting = createWaiting(deps)
+  assert.deepEqual(await Promise.all([waiting(), waiting()]), ['failed', 'failed'])
+  assert.equal(String(errors), 'Error: the database is away')
+  isDown = false
+  assert.equal(typeof (await waiting()), 'object')
+  assert.equal(looks.length, 2)
+})
+
+test('nobody waits for a slow look, no second one starts, and what it finds is shown once it has ended', async () => {
+  const gate = Promise.withResolvers<void>()
+  const { looks, deps } = looking(() => gate.promise)
+  const waiting = createWaiting(deps, 10)
+  assert.deepEqual(await Promise.all([waiting(), waiting()]), ['late', 'late'])
+  service.clock.advance(hourMs)
+  assert.equal(await waiting(), 'late')
+  gate.resolve()
+  await until('the look has ended', async () => typeof (await waiting()) === 'object')
+  assert.equal(looks.length, 1)
+})

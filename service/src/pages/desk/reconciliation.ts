@@ -1,0 +1,374 @@
+/** Reconciliation: every account with its last result, and one account with each part of its difference and what to do about it. */
+import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
+import { dayMs } from '../../kernel/index.ts'
+import { readAtOneMoment, type Tx } from '../../postgres/index.ts'
+import type { Line } from '../../cases/reconciliation/index.ts'
+import {
+  badge,
+  calendarDay,
+  call,
+  empty,
+  facts,
+  freeText,
+  identifier,
+  inFours,
+  message,
+  money,
+  moneyText,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { pager } from '../kit/lists.ts'
+import { page } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { findPayout, partnerLink } from './files.ts'
+import { deskTexts } from './texts.ts'
+import { type DeskFrame, withStaff } from './request.ts'
+
+type AccountName = { readonly connector: string; readonly account: string; readonly currency: string }
+
+const tones = { agrees: 'good', explained: 'neutral', unexplained: 'bad', notLooked: 'warning' } as const
+const isZero = (amount: string | undefined): boolean => !/[1-9]/.test(amount ?? '')
+const resultOf = (line: Line | undefined): keyof typeof tones =>
+  line === undefined
+    ? 'notLooked'
+    : !isZero(line['unexplained'])
+      ? 'unexplained'
+      : isZero(line['difference'])
+        ? 'agrees'
+        : 'explained'
+
+const amountOf = (view: ConsoleView, line: Line | undefined, name: string): Html | string => {
+  const amount = line?.[name] ?? ''
+  return amount === '' ? '' : money(view, amount, line?.['currency'] ?? '')
+}
+
+const day = (view: ConsoleView, text: string | undefined, none = ''): Html | string =>
+  text === undefined || text === '' ? none : calendarDay(view, text)
+const moment = (view: ConsoleView, text: string | undefined): Html | string =>
+  text === undefined || text === '' ? '' : time(view, new Date(text))
+
+const addressOf = (
+  { connector, account, currency }: AccountName,
+  more: Readonly<Record<string, string>> = {},
+): string => `reconciliation/account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
+const isSuspense = ({ account }: AccountName): boolean => account === 'suspense'
+
+type AccountsShown = {
+  readonly accounts: readonly { readonly name: AccountName; readonly line: Line | undefined }[]
+}
+
+export function accountsPage(view: ConsoleView, { accounts }: AccountsShown): string {
+  const d = deskTexts[view.language].reconciliation
+  const command = call(view, 'npm run -s operator -- reconcile', d.call)
+  return shell(view, {
+    title: d.title,
+    wide: true,
+    main: html`<h1>${d.title}</h1>
+      <p class="lead">${d.text}</p>
+      ${
+        accounts.length === 0
+          ? empty({ title: d.none, text: d.noneText, more: command })
+          : html`${table({
+              caption: d.title,
+              columns: [
+                [d.account, 'head'],
+                d.result,
+                d.statementOn,
+                [d.closing, 'number'],
+                [d.difference, 'number'],
+                [d.explained, 'number'],
+                [d.unexplained, 'number'],
+                d.bank,
+              ],
+              rows: accounts.map(({ name, line }) => [
+                html`<a href="${view.root}${addressOf(name)}"
+                  >${isSuspense(name) ? d.suspense : inFours(name.account)} ${name.currency}</a
+                >`,
+                badge(tones[resultOf(line)], d[resultOf(line)]),
+                isSuspense(name) ? '' : day(view, line?.['statement_on'], d.noStatement),
+                amountOf(view, line, 'closing'),
+                amountOf(view, line, 'difference'),
+                amountOf(view, line, 'explained'),
+                amountOf(view, line, 'unexplained'),
+                name.connector,
+              ]),
+            })}
+            ${command}`
+      }`,
+  })
+}
+
+type AccountShown = {
+  readonly name: AccountName
+  /** The lines of the report about the account. */
+  readonly lines: readonly Line[]
+  readonly days: readonly Line[]
+  /** The time of a stored look. Undefined: as of now. */
+  readonly at: Date | undefined
+  readonly rowsMax: number
+  readonly next?: string | undefined
+  readonly first?: string | undefined
+}
+
+export function accountPage(view: ConsoleView, shown: AccountShown): string {
+  const d = deskTexts[view.language].reconciliation
+  const { name, lines, at, next, first, rowsMax } = shown
+  const line = lines.find(({ record }) => record === 'account')
+  const result = resultOf(line)
+  const of = (...records: readonly string[]) => lines.filter(({ record = '' }) => records.includes(record))
+  const heading = isSuspense(name) ? d.suspense : inFours(name.account)
+  const opening = line?.['opening'] ?? ''
+  const from = opening === '' ? d.notStated : moneyText(view, opening, name.currency)
+  const command = `npm run -s operator -- reconcile --account ${name.account}`
+  return shell(view, {
+    title: `${d.title}: ${heading} ${name.currency}`,
+    wide: true,
+    main: html`<h1>${d.title}: ${freeText(heading)} ${name.currency}</h1>
+      <p class="lead">
+        ${at === undefined ? d.now : html`${d.asOf} ${time(view, at, 'seconds')}. <a href="${view.root}${addressOf(name)}">${d.toNow}</a>`}
+      </p>
+      ${strip([
+        [d.result, badge(tones[result], d[result])],
+        ...(isSuspense(name) ? [] : ([[d.closing, orNone(amountOf(view, line, 'closing'), d.notStated)]] as const)),
+        [d.difference, orNone(amountOf(view, line, 'difference'), d.notLooked)],
+        [d.explained, orNone(amountOf(view, line, 'explained'), d.notLooked)],
+        [d.unexplained, orNone(amountOf(view, line, 'unexplained'), d.notLooked)],
+      ])}
+      ${result !== 'notLooked' && message(tones[result], d[`${result}Text`])}
+      <p>${isSuspense(name) ? d.suspenseText : fill(d.movedText, { opening: from })}</p>
+      ${facts([
+        [d.statementOn, isSuspense(name) ? undefined : day(view, line?.['statement_on'], d.noStatement)],
+        [isSuspense(name) ? d.openCases : d.bankMoved, orNone(amountOf(view, line, 'bank'), d.notLooked)],
+        [d.ledgerMoved, orNone(amountOf(view, line, 'ledger'), d.notLooked)],
+      ])}
+      ${partsTable(view, of('difference', 'suspense', 'memo'), line)} ${casesTable(view, of('case', 'case_reversed'))}
+      ${rowsTable(view, of(...singles), rowsMax)} ${!isSuspense(name) && daysTable(view, shown)}
+      ${statementsTable(view, of('statement'))} ${pager(view, { next, first })} ${call(view, command, d.call)}`,
+  })
+}
+
+const orNone = (value: Html | string, none: string): Html | string => (value === '' ? none : value)
+
+function partsTable(view: ConsoleView, items: readonly Line[], line: Line | undefined): Html {
+  const d = deskTexts[view.language].reconciliation
+  const words = d as Readonly<Record<string, string>>
+  const isLeft = line !== undefined && !isZero(line['unexplained'])
+  const rows = items.map(({ record, kind = '', ...item }) => [
+    record === 'suspense' ? fill(d.suspenseItem, { kind }) : (words[kind] ?? kind),
+    money(view, item['amount'] ?? '', item['currency'] ?? ''),
+    item['count'] ?? '',
+    moment(view, item['since']),
+    record === 'suspense'
+      ? html`<a href="${view.root}queue">${d.suspenseDo}</a>`
+      : (words[`${kind}Do`] ?? item['why'] ?? ''),
+  ])
+  const left = isLeft ? [[d.unexplained, amountOf(view, line, 'unexplained'), '', '', d.unexplainedDo]] : []
+  if (rows.length + left.length === 0)
+    return html`<h2>${d.parts}</h2>
+      <p>${d.noParts}</p>`
+  return html`<h2>${d.parts}</h2>
+    ${table({
+      caption: d.parts,
+      columns: [[d.part, 'head'], [d.amount, 'number'], [d.count, 'number'], d.since, d.todo],
+      rows: [...left, ...rows],
+    })}`
+}
+
+function casesTable(view: ConsoleView, cases: readonly Line[]): Html | false {
+  const d = deskTexts[view.language].reconciliation
+  const words = d as Readonly<Record<string, string>>
+  return (
+    cases.length > 0 &&
+    html`<h2>${d.cases}</h2>
+      ${table({
+        caption: d.cases,
+        columns: [[d.case, 'head'], [d.amount, 'number'], d.opened, d.status, d.partner],
+        rows: cases.map((each) => [
+          html`<a href="${view.root}cases/${each['partner']}/${each['id']}"
+            >${freeText(each['kind'])}<span class="away"> ${each['id']}</span></a
+          >`,
+          amountOf(view, each, 'amount'),
+          moment(view, each['since']),
+          each['record'] === 'case_reversed' ? d.case_reversed : (words[each['status'] ?? ''] ?? each['status'] ?? ''),
+          partnerLink(view, each['partner'] ?? null),
+        ]),
+      })}`
+  )
+}
+
+const singles = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
+
+/** The report also has the other party and the remittance of each, which the page does not show. */
+function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): Html | false {
+  const d = deskTexts[view.language].reconciliation
+  const words = d as Readonly<Record<string, string>>
+  const payoutOf = ({ record = '', id = '', kind = '', subject = '' }: Line) =>
+    record.startsWith('payment_') ? id : ['payout', 'return'].includes(kind) && subject !== '' ? subject : null
+  return (
+    rows.length > 0 &&
+    html`<h2>${d.rows}</h2>
+      <p class="lead">${fill(d.rowsText, { max: String(rowsMax) })}</p>
+      ${table({
+        caption: d.rows,
+        columns: [[d.row, 'head'], [d.amount, 'number'], d.since, d.status, d.payout, d.partner, d.id],
+        rows: rows.map((each) => [
+          words[each['record'] ?? ''] ?? '',
+          amountOf(view, each, 'amount'),
+          moment(view, each['since']),
+          freeText(each['kind']),
+          findPayout(view, payoutOf(each)),
+          partnerLink(view, each['partner'] || null),
+          identifier(view, each['id'] ?? '', d.id),
+        ]),
+      })}`
+  )
+}
+
+function daysTable(view: ConsoleView, { name, days }: AccountShown): Html {
+  const d = deskTexts[view.language].reconciliation
+  if (days.length === 0)
+    return html`<h2>${d.days}</h2>
+      <p>${d.noDays}</p>`
+  return html`<h2>${d.days}</h2>
+    <p class="lead">${d.daysText}</p>
+    ${table({
+      caption: d.days,
+      columns: [
+        [d.day, 'head'],
+        [d.closing, 'number'],
+        [d.bankMoved, 'number'],
+        [d.ledgerMoved, 'number'],
+        [d.difference, 'number'],
+        [d.explained, 'number'],
+        [d.unexplained, 'number'],
+        d.lookedAt,
+      ],
+      rows: days.map((each) => [
+        html`<a href="${view.root}${addressOf(name, { at: each['at'] ?? '' })}"
+          >${day(view, each['statement_on'], d.noDay)}</a
+        >`,
+        orNone(amountOf(view, each, 'closing'), d.notStated),
+        amountOf(view, each, 'bank'),
+        amountOf(view, each, 'ledger'),
+        amountOf(view, each, 'difference'),
+        amountOf(view, each, 'explained'),
+        amountOf(view, each, 'unexplained'),
+        moment(view, each['at']),
+      ]),
+    })}`
+}
+
+function statementsTable(view: ConsoleView, statements: readonly Line[]): Html | false {
+  const d = deskTexts[view.language].reconciliation
+  return (
+    statements.length > 0 &&
+    html`<details>
+      <summary>${d.statements}</summary>
+      ${table({
+        caption: d.statements,
+        columns: [
+          [d.statement, 'head'],
+          d.day,
+          [d.opening, 'number'],
+          [d.credits, 'number'],
+          [d.debits, 'number'],
+          [d.closing, 'number'],
+          [d.gapBefore, 'number'],
+          [d.sumDiffers, 'number'],
+        ],
+        rows: statements
+          .toReversed()
+          .map((each) => [
+            freeText(each['id']),
+            day(view, each['statement_on']),
+            ...['opening', 'credits', 'debits', 'closing', 'gap_before', 'sum_differs'].map((column) =>
+              amountOf(view, each, column),
+            ),
+          ]),
+      })}
+    </details>`
+  )
+}
+
+const daysShown = 31
+/** Statements, and single entries, payments and cases of each kind. */
+const rowsMax = 50
+
+type Wanted = Parameters<DeskFrame['reconciliation']['report']>[1]
+
+export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { db, clock, reconciliation } = frame
+  const linesOf = async (tx: Tx, wanted: Wanted): Promise<readonly Line[]> => {
+    const lines: Line[] = []
+    for await (const some of reconciliation.report(tx, wanted)) lines.push(...some)
+    return lines
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/desk/reconciliation',
+      handle: (request) =>
+        withStaff(frame, request, 'reconciliation', async ({ view }) => {
+          // The stored result of the last look at each account, which costs no look. The process that looked may have a clock that is ahead.
+          const stored = await linesOf(db, { at: new Date(clock.now().getTime() + dayMs) })
+          const accounts = (await reconciliation.accounts(db)).map((name) => ({
+            name,
+            line: stored.find(
+              (line) =>
+                line['record'] === 'account' &&
+                line['connector'] === name.connector &&
+                line['account'] === name.account &&
+                line['currency'] === name.currency,
+            ),
+          }))
+          return page(request, 200, accountsPage(view, { accounts }))
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/desk/reconciliation/account',
+      handle: (request) =>
+        withStaff(frame, request, 'reconciliation', async ({ view }) => {
+          const { connector, account, currency, at, before } = wantedOf(request)
+          const shown = await db.transaction(async (tx) => {
+            await readAtOneMoment(tx)
+            const known = await reconciliation.accounts(tx)
+            const name = known.find(
+              (one) => one.connector === connector && one.account === account && one.currency === currency,
+            )
+            if (name === undefined) throw notFound('page')
+            const lines = await linesOf(tx, { connector, account, currency, at, rowsMax })
+            return { name, lines, days: await reconciliation.days(tx, name, before, daysShown + 1) }
+          })
+          const days = shown.days.slice(0, daysShown)
+          const last = shown.days.length > daysShown ? days.at(-1) : undefined
+          const query = (more: Readonly<Record<string, string>>) =>
+            `account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
+          return page(
+            request,
+            200,
+            accountPage(view, {
+              ...{ ...shown, days, at, rowsMax },
+              next: last && query({ before: last['at'] ?? '' }),
+              first: before && query({}),
+            }),
+          )
+        }),
+    },
+  ]
+}
+
+function wantedOf({ query }: PublicRequest) {
+  const fields = new URLSearchParams(query)
+  const text = (name: string) => fields.get(name) ?? ''
+  const moment = (name: string) => {
+    const date = new Date(text(name))
+    return Number.isNaN(date.getTime()) ? undefined : date
+  }
+  const [connector, account, currency] = [text('connector'), text('account'), text('currency')]
+  return { connector, account, currency, at: moment('at'), before: moment('before') }
+}

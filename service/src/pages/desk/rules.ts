@@ -1,0 +1,414 @@
+/** The rules of monitoring: a list, one rule with its versions, backtests and switches, and the form of a rule. Each form runs the command of the operator that does the same. */
+import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
+import {
+  currencyScopes,
+  moments,
+  ruleFields,
+  type RuleKind,
+  ruleKinds,
+  type RuleState,
+  severities,
+} from '../../monitoring/index.ts'
+import { asking, field, hiddenField, select } from '../kit/forms.ts'
+import { badge, call, empty, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
+import { type Form, page, seeOther } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
+import { type DeskFrame, type FormOption, type Person, staffRoute } from './request.ts'
+import { deskTexts, type DeskTexts } from './texts.ts'
+
+/** A version of a rule, as `monitoring rule list` returns it. */
+type RuleVersion = {
+  readonly id: string
+  readonly version: number
+  readonly name: string
+  readonly kind: string
+  readonly state: RuleState
+  readonly settings: RuleValues
+  readonly madeBy: string
+  readonly madeAt: Date
+  readonly proposedBy: string | null
+  readonly onBy: string | null
+  readonly onSince: Date | null
+  readonly offProposedBy: string | null
+  readonly offBy: string | null
+  readonly offSince: Date | null
+  readonly backtests: readonly {
+    readonly from: string
+    readonly until: string
+    readonly transactions: number
+    readonly hits: number
+    readonly subjects: number
+    readonly ranBy: string
+    readonly ranAt: Date
+  }[]
+  /** Backtests that a worker runs, or that have failed, the last first. */
+  readonly runs: readonly {
+    readonly from: string
+    readonly until: string
+    readonly transactions: number
+    readonly askedBy: string
+    readonly askedAt: Date
+    readonly problem: 'too_many' | 'failed' | null
+  }[]
+}
+
+const tones = { Draft: 'neutral', Proposed: 'warning', On: 'good', OffProposed: 'warning', Off: 'neutral' } as const
+const severityTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
+type Severity = keyof typeof severityTones
+
+const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'OffProposed'
+const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
+const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
+
+const problemsOf = (error = '') => {
+  const name = fieldOf(error)
+  return { [name === undefined ? 'form' : `rule-${name}`]: error || undefined }
+}
+
+type Listed = {
+  /** The versions of each rule, the last first. */
+  readonly rules: readonly (readonly [RuleVersion, ...RuleVersion[]])[]
+  readonly mayWrite: boolean
+  readonly refused?: RefusedForm | undefined
+}
+
+function rulesPage(view: ConsoleView, { rules, mayWrite, refused }: Listed): string {
+  const d = deskTexts[view.language].rules
+  const { error, form: typed = () => '' } = refused ?? {}
+  return shell(view, {
+    title: d.rules,
+    wide: true,
+    problems: problemsOf(error),
+    main: html`<h1>${d.rules}</h1>
+      <p class="lead">${d.rulesText}</p>
+      ${
+        rules.length === 0
+          ? empty({ title: d.none, text: d.noneText })
+          : table({
+              caption: d.rules,
+              columns: [[d.rule, 'head'], d.kind, d.state, d.when, d.severity, [d.lastBacktest, 'number']],
+              rows: rules.map((versions) => ruleRow(view, versions)),
+            })
+      }
+      ${mayWrite && ruleForm(view, { action: `${view.root}rules`, typed, error, title: d.write, save: d.save })}`,
+  })
+}
+
+function ruleRow(view: ConsoleView, versions: readonly [RuleVersion, ...RuleVersion[]]): readonly (Html | string)[] {
+  const d = deskTexts[view.language].rules
+  const [last] = versions
+  const on = versions.find(isOn)
+  const [backtest] = last.backtests
+  const severity = severityOf(last)
+  return [
+    html`<a href="${view.root}rules/${last.id}">${last.name}</a>`,
+    kindText(d, last.kind),
+    html`${badge(tones[last.state], d[last.state])}
+    ${on !== undefined && on !== last && fill(d.otherOn, { version: String(on.version) })}`,
+    d[momentOf(last)],
+    badge(severityTones[severity], d[severity]),
+    backtest === undefined
+      ? d.notRun
+      : fill(d.found, { hits: String(backtest.hits), transactions: String(backtest.transactions) }),
+  ]
+}
+
+const kindText = (d: DeskTexts['rules'], kind: string): string =>
+  ((d as Readonly<Record<string, string>>)[kind] ?? kind).split(':', 1)[0] ?? kind
+
+type Shown = {
+  readonly versions: readonly [RuleVersion, ...RuleVersion[]]
+  readonly mayWrite: boolean
+  /** The options of a backtest. */
+  readonly options: readonly FormOption[]
+  readonly refused?: RefusedForm | undefined
+}
+
+const commands = {
+  rule: 'monitoring rule set',
+  backtest: 'monitoring backtest start',
+  on: 'monitoring rule on',
+  off: 'monitoring rule off',
+} as const
+
+function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: Shown): string {
+  const d = deskTexts[view.language].rules
+  const { error, command, form = () => '' } = refused ?? {}
+  const [last] = versions
+  const on = versions.find(isOn)
+  const severity = severityOf(last)
+  return shell(view, {
+    title: last.name,
+    wide: true,
+    problems: problemsOf(error),
+    main: html`<h1>${last.name}</h1>
+      ${strip([
+        [d.version, String(last.version)],
+        [d.state, badge(tones[last.state], d[last.state])],
+        [d.when, d[momentOf(last)]],
+        [d.severity, badge(severityTones[severity], d[severity])],
+      ])}
+      ${last.state === 'Proposed' && message('warning', fill(d.proposedOn, { name: last.proposedBy ?? '' }))}
+      ${on?.state === 'OffProposed' && message('warning', fill(d.proposedOff, { name: on.offProposedBy ?? '' }))}
+      ${mayWrite && switches(view, last, on)}
+      <h2>${d.settings}</h2>
+      ${facts([[d.kind, kindText(d, last.kind)], ...settingsOf(view, last), [d.rule, identifier(view, last.id, d.rule)]])}
+      ${backtests(view, last, mayWrite && options, command === commands.backtest ? form : () => '')}
+      ${versionsTable(view, versions)}
+      ${
+        mayWrite &&
+        ruleForm(view, {
+          ...{
+            action: `${view.root}rules/${last.id}`,
+            version: last.version,
+            title: d.change,
+            text: d.changeText,
+            save: d.saveVersion,
+          },
+          typed: command === commands.rule ? form : typedOf(last.name, last.settings),
+          error: command === commands.rule ? error : undefined,
+        })
+      }`,
+  })
+}
+
+function settingsOf(view: ConsoleView, { settings }: RuleVersion): readonly (readonly [string, string])[] {
+  const d: Readonly<Record<string, string>> = deskTexts[view.language].rules
+  const shownElsewhere = ['name', 'kind', 'severity', 'when']
+  const given = { ...settings, partners: settings['partners'] ?? d['allPartners'] }
+  return Object.entries(given)
+    .filter(([name]) => !shownElsewhere.includes(name))
+    .map(([name, value]) => {
+      const text = typeof value === 'object' && value !== null ? value.join(', ') : String(value)
+      return [
+        (d[name] ?? name).split(',', 1)[0] ?? name,
+        name === 'direction' || name === 'counts' ? (d[text] ?? text) : text,
+      ]
+    })
+}
+
+function switches(view: ConsoleView, last: RuleVersion, on: RuleVersion | undefined): Html {
+  const d = deskTexts[view.language].rules
+  const opener = (name: string, label: string, tone: string) =>
+    html`<button type="button" class="${tone}" popovertarget="rule-${name}-dialog" aria-haspopup="dialog">
+      ${label}
+    </button>`
+  const form = (name: 'on' | 'off', version: number, title: string, text: string, look: string) =>
+    asking({
+      ...{ id: `rule-${name}-dialog`, title, action: `${view.root}rules/${last.id}/${name}` },
+      about: html`<p>${text}</p>
+        ${hiddenField('version', String(version))} ${noteField(view, `rule-${name}-note`)}`,
+      ...{ submit: title, look, cancel: view.t.cancel },
+    })
+  const mayTurnOn = last.onSince === null
+  return html`<div class="buttons">
+      ${mayTurnOn && opener('on', d.turnOn, 'primary')} ${on !== undefined && opener('off', d.turnOff, 'danger')}
+    </div>
+    ${mayTurnOn && form('on', last.version, d.turnOn, d.turnOnText, 'primary')}
+    ${on !== undefined && form('off', on.version, d.turnOff, d.turnOffText, 'danger')}`
+}
+
+function backtests(view: ConsoleView, version: RuleVersion, options: Shown['options'] | false, typed: Form): Html {
+  const d = deskTexts[view.language].rules
+  const { id, backtests: rows, runs } = version
+  const command = `npm run -s operator -- monitoring rule backtest --id ${id} --from DAY --until DAY`
+  return html`<h2>${d.backtests}</h2>
+    ${
+      rows.length === 0
+        ? html`<p>${d.noBacktest}</p>`
+        : html`<p>${d.backtestsText}</p>
+            ${table({
+              caption: d.backtests,
+              columns: [
+                [d.period, 'head'],
+                [d.transactions, 'number'],
+                [d.hits, 'number'],
+                [d.subjects, 'number'],
+                d.ranBy,
+              ],
+              rows: rows.map(({ from, until, transactions, hits, subjects, ranBy, ranAt }) => [
+                `${from} – ${until}`,
+                ...[transactions, hits, subjects].map(String),
+                html`${freeText(ranBy)}, ${time(view, ranAt)}`,
+              ]),
+            })}`
+    }
+    ${runs.map((run) => runMessage(view, id, run))}
+    ${
+      // One at a time: the form would be refused.
+      options !== false && !runs.some(({ problem }) => problem === null) && backtestForm(view, version, options, typed)
+    }
+    ${call(view, command, d.backtestCall)}`
+}
+
+function runMessage(view: ConsoleView, id: string, run: RuleVersion['runs'][number]): Html {
+  const d = deskTexts[view.language].rules
+  const { from, until, transactions, askedBy, askedAt, problem } = run
+  const said = { days: `${from} – ${until}`, name: askedBy, count: String(transactions) }
+  if (problem !== null)
+    return html`<p class="message bad">
+      ${fill(problem === 'failed' ? d.runFailed : d.runTooMany, said)} ${time(view, askedAt)}
+    </p>`
+  return html`<div class="message neutral">
+    <p>${fill(d.running, said)} ${time(view, askedAt)}</p>
+    <p><a href="${view.root}rules/${id}">${d.lookAgain}</a></p>
+  </div>`
+}
+
+function backtestForm(view: ConsoleView, { id, version }: RuleVersion, options: Shown['options'], typed: Form): Html {
+  const fields = { command: commands.backtest, options, without: ['id', 'version'], prefix: 'backtest-', typed }
+  return html`<form method="post" action="${view.root}rules/${id}/backtest">
+    ${hiddenField('version', String(version))}
+    <div class="grid">${commandFields(view, fields)}</div>
+    <button type="submit">${deskTexts[view.language].rules.runBacktest}</button>
+  </form>`
+}
+
+function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Html {
+  const d = deskTexts[view.language].rules
+  const step = (by: string | null, at: Date | null) =>
+    at === null ? '–' : html`${freeText(by ?? '')}, ${time(view, at)}`
+  return html`<h2>${d.versions}</h2>
+    ${table({
+      caption: d.versions,
+      columns: [[d.version, 'head'], d.state, d.madeBy, d.turnedOn, d.turnedOff],
+      rows: versions.map((each) => [
+        String(each.version),
+        badge(tones[each.state], d[each.state]),
+        step(each.madeBy, each.madeAt),
+        step(each.onBy, each.onSince),
+        step(each.offBy, each.offSince),
+      ]),
+    })}`
+}
+
+const directions = ['Inward', 'Outward'] as const
+const lists = ['countries', 'partners'] as const
+const numbers = ['hours', 'days', 'count', 'payers', 'customers', 'percent'] as const
+const texts = ['name', 'kind', 'currency', 'counts', 'severity', 'when', 'direction', 'sum', 'threshold'] as const
+const ofKinds = ['hours', 'days', 'count', 'payers', 'customers', 'sum', 'threshold', 'percent', 'countries'] as const
+
+/** The rule of a form, as JSON. What is typed wrongly stays as text, so that the command refuses it by its pointer. */
+function ruleOf(form: Form): string {
+  const typed = (name: string) => form(name).trim()
+  const given = <T>(names: readonly string[], read: (text: string) => T) =>
+    names.flatMap((name) => (typed(name) === '' ? [] : [[name, read(typed(name))] as const]))
+  return JSON.stringify(
+    Object.fromEntries([
+      ...given(texts, (text) => text),
+      ...given(numbers, (text) => (/^\d{1,9}$/.test(text) ? Number(text) : text)),
+      ...given(lists, (text) => text.split(/[\s,;]+/).filter((each) => each !== '')),
+    ]),
+  )
+}
+
+/** The fields of a stored rule. */
+type RuleValues = Readonly<Record<string, string | number | readonly string[] | null>>
+
+/** The values of a stored rule, as its form shows them. */
+const typedOf =
+  (name: string, settings: RuleValues): Form =>
+  (field) => {
+    const value = field === 'name' ? name : settings[field]
+    return typeof value === 'object' && value !== null ? value.join(', ') : String(value ?? '')
+  }
+
+/** The field that a refusal points to. Undefined: none of the form. */
+const fieldOf = (error: string): string | undefined => /^\/(?<name>[a-z]+)\b/.exec(error)?.groups?.['name']
+
+type FormShown = {
+  readonly action: string
+  /** The version that the form begins with. Absent: it is a new rule. */
+  readonly version?: number
+  readonly typed: Form
+  readonly error: string | undefined
+  readonly title: string
+  readonly text?: string
+  readonly save: string
+}
+
+function ruleForm(view: ConsoleView, { action, version, typed, error, title, text, save }: FormShown): Html {
+  const d = deskTexts[view.language].rules
+  const wrong = error === undefined ? undefined : fieldOf(error)
+  const common = (name: string) => ({
+    ...{ id: `rule-${name}`, name, label: d[name as keyof DeskTexts['rules']], value: typed(name) },
+    error: name === wrong ? error : undefined,
+  })
+  const choice = (name: string, values: readonly string[], any?: string) =>
+    select({
+      ...common(name),
+      options: values.map((each) => [each, d[each as keyof DeskTexts['rules']]]),
+      ...(any === undefined ? {} : { any }),
+    })
+  return html`<details class="more" ${error !== undefined && html` open`}>
+    <summary>${title}</summary>
+    ${text !== undefined && html`<p>${text}</p>`}
+    <form method="post" action="${action}">
+      ${version !== undefined && hiddenField('version', String(version))}
+      ${field({ ...common('name'), more: html`maxlength="100"` })} ${choice('kind', ruleKinds, d.choose)}
+      <div class="grid">
+        ${field({ ...common('currency'), more: html`maxlength="4" autocapitalize="characters"` })}
+        ${choice('counts', currencyScopes, d.OwnCurrency)} ${choice('severity', severities, d.medium)}
+        ${choice('when', moments, d.after)} ${choice('direction', directions, d.choose)}
+      </div>
+      <div class="grid">
+        ${ofKinds.map((name) => field({ ...common(name), optional: true, help: kindsOf(d, name) }))}
+      </div>
+      ${field({ ...common('partners'), optional: true, help: d.partnersHelp })}
+      <button type="submit" class="primary">${save}</button>
+    </form>
+  </details>`
+}
+
+/** The kinds that have a field. */
+function kindsOf(d: DeskTexts['rules'], name: string): string {
+  const short = (kind: RuleKind) => d[kind].split(':', 1)[0] ?? kind
+  const kinds = ruleKinds.flatMap((kind) => {
+    if (ruleFields[kind].includes(name)) return [short(kind)]
+    return ruleFields[kind].includes(`[${name}]`) ? [fill(d.optional, { kind: short(kind) })] : []
+  })
+  return fill(d.neededBy, { kinds: kinds.join(', ') })
+}
+
+type Versions = readonly [RuleVersion, ...RuleVersion[]]
+export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { changes } = frame
+  const mayWrite = ({ signed }: Person) => changes.mayDecide(commands.rule, signed.account.role)
+  const list = async (request: PublicRequest, person: Person, refused?: RefusedForm) => {
+    const shown = { rules: await readRules(frame), mayWrite: mayWrite(person), refused }
+    return page(request, refused === undefined ? 200 : 400, rulesPage(person.view, shown))
+  }
+  const show = async (request: PublicRequest, person: Person, refused?: RefusedForm) => {
+    const { id = '' } = request.params
+    const versions = (await readRules(frame)).find(([last]) => last.id === id)
+    if (versions === undefined) throw notFound('page')
+    const shown = { versions, mayWrite: mayWrite(person), options: changes.form(commands.backtest), refused }
+    return page(request, refused === undefined ? 200 : 400, rulePage(person.view, shown))
+  }
+  // Each form sends the version on the page: a colleague may have written the next one meanwhile.
+  const form = (path: string, name: keyof typeof commands, to: (id: string) => string, again: typeof show = show) =>
+    commandRoute(frame, {
+      ...{ place: 'rules', path: `/rules${path}`, command: commands[name], again },
+      ...(name === 'rule' ? { more: (given) => ({ rule: ruleOf(given) }) } : {}),
+      ...(name === 'rule' || name === 'backtest' ? { withoutNote: true } : {}),
+      answer: ({ result }) => seeOther(to((result as { readonly id: string }).id)),
+    })
+  return [
+    staffRoute(frame, 'rules', 'GET', '/rules', (request, person) => list(request, person)),
+    staffRoute(frame, 'rules', 'GET', '/rules/{id}', (request, person) => show(request, person)),
+    form('', 'rule', (id) => `rules/${id}`, list),
+    form('/{id}', 'rule', (id) => id),
+    form('/{id}/backtest', 'backtest', (id) => `../${id}`),
+    form('/{id}/on', 'on', (id) => `../${id}`),
+    form('/{id}/off', 'off', (id) => `../${id}`),
+  ]
+}
+
+/** The versions of each rule, the last first. A rule has few versions, and an installation has few rules. */
+async function readRules({ changes }: DeskFrame): Promise<readonly Versions[]> {
+  const rows = (await changes.read('monitoring rule list', {})) as readonly RuleVersion[]
+  return [...Map.groupBy(rows, ({ id }) => id).values()] as unknown as readonly Versions[]
+}

@@ -1,0 +1,233 @@
+/** The days of safeguarding, and one day in one currency. Every role of staff reads them. */
+import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
+import { isFiat } from '../../kernel/index.ts'
+import { type Content, isDay } from '../../reports/safeguarding/index.ts'
+import {
+  account,
+  badge,
+  call,
+  empty,
+  facts,
+  freeText,
+  identifier,
+  message,
+  money,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { pager } from '../kit/lists.ts'
+import { page } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { type DeskFrame, staffRoute } from './request.ts'
+import { deskTexts, type DeskTexts } from './texts.ts'
+
+const tones = {
+  balanced: 'good',
+  excess: 'neutral',
+  shortfall: 'bad',
+  unexplained: 'bad',
+  incomplete: 'warning',
+} as const
+
+export function daysPage(
+  view: ConsoleView,
+  { days, next, first }: { readonly days: readonly Content[]; readonly next?: string; readonly first?: string },
+): string {
+  const d = deskTexts[view.language].safeguarding
+  const example = 'npm run -s operator -- safeguarding accounts set --account IBAN --currency EUR --staff NAME'
+  return shell(view, {
+    title: d.days,
+    wide: true,
+    main: html`<h1>${d.days}</h1>
+      <p class="lead">${d.daysText}</p>
+      ${
+        days.length === 0
+          ? empty({ title: d.none, text: d.noneText, more: call(view, example, d.noneCall) })
+          : table({
+              caption: d.days,
+              columns: [
+                [d.day, 'head'],
+                d.currency,
+                d.result,
+                [d.requirement, 'number'],
+                [d.resource, 'number'],
+                [d.own, 'number'],
+              ],
+              rows: days.map((content) => [
+                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}">${content.day}</a>`,
+                content.currency,
+                badge(tones[content.status], d[content.status]),
+                money(view, content.requirement.total, content.currency),
+                orNotKnown(view, content, content.resource),
+                orNotKnown(view, content, content.own),
+              ]),
+            })
+      }
+      ${pager(view, { next, first })}`,
+  })
+}
+
+const orNotKnown = (view: ConsoleView, { currency }: Content, amount: string | null): Html | string =>
+  amount === null ? deskTexts[view.language].safeguarding.notKnown : money(view, amount, currency)
+
+type Shown = {
+  readonly content: Content
+  readonly digest: string
+  readonly versions: readonly {
+    readonly version: number
+    readonly computedAt: Date
+    readonly status: Content['status']
+  }[]
+}
+
+export function dayPage(view: ConsoleView, { content, digest, versions }: Shown): string {
+  const d = deskTexts[view.language].safeguarding
+  const { day, currency, status, requirement, version } = content
+  const title = fill(d.title, { day, currency })
+  const amount = (text: string | null) => orNotKnown(view, content, text)
+  return shell(view, {
+    title,
+    wide: true,
+    main: html`<h1>${title}</h1>
+      ${strip([
+        [d.result, badge(tones[status], d[status])],
+        [d.requirement, amount(requirement.total)],
+        [d.resource, amount(content.resource)],
+        [d.difference, amount(content.difference)],
+        [d.own, amount(content.own)],
+      ])}
+      ${message(tones[status], d[`${status}Text`])}
+      ${facts([
+        [d.ofClients, amount(requirement.balances)],
+        [d.reserved, amount(requirement.reserved)],
+        [d.suspense, amount(requirement.suspense)],
+        [d.endOfDay, time(view, new Date(content.cutAt))],
+        [fill(d.version, { version: String(version) }), time(view, new Date(content.computedAt))],
+        [d.digest, identifier(view, digest, d.digest)],
+      ])}
+      ${accountsTable(view, content)} ${partsTable(view, content)} ${entriesTable(view, content)}
+      ${rowsTable(view, content)}
+      <h2>${d.versions}</h2>
+      ${table({
+        caption: d.versions,
+        columns: [[d.versions, 'head'], d.endOfDay, d.result],
+        rows: versions.map((each) => [
+          String(each.version),
+          time(view, each.computedAt),
+          badge(tones[each.status], d[each.status]),
+        ]),
+      })}
+      <h2>${d.file}</h2>
+      ${call(view, `npm run -s operator -- safeguarding export --day ${day} --format pdf --to FILE`, d.file)}`,
+  })
+}
+
+function accountsTable(view: ConsoleView, content: Content): Html {
+  const d = deskTexts[view.language].safeguarding
+  return html`<h2>${d.accounts}</h2>
+    ${table({
+      caption: d.accounts,
+      columns: [[d.account, 'head'], d.statement, [d.closing, 'number']],
+      rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
+        account(view, iban),
+        statement === null ? fill(d.missing, { day: dueOn }) : freeText(`${statement.name}, ${statement.on}`),
+        orNotKnown(view, content, statement?.closing ?? null),
+      ]),
+    })}`
+}
+
+const kindText = (d: DeskTexts['safeguarding'], kind: string): string =>
+  kind === 'unexplained' ? d.unexplainedPart : ((d as Readonly<Record<string, string>>)[kind] ?? kind)
+
+function partsTable(view: ConsoleView, { parts, currency }: Content): Html {
+  const d = deskTexts[view.language].safeguarding
+  return html`<h2>${d.parts}</h2>
+    ${
+      parts.length === 0
+        ? html`<p>${d.noParts}</p>`
+        : table({
+            caption: d.parts,
+            columns: [[d.part, 'head'], d.account, [d.count, 'number'], [d.amount, 'number']],
+            rows: parts.map(({ kind, account: iban, connector, count, amount }) => [
+              kindText(d, kind),
+              freeText(iban || connector),
+              count === 0 ? '' : String(count),
+              money(view, amount, currency),
+            ]),
+          })
+    }`
+}
+
+function entriesTable(view: ConsoleView, { entries, currency }: Content): Html | false {
+  const d = deskTexts[view.language].safeguarding
+  return (
+    entries.length > 0 &&
+    html`<details>
+      <summary>${d.entries}</summary>
+      ${table({
+        caption: d.entries,
+        columns: [[d.entry, 'head'], d.part, d.bookedOn, [d.amount, 'number']],
+        rows: entries
+          .slice(0, entriesShown)
+          .map(({ id, kind, bookedOn, amount }) => [
+            identifier(view, id, d.entry),
+            kindText(d, kind),
+            bookedOn,
+            money(view, amount, currency),
+          ]),
+      })}
+    </details>`
+  )
+}
+/** The exports have all of them. */
+const entriesShown = 100
+
+function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html | false {
+  const d = deskTexts[view.language].safeguarding
+  return (
+    changedRows.length > 0 &&
+    html`<h2>${d.rows}</h2>
+      ${table({
+        caption: d.rows,
+        columns: [[d.partner, 'head'], d.account, [d.difference, 'number']],
+        rows: changedRows.map(({ partnerId, account: name, difference }) => [
+          identifier(view, partnerId, d.partner),
+          name,
+          money(view, difference, currency),
+        ]),
+      })}`
+  )
+}
+
+const rowsShown = 60
+/** Days before and after all records. */
+const [firstDay, lastDay] = ['0001-01-01', '9999-12-31']
+
+export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { db, safeguarding } = frame
+  return [
+    staffRoute(frame, 'safeguarding', 'GET', '/safeguarding', async (request, { view }) => {
+      const asked = new URLSearchParams(request.query).get('before') ?? ''
+      const before = isDay(asked) ? asked : lastDay
+      const rows = await safeguarding.list(db, { from: firstDay, before, rowsMax: rowsShown + 1 })
+      // A page ends with a whole day: the next one begins before it.
+      const cut = rows.length > rowsShown ? rows.at(-1)?.day : undefined
+      const days = rows.filter(({ day }) => day !== cut).map(({ content }) => content)
+      const last = days.at(-1)?.day
+      const next = cut === undefined || last === undefined ? {} : { next: `safeguarding?before=${last}` }
+      const first = before === lastDay ? {} : { first: 'safeguarding' }
+      return page(request, 200, daysPage(view, { days, ...next, ...first }))
+    }),
+    staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}', async (request, { view }) => {
+      const { day = '', currency = '' } = request.params
+      if (!isDay(day) || !isFiat(currency)) throw notFound('page')
+      const versions = await safeguarding.versions(db, day, currency)
+      const [last] = versions
+      if (last === undefined) throw notFound('page')
+      return page(request, 200, dayPage(view, { content: last.content, digest: last.digest, versions }))
+    }),
+  ]
+}
