@@ -58,7 +58,7 @@ export function createNotificationStep(
  * Processes unacknowledged notifications of a connector and returns how many succeeded. A failed notification stays
  * unacknowledged, pauses its own payment or deposit and delays no other.
  */
-export async function processNotificationsOf(
+async function processNotificationsOf(
   deps: SettlementDeps,
   connector: Connector,
   retryPauses: RetryPauses,
