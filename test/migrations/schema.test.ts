@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { liveSchema } from '../../scripts/generate/live-schema.ts'
 import { generateSchema } from '../../scripts/generate/database.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
-import { baselineLast, isBaseline } from '../../service/src/postgres/baseline.ts'
+import { baselineLast, isBaseline } from '../../service/src/postgres/migrate.ts'
 import {
   createDatabase,
   createSchemaCheck,

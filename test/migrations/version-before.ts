@@ -1,6 +1,6 @@
 /** Databases of the last version before the baseline. */
 import { readFileSync } from 'node:fs'
-import { baselineLast } from '../../service/src/postgres/baseline.ts'
+import { baselineLast } from '../../service/src/postgres/migrate.ts'
 import { migrate } from '../../service/src/postgres/index.ts'
 import type { Pool } from './catalog.ts'
 

@@ -165,7 +165,7 @@ const computedImports: Readonly<Record<string, string>> = {
 const isInner = (name: string, isModule: boolean): boolean =>
   isModule || ['wire', 'ledger', 'lifecycle', 'events', 'access', 'kernel', 'kernel/api'].includes(name)
 /** A file that takes what is pure of another module: here the lists of addresses. */
-const pureParts: Readonly<Record<string, string>> = { 'service/src/access/addresses.ts': 'node:net' }
+const pureParts: Readonly<Record<string, string>> = { 'service/src/access/credentials.ts': 'node:net' }
 const innerBuiltins = new Set([
   'node:module',
   'node:crypto',

@@ -10,11 +10,11 @@ import { AssertionFailure, createLog, createSealer, minuteMs, newId, randomBytes
 import { createDatabase, type Database, sql, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { type Access, apiKeyPartner, type ConsumedNonce, createAccess, createNonceBatcher } from './index.ts'
 import { newApiKey } from './rules.ts'
-import { allowedFrom, readNetwork } from './addresses.ts'
+import { allowedFrom, readNetwork } from './credentials.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { until } from '../../../test/support/until.ts'
-import { useModules, untilEnd } from '../../../test/support/fixture.ts'
+import { untilEnd, useModules } from '../../../test/support/fixture.ts'
 
 suite('access', async () => {
   const service = await useModules()

@@ -5,8 +5,23 @@
  * once; a service account can use a nonce once, across all operations, processes and restarts; an unknown key and a
  * wrong signature give the same answer.
  */
-export { allowedFrom, isWithinNetworks, readNetwork } from './addresses.ts'
-export { createNonceBatcher, type ConsumedNonce } from './nonces.ts'
+export {
+  allowedFrom,
+  isWithinNetworks,
+  readNetwork,
+  type Credential,
+  credentialTtlMs,
+  type IssuedCredential,
+} from './credentials.ts'
+export {
+  createNonceBatcher,
+  type ConsumedNonce,
+  sealedApiSecrets,
+  sealedPartnerNames,
+  type Access,
+  createAccess,
+  type SupportSession,
+} from './service.ts'
 export { masterKeyState, recordMasterKeys } from './master-keys.ts'
 export {
   deleteOtherKeys,
@@ -17,9 +32,8 @@ export {
   partnerRow,
   partnersPage,
 } from './store.ts'
-export { sealedApiSecrets, sealedPartnerNames, type Access, createAccess, type SupportSession } from './service.ts'
+
 export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce } from './rules.ts'
-export { type Credential, credentialTtlMs, type IssuedCredential } from './credentials.ts'
 
 export type { ListedCredential } from './management.ts'
 export { publicKeyMistake } from './public-key.ts'

@@ -9,10 +9,10 @@
  * A deposit in parts counts each credit once, and never more than its amount: the account `parts` has the sum of the parts that are `Held`.
  */
 export type { AccountOwner, PaymentRefunds } from './deps.ts'
-export { hashFingerprint } from './fingerprint.ts'
+export { hashFingerprint, type Deposits, createDeposits, holdOfDeposit } from './service.ts'
 export { type InParts, paidIn, reportOfPart } from './parts.ts'
 export type { DepositStatus } from './rules.ts'
-export { type Deposits, createDeposits, holdOfDeposit } from './service.ts'
+
 export { type Deposit, type DepositRow, depositsDue, depositsOfHit, screenedDepositsDue } from './store.ts'
 export { type Part, partMovements, partReads, type PayerRule } from './store-parts.ts'
 export { lacksOwnership } from './payers.ts'

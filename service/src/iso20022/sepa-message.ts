@@ -1,5 +1,5 @@
 /** A message for a bank, all of whose texts fit. The files of a connector are written from nothing else. */
-import { sepaReference, sepaText } from './sepa-text.ts'
+import anyAscii from 'any-ascii'
 
 /** Characters by element, in the guideline of SEPA or, where it has none, in the schemas. */
 const charsMax: Readonly<Record<string, number>> = {
@@ -37,3 +37,104 @@ function converted(name: string, value: unknown): unknown {
   if (value === null || typeof value !== 'object' || value instanceof Date) return value
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, converted(key, one)]))
 }
+
+// Texts in the characters that every SEPA bank accepts (EPC217-08): letters and digits of ASCII, space, and `/ - ? : (
+// ) . , ' +`. README.md of this folder has the rules of the transliteration.
+
+/**
+ * Replacements before the general table: German letters, as EPC217-08 has them, and signs with a closer equivalent in
+ * the set.
+ */
+const own: Readonly<Record<string, string>> = {
+  Ä: 'Ae',
+  Ö: 'Oe',
+  Ü: 'Ue',
+  ä: 'ae',
+  ö: 'oe',
+  ü: 'ue',
+  ß: 'ss',
+  ẞ: 'SS',
+  // Bulgarian, as EPC217-08 has it; other Cyrillic letters are alike in the general table.
+  Ъ: 'A',
+  ъ: 'a',
+  Ь: 'Y',
+  ь: 'y',
+  Щ: 'Sht',
+  щ: 'sht',
+  '&': '+',
+  '@': '(at)',
+  _: '-',
+  '~': '-',
+  '€': 'EUR',
+  '£': 'GBP',
+  $: 'USD',
+  '§': 'par.',
+  '%': 'pct',
+  '"': "'",
+  '`': "'",
+  '´': "'",
+  '<': '(',
+  '>': ')',
+  '[': '(',
+  ']': ')',
+  '{': '(',
+  '}': ')',
+  ';': ',',
+  '!': '.',
+  '=': '-',
+  '*': '.',
+  '#': ' ',
+  '^': ' ',
+  '|': '/',
+  '\\': '/',
+}
+const ownCharacters = new RegExp(
+  `[${Object.keys(own)
+    .map((sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
+    .join('')}]`,
+  'gu',
+)
+const outside = /[^A-Za-z0-9/\-?:().,'+ ]/g
+const isPlain = /^[A-Za-z0-9/\-?:().,'+]+(?: [A-Za-z0-9/\-?:().,'+]+)*$/
+/** The text of an empty result. */
+const empty = 'NOTPROVIDED'
+
+/** `MÜLLER` is `MUELLER`, `Ünal` is `Uenal`. */
+const withOwn = (text: string): string =>
+  text.replace(ownCharacters, (sign, at: number) => {
+    const isUpper = /[A-ZÄÖÜ]/.test(text[at - 1] ?? '') || /[A-ZÄÖÜ]/.test(text[at + 1] ?? '')
+    const found = own[sign] ?? ' '
+    return isUpper && /[ÄÖÜ]/.test(sign) ? found.toUpperCase() : found
+  })
+
+/** Composes a letter and its combining mark first: `a` with a diaeresis is `ae` in either form. */
+const latin = (text: string): string =>
+  withOwn(anyAscii(withOwn(text.toWellFormed().normalize('NFC'))))
+    .replace(outside, ' ')
+    .replace(/ +/g, ' ')
+    .trim()
+
+/**
+ * The text in the characters of SEPA, at most `charsMax` of them, never empty. A character without a counterpart
+ * becomes a space; spaces are joined.
+ */
+export function sepaText(text: string, charsMax: number): string {
+  const found = isPlain.test(text) ? text : latin(text)
+  const cut = found.slice(0, charsMax).trim()
+  return cut === '' ? empty.slice(0, charsMax) : cut
+}
+
+/** Identifiers of SEPA have 35 characters. */
+const referenceChars = 35
+
+/** An identifier in the characters of SEPA: EPC217-08 allows no slash at its ends and no two slashes in a row. */
+export function sepaReference(text: string, charsMax = referenceChars): string {
+  const found = sepaText(text, Infinity)
+    .replace(/\/{2,}/g, '/')
+    .replace(/^[/ ]+/, '')
+  const cut = found.slice(0, charsMax).replace(/[/ ]+$/, '')
+  return cut === '' ? empty.slice(0, charsMax) : cut
+}
+
+/** Reports whether every SEPA bank accepts the identifier unchanged. */
+export const isSepaReference = (text: string): boolean => sepaReference(text) === text

@@ -7,9 +7,18 @@
  * 4 ... minutes for 24 hours. It gives up at once if the server refuses the recipient permanently.
  */
 export { folderTransport } from './folder.ts'
-export { createMailQueue, type MailData, type MailQueue, type NewMail, sealedMailSecrets } from './queue.ts'
+export {
+  createMailQueue,
+  type MailData,
+  type MailQueue,
+  type NewMail,
+  sealedMailSecrets,
+  type MailTemplate,
+  type MailToRender,
+  type MailWorkerDeps,
+  mailJob,
+} from './worker.ts'
 
 export { smtpTransport } from './smtp.ts'
 export { escapeHtml, htmlPage, utc } from './text.ts'
 export { type Mailbox, type MailContent, oneLine, readMailbox } from './transport.ts'
-export { type MailTemplate, type MailToRender, type MailWorkerDeps, mailJob } from './worker.ts'

@@ -8,11 +8,10 @@ import { startMail } from '../../../test/support/jobs.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
-import { createMailQueue, type MailQueue } from './queue.ts'
+import { createMailQueue, createMailStep, type MailQueue, type MailToRender } from './worker.ts'
 import { smtpTransport } from './smtp.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
-import { createMailStep, type MailToRender } from './worker.ts'
 
 const start = new Date('2026-11-21T08:00:00.000Z')
 

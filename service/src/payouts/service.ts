@@ -13,7 +13,7 @@ import {
   readTime,
   Refusal,
 } from '../kernel/api/index.ts'
-import { type Currency, firstIdOf, isUuid, type Minor } from '../kernel/index.ts'
+import { type Clock, type Currency, firstIdOf, isUuid, type Minor } from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
 import { asInProgress, type Tx } from '../postgres/index.ts'
 import { worst } from '../screening/index.ts'
@@ -27,11 +27,11 @@ import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, createFxPreview, type FxPayout, type FxPreview } from './exchanges.ts'
 import { partiesOf } from './screen.ts'
 import { createPreview, type Preview } from './preview.ts'
-import { createRetry, type Retry } from './retry.ts'
 import { fingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
 import type { Person } from './triggers.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
+import { makeDue, stateOf } from './store.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
@@ -361,3 +361,25 @@ export const payoutsOfAmount = (
   since: Date,
 ): Promise<readonly store.PayoutOfAmount[]> =>
   store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: ofAmountMax })
+
+// The next attempt of a payout at once, by a person of the operator.
+
+/**
+ * Makes the next attempt due now. The worker asks the bank before it sends anything, so that a retry is never a second payment. Refuses:
+ * not_found, validation_failed (no attempt follows in its status, or one is running).
+ */
+type Retry = (tx: Tx, partnerId: string, id: string) => Promise<void>
+
+const createRetry =
+  ({ clock }: { readonly clock: Clock }): Retry =>
+  async (tx, partnerId, id) => {
+    const now = clock.now()
+    if ((await makeDue(tx, partnerId, id, now)) === 1) return
+    const state = await stateOf(tx, partnerId, id)
+    if (state === undefined) throw notFound('payout')
+    const { status, leaseId, dueAt } = state
+    if (status !== 'Pending' && status !== 'Processing')
+      throw new Refusal('validation_failed', `The payout is ${status}: no attempt follows.`)
+    if (leaseId !== null && dueAt !== null && dueAt > now)
+      throw new Refusal('validation_failed', `An attempt is running until ${dueAt.toISOString()}: wait for its end.`)
+  }

@@ -5,9 +5,8 @@ import fc from 'fast-check'
 import { type Currency, hourMs } from '../kernel/index.ts'
 import type { Quotes } from './port.ts'
 import { rateOf, rateText, readRate, roundedRate } from './rate.ts'
-import { implausibleIn, midRateOf, quotesByHand, readQuotes, referenceAmount, writeQuotes } from './service.ts'
-import { ageMs } from './age.ts'
-import { readEcbSheet, sheetBytesMax } from './ecb.ts'
+import { ageMs, implausibleIn, midRateOf, quotesByHand, readQuotes, referenceAmount, writeQuotes } from './service.ts'
+import { readEcbSheet, sheetBytesMax } from './configured.ts'
 
 test('a rate is read from plain decimal text, exactly', () => {
   assert.deepEqual(readRate('1.0823'), { digits: 10823n, scale: 4 })

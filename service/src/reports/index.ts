@@ -5,8 +5,7 @@
  * gives the same bytes, whenever it is written and by how many attempts. A file consists of the parts of one attempt. A
  * statement agrees with the ledger to the minor unit, or it is not made. A deleted report is neither read nor written.
  */
-export { reportJobs } from './jobs.ts'
+export { reportJobs, createReportWork } from './jobs.ts'
 export { renderReportMail } from './report-mail.ts'
 export { reportsRoutes } from './routes.ts'
 export { createReports, type Reports } from './service.ts'
-export { createReportWork } from './work.ts'

@@ -22,7 +22,15 @@ export {
   endpointStatistics,
 } from './statistics-collector.ts'
 export { type Limits, limitsDefault, limitsOfOperator, retryDelaysMsDefault } from './limits.ts'
-export { type ChosenHosts, type ChosenHostsOptions, createChosenHosts } from './exchange/chosen-hosts.ts'
+export {
+  type ChosenHosts,
+  type ChosenHostsOptions,
+  createChosenHosts,
+  createTestDeliveries,
+  type Sample,
+  type SendRequest,
+  type TestDeliveries,
+} from './exchange/chosen-hosts.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'
 export { type Resolve } from './exchange/resolver.ts'
 export { renderEndpointAlert, createEndpointAlerts, type EndpointAlerts } from './management/alerts.ts'
@@ -34,6 +42,6 @@ export type { UrlRules } from './management/rules.ts'
 export { sealedWebhookSecrets } from './management/sealed.ts'
 export type { SubscriptionKey } from './management/store-subscriptions.ts'
 export type { Subscription } from './management/subscription-view.ts'
-export { createTestDeliveries, type Sample, type SendRequest, type TestDeliveries } from './management/test-delivery.ts'
+
 export type { Attempt } from './queue/attempt.ts'
 export { type AttemptResult, type Verdict, verdictOf } from './queue/schedule.ts'

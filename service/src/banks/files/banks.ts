@@ -1,6 +1,6 @@
 /** All file-based banks of an installation: one connector for each configured bank. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
-import { type Clock, type Log, partnerKey, secondMs } from '../../kernel/index.ts'
+import { after, type Clock, type Log, partnerKey, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type BankFiles,
@@ -8,25 +8,36 @@ import {
   callTimeoutMsMax,
   type Connector,
   type ConnectorHealth,
+  dayOf,
+  type Forecast,
+  type ForecastPayment,
   type InstructionKey,
+  isTargetDay,
+  nextWindow,
   untilAborted,
 } from '../../rails/index.ts'
-import { type BankDeps, type Payers, type RemoteFile, type Scheme, schemes, type Transport } from './deps.ts'
-import { createEndPayment, type PaymentEnd } from './end-payment.ts'
+import {
+  type BankDeps,
+  type BankRules,
+  type Payers,
+  type RemoteFile,
+  type Scheme,
+  schemes,
+  type Transport,
+} from './deps.ts'
 import { createLetterAnswered, createLetterSent, createRecallLetter, createTellLetters } from './recall-letter.ts'
 import { createReleaseFile } from './release.ts'
 import { createRequestRecall, createTakeRecall, type RecallRequest } from './recalls.ts'
 import type { BankConfig } from './settings.ts'
 import { createShownFiles } from './shown.ts'
 import * as files from './store-instructions.ts'
-import { countQueued, filesDue } from './store-instructions.ts'
+import { countQueued, filesByIds, filesDue } from './store-instructions.ts'
 import * as recalls from './store-recalls.ts'
 import type { FolderConfig, TransportConfig } from './transport/settings.ts'
 import { createSftpTransport } from './transport/sftp.ts'
 import { createAdopt } from './adopt.ts'
 import { createDeliverFiles } from './deliver.ts'
 import type { FileKind } from './ids.ts'
-import { forecastOf } from './forecast.ts'
 import { createIncoming } from './incoming.ts'
 import { createFileMaker } from './make.ts'
 import { createMakeRecalls } from './make-recalls.ts'
@@ -38,8 +49,12 @@ import { applyEntries } from './store-entries.ts'
 import * as store from './store-statements.ts'
 import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from 'node:fs/promises'
-import { Unreachable } from '../../kernel/api/index.ts'
+import { Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { isFinishedName, within } from './transport/names.ts'
+import { chooseScheme, isRefused, isSepa } from './schemes.ts'
+import { applyWord } from './statuses.ts'
+import { paymentById } from './store-recalls.ts'
+import { lockSent } from './store-incoming.ts'
 
 /** A payment, its file, and its recall. */
 export type BankPayment = recalls.PaymentView & {
@@ -449,3 +464,69 @@ async function moveInto(folder: string, name: string, source: string): Promise<v
   await rename(source, target).catch(ignoreAbsent)
   await flushFolder(folder)
 }
+
+// Pure: the forecast of a payment that the bank's connector receives at a time.
+
+/** SCT Inst rulebook 2025, section 4.2.3: the beneficiary has the money within ten seconds. */
+const instantMs = 10 * secondMs
+
+export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules): Forecast {
+  const { opensAt, cutOffAt, date } = nextWindow(at, rules, payment.currency)
+  const choice = chooseScheme(payment, rules, date)
+  if (isRefused(choice)) return { possible: false, errorKey: choice.errorKey, details: choice.details }
+  if (choice.applied === 'Instant') {
+    const arrivesAt = after(at, rules.instantWindowMs + instantMs)
+    const days = { valueDate: dayOf(at, rules), arrivesOn: dayOf(arrivesAt, rules) }
+    return { possible: true, method: 'SepaInstant', cutOffAt: null, submitsAt: at, ...days }
+  }
+  const goesBySepa = isSepa(payment)
+  return {
+    possible: true,
+    method: goesBySepa ? 'SepaCreditTransfer' : 'Swift',
+    cutOffAt,
+    submitsAt: opensAt > at ? opensAt : at,
+    valueDate: date,
+    arrivesOn: goesBySepa ? nextTargetDay(date) : null,
+  }
+}
+
+/** Directive (EU) 2015/2366, article 83(1): by the end of the business day after the execution. */
+function nextTargetDay(date: string): string {
+  let day = Temporal.PlainDate.from(date).add({ days: 1 })
+  while (!isTargetDay(day)) day = day.add({ days: 1 })
+  return day.toString()
+}
+
+// Ends a payment by the word of the bank that people have in writing: the bank's file with the status never comes. A later booking that says
+// otherwise opens a case, as it does after a status of the bank.
+
+/** `paid`: the bank has executed it. `not-paid`: it has not, and will not. */
+export const paymentEnds = ['paid', 'not-paid'] as const
+export type PaymentEnd = (typeof paymentEnds)[number]
+
+type EndPaymentDeps = { readonly clock: Clock; readonly operatorId: string }
+
+/** The id is that of the instruction. Refuses: not_found, validation_failed (it has an end, or is not at the bank). */
+const createEndPayment =
+  ({ clock, operatorId }: EndPaymentDeps) =>
+  async (tx: Tx, { partnerId, id, end }: InstructionKey & { readonly end: PaymentEnd }): Promise<void> => {
+    const payment = await paymentById(tx, { partnerId, id })
+    if (payment === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
+    const [sent] = await lockSent(tx, payment.connector, [{ partnerId, id }])
+    if (sent === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
+    const { status, fileId } = sent
+    if (status !== 'Filed' && status !== 'Accepted')
+      throw new Refusal(
+        'validation_failed',
+        `The payment is ${status}. Only a payment that waits at the bank can be ended by hand.`,
+      )
+    const file = fileId === null ? undefined : (await filesByIds(tx, [fileId])).get(fileId)
+    if (file?.state !== 'Delivered')
+      throw new Refusal('validation_failed', 'The file of the payment is not at the bank yet.')
+    await applyWord(
+      tx,
+      { clock, operatorId, rules: { id: payment.connector } },
+      sent,
+      end === 'paid' ? 'settled' : 'rejected',
+    )
+  }

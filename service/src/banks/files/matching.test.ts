@@ -25,7 +25,7 @@ import {
   statusXml,
 } from '../../../../test/support/iso-incoming.ts'
 import { instructionIdOf } from '../../payouts/index.ts'
-import type { PaymentEnd } from './end-payment.ts'
+import type { PaymentEnd } from './banks.ts'
 
 let service: Service
 let folders: BankFolders

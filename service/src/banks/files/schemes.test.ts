@@ -7,7 +7,7 @@ import type { BankRules } from './deps.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
 import { assign, makeRoom, type Pair } from './assign.ts'
 import type { ForecastPayment } from '../../rails/index.ts'
-import { forecastOf } from './forecast.ts'
+import { forecastOf } from './banks.ts'
 
 suite('schemes', () => {
   type Rules = Parameters<typeof chooseScheme>[1]

@@ -4,21 +4,35 @@
  */
 import { ownJson } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
-import type { Currency } from '../../kernel/index.ts'
+import { after, type Currency, type Minor, newId, partnerKey, secondMs } from '../../kernel/index.ts'
 import {
   type BankNotification,
   type CallOptions,
   callTimeoutMsMax,
+  checksummed,
   type Connector,
   type InstructionKey,
   untilAborted,
 } from '../../rails/index.ts'
 import type { ChainDeps } from './deps.ts'
-import { createFollow } from './follow.ts'
-import { partnerKey } from '../../kernel/index.ts'
-import { createScan } from './scan.ts'
 import * as store from './store-chain.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
+import { loadEvm } from './load.ts'
+import {
+  bookingIdOf,
+  departureIdOf,
+  displacedTransfer,
+  feesOfNext,
+  firstFees,
+  numbered,
+  type NumberedLog,
+  type RefusedTransfer,
+  revertedTransfer,
+  vanishedTransfer,
+} from './rules.ts'
+import { endedAbove, insertNotification, ownHashes, reopen } from './store-chain.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Block } from './node.ts'
 
 export type ChainConnector = Connector & {
   readonly chainId: number
@@ -99,4 +113,400 @@ type StoredMoney = { readonly money: { readonly currency: Currency; readonly amo
 function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
   const { money, ...facts } = ownJson<StoredMoney>(payload)
   return { ...row, ...facts, money: { ...money, amount: BigInt(money.amount) } } as BankNotification
+}
+
+// Follows transfers to their end: signs and sends them, replaces one that no block includes, and reports the outcome. A
+// nonce is never used for anything else, so that no order of crashes pays twice.
+
+const transfersPerStepMax = 200
+/** A node may have forgotten a transaction, or never received it. */
+const sendAgainMs = 10 * secondMs
+/**
+ * A node that lags shows no receipt. Before a payment is given up, the chain must be this many times as deep as for a
+ * final one.
+ */
+const displacedDepthFactor = 2
+
+type Follow = {
+  /** Sends the transfers that were not sent yet. */
+  readonly send: (call: CallOptions) => Promise<number>
+  /** Sends them, and ends those that the blocks up to `head` decide. Returns how many ended. */
+  readonly step: (head: number, call: CallOptions) => Promise<number>
+}
+
+function createFollow(deps: ChainDeps): Follow {
+  const { db, rules, chain } = deps
+  const attempts = createAttempts(deps)
+  const end = createEnd(deps)
+
+  const openOf = () => store.openTransfers(db, rules.id, transfersPerStepMax)
+  const sendAll = async (transfers: readonly store.Transfer[], call: CallOptions) => {
+    const lowest = transfers[0]?.nonce
+    let sent = 0
+    for (const transfer of transfers) sent += await attempts.send(transfer, transfer.nonce === lowest, call)
+    return sent
+  }
+
+  const conclude = async (transfer: store.Transfer, head: number, call: CallOptions): Promise<number> => {
+    const final = head - rules.confirmations + 1
+    for (const { hash } of (await store.attemptsOf(db, transfer)).toReversed()) {
+      const receipt = await chain.receipt(hash, call)
+      if (receipt === undefined) continue
+      if (receipt.blockNumber > final) return 0
+      const { succeeded, blockNumber: minedBlock } = receipt
+      return end(transfer, succeeded ? 'Settled' : 'Failed', { hash, minedBlock, reason: revertedTransfer })
+    }
+    const deep = head - displacedDepthFactor * rules.confirmations + 1
+    if (deep < 0 || BigInt(await chain.transactionCount(transfer.sender, deep, call)) <= transfer.nonce) return 0
+    deps.log.error(
+      { connector: rules.id, nonce: String(transfer.nonce), transferId: transfer.id },
+      'another transaction used the nonce of a payment',
+    )
+    return end(transfer, 'Failed', { hash: null, minedBlock: deep, reason: displacedTransfer })
+  }
+
+  return {
+    send: async (call) => sendAll(await openOf(), call),
+    step: async (head, call) => {
+      const transfers = await openOf()
+      const [first] = transfers
+      if (first === undefined || head < 0) return 0
+      const mined = BigInt(await chain.transactionCount(first.sender, head, call))
+      let ended = 0
+      for (const transfer of transfers.filter(({ nonce }) => nonce < mined))
+        ended += await conclude(transfer, head, call)
+      await sendAll(
+        transfers.filter(({ nonce }) => nonce >= mined),
+        call,
+      )
+      return ended
+    },
+  }
+}
+
+/** Ends a transfer once, and reports an unreported end. */
+const createEnd =
+  ({ db, clock, rules }: ChainDeps) =>
+  (
+    transfer: store.Transfer,
+    status: store.TransferEnd,
+    {
+      hash,
+      minedBlock,
+      reason,
+    }: { readonly hash: string | null; readonly minedBlock: number; readonly reason: RefusedTransfer },
+  ) =>
+    db.transaction(async (tx) => {
+      const now = clock.now()
+      const ended = await store.endTransfer(tx, transfer, { status, minedBlock, hash }, now)
+      if (ended === 0 || transfer.reported === status) return ended
+      const { kind, ...payload } = reportOf(transfer, status, hash, reason)
+      const { partnerId, id: subjectId } = transfer
+      insertNotification(
+        tx,
+        rules.id,
+        { partnerId, id: newId(), subjectId, kind, payload: JSON.stringify(payload) },
+        now,
+      )
+      return ended
+    })
+
+type Report = {
+  readonly kind: BankNotification['kind']
+  readonly money: { readonly currency: string; readonly amount: string }
+}
+
+/** Reports as returned a payment that was reported as settled, and that the chain then dropped for good. */
+function reportOf(
+  {
+    currency,
+    amount,
+    reported,
+  }: { readonly currency: string; readonly amount: Minor; readonly reported: store.TransferEnd | null },
+  status: store.TransferEnd,
+  hash: string | null,
+  reason: RefusedTransfer,
+): Report {
+  const money = { currency, amount: String(amount) }
+  if (status === 'Settled')
+    return { kind: 'payout.settled', money, ...(hash === null ? {} : { transactionHash: hash }) } as Report
+  return reported === 'Settled'
+    ? { kind: 'payout.returned', money, ...vanishedTransfer }
+    : { kind: 'payout.rejected', money, ...reason }
+}
+
+/** The signed transactions of a transfer. Each is stored before a node sees it. */
+function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
+  const make = async (
+    transfer: store.Transfer,
+    attempt: number,
+    fees: { readonly max: bigint; readonly priority: bigint },
+  ) => {
+    const key = await signer()
+    const contract = rules.tokens[transfer.currency]
+    if (key?.address !== transfer.sender || contract === undefined) return false
+    const { recipient, amount, gas } = transfer
+    const evm = await loadEvm()
+    const { signed, hash } = await evm.signTransfer(
+      {
+        chainId: rules.chainId,
+        contract,
+        recipient,
+        amount,
+        nonce: Number(transfer.nonce),
+        gas,
+        feeMax: fees.max,
+        feePriority: fees.priority,
+      },
+      key.sign,
+    )
+    const row = { attempt, hash, signed, feeMax: fees.max, feePriority: fees.priority, madeAt: clock.now() }
+    return (await store.insertAttempt(db, transfer, row)) === 1
+  }
+
+  /** Makes the attempt that is due. Returns whether this worker made a new one. */
+  const makeDue = async (
+    transfer: store.Transfer,
+    last: store.Attempt | undefined,
+    isLowest: boolean,
+    call: CallOptions,
+  ) => {
+    if (last === undefined) return make(transfer, 1, firstFees(await chain.fees(call), rules.feeMax))
+    // Only the lowest nonce can be what the others wait for.
+    if (!isLowest || after(last.madeAt, rules.stuckAfterMs) > clock.now()) return false
+    const fees = feesOfNext({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)
+    if (fees === undefined) return false
+    log.warn(
+      { connector: rules.id, nonce: String(transfer.nonce), attempt: last.attempt + 1 },
+      'transaction replaced with higher fees',
+    )
+    return make(transfer, last.attempt + 1, fees)
+  }
+
+  return {
+    send: async (transfer: store.Transfer, isLowest: boolean, call: CallOptions): Promise<number> => {
+      const before = (await store.attemptsOf(db, transfer)).at(-1)
+      const isNew = await makeDue(transfer, before, isLowest, call)
+      const last = isNew ? (await store.attemptsOf(db, transfer)).at(-1) : before
+      if (last === undefined) return 0
+      const isDue = isNew || transfer.sentAt === null || after(transfer.sentAt, sendAgainMs) <= clock.now()
+      if (!isDue) return 0
+      await chain.send(last.signed, call)
+      await store.noteSent(db, transfer, last.hash, clock.now())
+      return 1
+    },
+  }
+}
+
+// Reads the blocks of a chain: which transfers reached our addresses, and whether earlier blocks are still there. The
+// findings of a step are committed with the new position, which must be where the step began: only one of two workers
+// commits.
+
+const blocksPerStepMax = 100
+/** Blocks whose hashes are kept beyond the confirmations. A deeper reorganisation is read from the oldest one. */
+const historyBlocks = 512
+
+type Scanned = {
+  /** The block up to which the chain is read. */
+  readonly readTo: number
+  /** The blocks of this step. */
+  readonly blocks: number
+}
+
+type Movement = Omit<store.CreditRow, 'status' | 'bookings'>
+type Part = {
+  readonly cursor: store.Cursor
+  readonly head: number
+  /** The last block that was read and is still there. */
+  readonly fork: number
+  readonly blocks: readonly Block[]
+  readonly movements: readonly Movement[]
+}
+
+function createScan(deps: ChainDeps) {
+  const { db, log, rules, chain } = deps
+  const { id: connector } = rules
+  const read = createRead(deps)
+
+  return async (call: CallOptions): Promise<Scanned> => {
+    const head = await chain.head(call)
+    const cursor = (await store.cursorOf(db, connector)) ?? (await begin(deps, head, call))
+    // The nodes are behind their earlier head: their answers are not trusted now.
+    if (head < cursor.headSeen) {
+      log.warn({ connector, head, headSeen: cursor.headSeen }, 'chain nodes are behind: nothing is credited')
+      return { readTo: -1, blocks: 0 }
+    }
+    const fork = await findFork(deps, cursor, call)
+    if (fork < cursor.blockNumber)
+      log.warn({ connector, depth: cursor.blockNumber - fork, from: fork + 1 }, 'chain was reorganised')
+    if (fork === head && fork === cursor.blockNumber && head === cursor.headSeen) return { readTo: head, blocks: 0 }
+    const to = Math.min(head, fork + blocksPerStepMax)
+    const part = { cursor, head, fork, ...(await read(fork, to, call)) }
+    const isCommitted = await db.transaction((tx) => commit(tx, deps, part))
+    return { readTo: isCommitted ? Math.max(to, fork) : -1, blocks: isCommitted ? part.blocks.length : 0 }
+  }
+}
+
+/** Begins at the head of the chain: no address was issued before the connector began. */
+async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOptions): Promise<store.Cursor> {
+  const [block] = await chain.blocks(head, head, call)
+  if (block === undefined) throw new Unreachable('downstream_unreachable', 'the chain has no head')
+  const cursor = { blockNumber: head, blockHash: block.hash, headSeen: head }
+  await db.transaction(async (tx) => {
+    await store.insertCursor(tx, rules.id, cursor)
+    store.insertBlocks(tx, rules.id, [block])
+  })
+  return (await store.cursorOf(db, rules.id)) ?? cursor
+}
+
+/** Walks back over the read blocks to the newest one that the nodes still have. */
+async function findFork(
+  { db, rules, chain, log }: ChainDeps,
+  cursor: store.Cursor,
+  call: CallOptions,
+): Promise<number> {
+  const isThere = async ({ number, hash }: { readonly number: number; readonly hash: string }) =>
+    (await chain.blocks(number, number, call))[0]?.hash === hash
+  if (await isThere({ number: cursor.blockNumber, hash: cursor.blockHash })) return cursor.blockNumber
+  const known = await store.blocksRead(db, rules.id)
+  for (const block of known) if (block.number < cursor.blockNumber && (await isThere(block))) return block.number
+  log.error({ connector: rules.id, blocks: known.length }, 'chain was reorganised deeper than the stored blocks')
+  return Math.max(0, (known.at(-1)?.number ?? cursor.blockNumber) - 1)
+}
+
+function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDeps) {
+  /** The logs that move money of ours, with its owner. */
+  const movementsOf = async (logs: readonly NumberedLog[]): Promise<readonly Movement[]> => {
+    if (logs.length === 0) return []
+    const sender = (await signer())?.address
+    const owners = await ownersOf(db, [...new Set(logs.flatMap(({ from, to }) => [from, to]))])
+    const touching = logs.filter(({ from, to }) =>
+      [from, to].some((address) => owners.has(address) || address === sender),
+    )
+    const payments = await ownHashes(db, [...new Set(touching.map(({ transactionHash }) => transactionHash))])
+    return touching.flatMap((log) => {
+      const { id, from, to, amount, currency, transactionHash } = log
+      const place = { currency, transactionHash, blockNumber: BigInt(log.blockNumber) }
+      const isOurs = from === sender || owners.has(from)
+      const receiver = owners.get(to) ?? (to === sender && !isOurs ? operatorId : undefined)
+      // A transfer from an address of ours to the sending account stays with us: it collects tokens there.
+      const isPayment = from === sender && payments.has(transactionHash)
+      const giver = !isOurs || isPayment || to === sender ? undefined : (owners.get(from) ?? operatorId)
+      return [
+        ...(receiver === undefined
+          ? []
+          : [{ ...place, partnerId: receiver, id, amount, account: to, counterparty: from }]),
+        ...(giver === undefined
+          ? []
+          : [{ ...place, partnerId: giver, id: departureIdOf(id), amount: -amount, account: from, counterparty: to }]),
+      ]
+    })
+  }
+
+  return async (fork: number, to: number, call: CallOptions): Promise<Pick<Part, 'blocks' | 'movements'>> => {
+    if (to <= fork) return { blocks: [], movements: [] }
+    const blocks = await chain.blocks(fork + 1, to, call)
+    const logs = await chain.transfers(fork + 1, to, call)
+    const [last] = await chain.blocks(to, to, call)
+    const hashes = new Map(blocks.map(({ number, hash }) => [number, hash]))
+    const isChain = blocks.every(({ parentHash }, index) => index === 0 || parentHash === blocks[index - 1]?.hash)
+    const isOfThese = logs.every(({ blockNumber, blockHash }) => hashes.get(blockNumber) === blockHash)
+    // The chain was reorganised between two calls: the next step asks again.
+    if (!isChain || !isOfThese || last?.hash !== hashes.get(to))
+      throw new Unreachable('downstream_unreachable', `the blocks of ${rules.id} changed while they were read`)
+    return { blocks, movements: await movementsOf(numbered(rules.id, logs)) }
+  }
+}
+
+/** False: another worker has moved the position. */
+async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, movements }: Part): Promise<boolean> {
+  const { clock, rules } = deps
+  const { id: connector, confirmations, depositMin } = rules
+  const locked = await store.lockCursor(tx, connector)
+  if (locked?.blockNumber !== cursor.blockNumber || locked.blockHash !== cursor.blockHash) return false
+  const now = clock.now()
+  if (fork < cursor.blockNumber) await undo(tx, deps, fork)
+  store.deleteBlocks(tx, connector, { first: head - confirmations - historyBlocks, last: fork })
+  if (blocks.length > 0) store.insertBlocks(tx, connector, blocks)
+  for (const movement of movements) {
+    const isSmall = movement.amount > 0n && movement.amount < (depositMin[movement.currency] ?? 1n)
+    store.putCredit(tx, connector, { ...movement, status: isSmall ? 'Small' : 'Seen' }, now)
+  }
+  const readTo = blocks.at(-1)?.number ?? fork
+  // A vanished movement may be in a block that is not read yet.
+  if (readTo >= head) await takeBack(tx, deps, readTo, now)
+  for (const credit of await store.creditsUpTo(tx, connector, 'Seen', Math.min(readTo, head - confirmations + 1)))
+    book(tx, connector, credit, now)
+  const blockHash = blocks.at(-1)?.hash ?? (await hashAt(tx, connector, fork)) ?? cursor.blockHash
+  store.moveCursor(tx, connector, { blockNumber: readTo, blockHash, headSeen: Math.max(head, locked.headSeen) })
+  return true
+}
+
+const hashAt = async (tx: Tx, connector: string, number: number): Promise<string | undefined> =>
+  (await store.blocksRead(tx, connector)).find((block) => block.number === number)?.hash
+
+/**
+ * Forgets movements that were not final; they are read again. Booked ones are in doubt until the new blocks are read.
+ */
+async function undo(tx: Tx, { clock, rules }: ChainDeps, fork: number): Promise<void> {
+  for (const credit of await store.creditsAbove(tx, rules.id, fork))
+    if (credit.status === 'Booked') store.setCredit(tx, credit, { status: 'Doubted', bookings: credit.bookings })
+    else if (credit.status !== 'Doubted' && credit.bookings === 0) store.deleteCredit(tx, credit)
+    else if (credit.status !== 'Doubted') store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
+  for (const key of await endedAbove(tx, rules.id, fork)) await reopen(tx, key, clock.now())
+}
+
+async function takeBack(
+  tx: Tx,
+  { rules: { id: connector }, log }: ChainDeps,
+  readTo: number,
+  now: Date,
+): Promise<void> {
+  for (const credit of await store.creditsUpTo(tx, connector, 'Doubted', readTo)) {
+    log.error({ connector, creditId: credit.id, partnerId: credit.partnerId }, 'credit dropped by the chain: reversed')
+    store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
+    report(tx, connector, credit, credit.bookings, 'taken back', now)
+  }
+}
+
+function book(tx: Tx, connector: string, credit: store.CreditRow, now: Date): void {
+  const bookings = credit.bookings + 1
+  store.setCredit(tx, credit, { status: 'Booked', bookings })
+  report(tx, connector, credit, bookings, 'booked', now)
+}
+
+const takenBack = {
+  errorKey: 'BankRejection',
+  details: 'The chain dropped the block with the transfer.',
+  reasonCode: null,
+} as const
+
+/** Reports tokens that left without an instruction as an unknown payout, which opens a case. */
+function report(
+  tx: Tx,
+  connector: string,
+  { partnerId, id, amount, currency, account, counterparty, transactionHash }: store.CreditRow,
+  booking: number,
+  what: 'booked' | 'taken back',
+  now: Date,
+): void {
+  const money = { currency, amount: String(amount < 0n ? -amount : amount) }
+  // A chain has addresses only: the payer's name is unknown.
+  const debtor = { account: checksummed(counterparty), bic: '', name: '', countryCode: '', address: null }
+  const credit = { account, debtor, remittance: null, endToEndId: null, transactionHash }
+  const [kind, facts] =
+    what === 'booked'
+      ? amount > 0n
+        ? ['credit.booked', { money, ...credit }]
+        : ['payout.settled', { money, transactionHash }]
+      : amount > 0n
+        ? ['credit.reversed', { money, details: takenBack.details }]
+        : ['payout.returned', { money, ...takenBack }]
+  const subjectId = bookingIdOf(id, booking)
+  store.insertNotification(
+    tx,
+    connector,
+    { partnerId, id: newId(), subjectId, kind: String(kind), payload: JSON.stringify(facts) },
+    now,
+  )
 }

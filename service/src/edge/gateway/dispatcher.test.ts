@@ -6,7 +6,8 @@ import { addPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { type AllHandlers, type Call, Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { createLog, newId } from '../../kernel/index.ts'
-import { createDispatcher } from './dispatcher.ts'
+import { createDispatcher } from './gateway.ts'
+
 const service = await useModules()
 const { partnerId } = await addPartner(service)
 

@@ -2,7 +2,7 @@
  * One operation, compiled: permission -> impersonation -> path parameters -> schema -> normal form -> handler -> response
  * filter. The contract defines this order.
  */
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import {
   closed,
   type FieldError,
@@ -25,9 +25,10 @@ import {
   Refusal,
   refuseField,
   refuseFields,
+  type Stream,
   writerOf,
 } from '../../kernel/api/index.ts'
-import { present } from '../../kernel/index.ts'
+import { minuteMs, present } from '../../kernel/index.ts'
 import { requireJson } from './body.ts'
 import { contentReply } from './content.ts'
 import { atGivenPlace, compileIdempotencyKey, namingHeader } from './idempotency-key.ts'
@@ -35,7 +36,6 @@ import { compileItemCount, createItemLimiter, type ItemLimiter, type ItemRate } 
 import { readJson } from './json.ts'
 import { escapePointer } from './pointer.ts'
 import type { Headers } from './signature.ts'
-import { streamReply } from './stream.ts'
 import { compileCheck, compileValidator } from './validate.ts'
 
 export type OperationRequest = {
@@ -256,5 +256,43 @@ function normalizeObject(properties: Readonly<Record<string, TSchema>>): Normali
       if (normal !== given) changes[name] = normal
     }
     return Object.keys(changes).length === 0 ? value : { ...source, ...changes }
+  }
+}
+
+// The answer of an operation with `streamed` content: its length is not known before. The deadline of a request ends with
+// the head of its answer. The next part is made when the socket has taken the one before, so that a stream holds one part
+// in memory. A stream that fails breaks the connection without the last chunk, so that no part of it looks whole.
+
+type StreamReply = {
+  readonly status: 200
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Readable
+}
+
+/** The longest pause of a reader. A paused reader costs a socket and one part in memory. */
+const readerPauseMsMax = minuteMs
+
+export function streamReply({ mediaType, fileName, read, closed }: Stream, pauseMsMax = readerPauseMsMax): StreamReply {
+  const giveUp = () => body.destroy(new Error('the client does not read the stream'))
+  // From the start: an answer that is never sent must not stay open.
+  let timer = setTimeout(giveUp, pauseMsMax)
+  async function* parts() {
+    for await (const part of read()) {
+      yield part
+      clearTimeout(timer)
+      timer = setTimeout(giveUp, pauseMsMax)
+    }
+  }
+  const body: Readable = Readable.from(parts(), { objectMode: false, highWaterMark: 1 })
+  body.once('close', () => {
+    clearTimeout(timer)
+    closed()
+  })
+  // Without a listener an error would end the process. The server closes the connection.
+  body.on('error', () => undefined)
+  return {
+    status: 200,
+    headers: { 'content-type': mediaType, 'content-disposition': `attachment; filename="${fileName}"` },
+    body,
   }
 }

@@ -9,14 +9,13 @@ import { pipeline } from 'node:stream/promises'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { createLog } from '../../kernel/index.ts'
-import { createClientAddress } from './client-address.ts'
-import { createSiteListener } from './site-listener.ts'
+import { createClientAddress, createSiteListener } from './site-listener.ts'
 import { createBodyBuffer } from './body.ts'
 import { createIncoming } from './incoming.ts'
-import { findJsonFault } from './json-position.ts'
-import { servingOf } from './audiences.ts'
+import { findJsonFault } from './json.ts'
+import { servingOf } from './server.ts'
 import { createRefusals } from './refusals.ts'
-import { streamReply } from './stream.ts'
+import { streamReply } from './operation.ts'
 
 test('the address is the first one that no trusted proxy has, and nothing further out counts', () => {
   const addressOf = createClientAddress(['10.0.0.0/8', '2001:db8::1'])

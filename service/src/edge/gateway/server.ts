@@ -2,17 +2,19 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import {
+  type Audience,
   audienceOf,
   type Operation,
   type OperationId,
   operationIds,
   operations,
   type ProblemCode,
+  problemPath,
+  problems,
 } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import type { Log, Tracing } from '../../kernel/index.ts'
-import { type Audiences, servingOf } from './audiences.ts'
+import { assert, type Log, newId, systemClock, type Tracing } from '../../kernel/index.ts'
 import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
@@ -21,9 +23,9 @@ import { overloaded, type ProblemAnswer, toProblem } from './problems.ts'
 import type { Refusals } from './refusals.ts'
 import { requestIdOf } from './request-id.ts'
 import { methodsAt, nearestPath, type Served, servedBy } from './served.ts'
-import { refuseOnSocket } from './socket-refusal.ts'
 import { takeTurns } from './turns.ts'
 import type { RequestRecorder } from '../../requests/index.ts'
+import type { Socket } from 'node:net'
 
 export type RawRequest = {
   readonly method: string
@@ -458,4 +460,63 @@ function logged(
     replayed: replayed === 'true',
   }
   return [request, { caller, apiKey: typeof apiKey === 'string' ? apiKey : undefined }]
+}
+
+// The authentication of each audience: a form of the gateway has one for each audience that it serves.
+
+type Audiences<T> = Readonly<Partial<Record<Audience, T>>>
+
+/** Throws at the start if an operation has an audience without authentication. */
+export function servingOf<T>(audiences: Audiences<T>, id: string, audience: Audience): T {
+  const serving = audiences[audience]
+  assert(serving !== undefined, `the operation ${id} has an audience that the gateway authenticates: ${audience}`)
+  return serving
+}
+
+// Requests that the parser of Node refuses before Fastify sees them: the problem is written to the socket.
+
+/** A client that still sends when it is refused has this time to read the answer. */
+const lingerMs = 2000
+
+const socketProblems: Readonly<Record<string, ProblemCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+type Refused = {
+  readonly requestId: string
+  readonly status: number
+  readonly code: ProblemCode
+  readonly ip: string | undefined
+}
+
+function refuseOnSocket(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  refused: (refused: Refused) => void,
+): void {
+  // After an earlier answer on the connection, the client would take this one for the answer to its next request.
+  const isLateAgain = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesWritten > 0
+  if (error.code === 'ECONNRESET' || !socket.writable || isLateAgain) {
+    socket.destroy()
+    return
+  }
+  const code = socketProblems[error.code ?? ''] ?? 'malformed_request'
+  const { status, title, detail } = problems[code]
+  const requestId = newId()
+  refused({ requestId, status, code, ip: socket.remoteAddress })
+  const body = JSON.stringify({ type: problemPath(code), title, status, detail, instance: '/', code, requestId })
+  const lines = [
+    `HTTP/1.1 ${status} ${title}`,
+    `Date: ${systemClock.now().toUTCString()}`,
+    'Content-Type: application/problem+json',
+    `X-Request-Id: ${requestId}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ]
+  socket.end(lines.join('\r\n'))
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(timer))
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
-import { createReconciliationMetrics } from './reconciliation-metrics.ts'
+import { createReconciliationMetrics } from './metrics.ts'
 
 const account = { connector: 'iso20022', account: 'DE02', currency: 'EUR' }
 const item = { side: 'difference', kind: 'waiting', amount: -900n, count: 1n, ageMs: 60_000 }

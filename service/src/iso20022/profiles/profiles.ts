@@ -1,7 +1,214 @@
 /** All profiles of pain.001 by their ids. */
-import { bySepa, epc03, epc09, epcRules, epcSources, nameForm, transfer } from './epc.ts'
 import type { Pain001Profile } from './profile.ts'
-import type { PaymentKind, Rule } from './rule.ts'
+import type { PaymentKind, Rule, RuleSource } from './rule.ts'
+
+// The guideline of the European Payments Council for credit transfers: today's version 09, and 03 for banks that still take it.
+
+const transfer = 'PmtInf/CdtTrfTxInf'
+/** Kinds that go by a scheme of SEPA. */
+const bySepa: readonly PaymentKind[] = ['Sepa', 'Instant']
+/** EPC217-08: letters and digits of ASCII, and these signs. */
+const epcReferenceForm = "[A-Za-z0-9/\\-?:().,'+ ]{1,35}"
+const nameForm = '.{1,70}'
+
+const epcFrom = 'EPC132-08'
+const addresses = 'EPC153-22'
+const epcSources: Readonly<Record<string, RuleSource>> = {
+  [epcFrom]: {
+    title: 'SEPA Credit Transfer Scheme, Customer-to-PSP Implementation Guidelines',
+    edition: '2025 version 1.0, of 5 October 2025',
+    publisher: 'European Payments Council',
+    found:
+      'the usage rules in pain.001.001.09_GBIC_5.xsd of the Deutsche Kreditwirtschaft, and the comparison of rules in Sebastenhauer/iso20022tester at 55ddbeba',
+    read: 'quoted',
+  },
+  [addresses]: {
+    title: 'Guidance document, Provision of Addresses under the EPC Payment Schemes',
+    edition: 'version 2.1 of October 2025, for the rulebooks 2025 version 1.1',
+    publisher: 'European Payments Council',
+    found: 'the announcement of the council on its website. The document itself was not read',
+    read: 'quoted',
+  },
+}
+
+/** Unstructured addresses are refused from this execution day on, and two lines are the most beside town and country. */
+const structuredFrom = '2026-11-15'
+const lastDayOfLines = '2026-11-14'
+const party = (within: string, place: string): readonly Rule[] => [
+  {
+    within,
+    element: 'TwnNm',
+    demand: { is: 'present' },
+    from: structuredFrom,
+    source: addresses,
+    place: 'section 7.4',
+  },
+  { within, element: 'Ctry', demand: { is: 'present' }, from: structuredFrom, source: addresses, place: 'section 7.4' },
+  { within, element: 'AdrLine', demand: { is: 'count', max: 2 }, source: epcFrom, place },
+]
+const partyRules: readonly Rule[] = [
+  ...party('PmtInf/Dbtr/PstlAdr', 'index 2.23'),
+  ...party(`${transfer}/Cdtr/PstlAdr`, 'Creditor, Postal Address'),
+]
+/** The ultimate debtor has a name and one id in SEPA, and no address. */
+const payerInSepa = (element: string, demand: Rule['demand']): readonly Rule[] => [
+  { within: `${transfer}/UltmtDbtr`, element, demand, kinds: bySepa, source: epcFrom, place: 'AT-P006, AT-P007' },
+]
+/** Rules about the form of a message that hold in both versions. */
+const commonRules: readonly Rule[] = [
+  {
+    within: 'GrpHdr',
+    element: 'MsgId',
+    demand: { is: 'form', pattern: epcReferenceForm },
+    source: epcFrom,
+    place: 'section 1.4',
+  },
+  {
+    within: 'GrpHdr',
+    element: 'InitgPty/Nm',
+    demand: { is: 'form', pattern: nameForm },
+    source: epcFrom,
+    place: '1.7',
+  },
+  {
+    within: 'PmtInf',
+    element: 'PmtInfId',
+    demand: { is: 'form', pattern: epcReferenceForm },
+    source: epcFrom,
+    place: 'section 1.4',
+  },
+  { within: 'PmtInf', element: 'PmtMtd', demand: { is: 'oneOf', values: ['TRF'] }, source: epcFrom, place: '2.2' },
+  { within: 'PmtInf', element: 'Dbtr/Nm', demand: { is: 'form', pattern: nameForm }, source: epcFrom, place: '2.22' },
+  { within: 'PmtInf', element: 'DbtrAcct/Id/IBAN', demand: { is: 'present' }, source: epcFrom, place: 'AT-D001' },
+  {
+    within: 'PmtInf',
+    element: 'PmtTpInf/SvcLvl/Cd',
+    demand: { is: 'oneOf', values: ['SEPA'] },
+    kinds: bySepa,
+    source: epcFrom,
+    place: '2.9',
+  },
+  {
+    within: 'PmtInf',
+    element: 'ChrgBr',
+    demand: { is: 'oneOf', values: ['SLEV'] },
+    kinds: bySepa,
+    source: epcFrom,
+    place: '2.75',
+  },
+  {
+    within: transfer,
+    element: 'PmtId/EndToEndId',
+    demand: { is: 'form', pattern: epcReferenceForm },
+    source: epcFrom,
+    place: 'section 1.4',
+  },
+  {
+    within: transfer,
+    element: 'PmtId/InstrId',
+    demand: { is: 'form', pattern: epcReferenceForm },
+    source: epcFrom,
+    place: 'section 1.4',
+  },
+  {
+    within: transfer,
+    element: 'Amt/InstdAmt/@Ccy',
+    demand: { is: 'oneOf', values: ['EUR'] },
+    kinds: bySepa,
+    source: epcFrom,
+    place: '2.95',
+  },
+  { within: transfer, element: 'Cdtr/Nm', demand: { is: 'form', pattern: nameForm }, source: epcFrom, place: '2.117' },
+  {
+    within: transfer,
+    element: 'CdtrAcct/Id/IBAN',
+    demand: { is: 'present' },
+    kinds: bySepa,
+    source: epcFrom,
+    place: 'AT-C001',
+  },
+  { within: `${transfer}/RmtInf`, element: '*', demand: { is: 'count', max: 1 }, source: epcFrom, place: '2.164' },
+  {
+    within: `${transfer}/UltmtDbtr`,
+    element: 'Nm',
+    demand: { is: 'form', pattern: nameForm },
+    source: epcFrom,
+    place: 'AT-P006',
+  },
+  ...payerInSepa('PstlAdr', { is: 'absent' }),
+  ...payerInSepa('Id/OrgId/Othr', { is: 'count', max: 1 }),
+  ...payerInSepa('Id/PrvtId/Othr', { is: 'count', max: 1 }),
+]
+const epcRules: readonly Rule[] = [
+  ...commonRules,
+  {
+    within: 'PmtInf',
+    element: 'DbtrAgt/FinInstnId/BICFI',
+    demand: { is: 'present' },
+    source: epcFrom,
+    place: 'AT-D002',
+  },
+  ...partyRules,
+]
+
+const epc09 = {
+  id: 'epc-09',
+  title: 'SEPA, pain.001.001.09',
+  message: 'pain.001.001.09',
+  hasMilliseconds: true,
+  kinds: {
+    Sepa: { serviceLevel: 'SEPA', chargeBearer: 'SLEV' },
+    Instant: { serviceLevel: 'SEPA', localInstrument: 'INST', chargeBearer: 'SLEV' },
+    Other: { serviceLevel: 'NURG', chargeBearer: 'configured', hasPayerAddress: true, payerIdsMax: 3 },
+  },
+  debtorAddress: 'hybrid',
+  hasAccountType: true,
+  schemas: [{ name: 'pain.001.001.09' }],
+  sources: epcSources,
+  rules: epcRules,
+} as const satisfies Pain001Profile
+
+const old = 'GBIC-3'
+const epc03 = {
+  ...epc09,
+  id: 'epc-03',
+  title: 'SEPA, pain.001.001.03',
+  message: 'pain.001.001.03',
+  addressLinesUntil: lastDayOfLines,
+  schemas: [{ name: 'pain.001.001.03' }, { name: 'pain.001.001.03_GBIC_3', kinds: bySepa, until: lastDayOfLines }],
+  sources: {
+    ...epcSources,
+    [old]: {
+      title: 'pain.001.001.03_GBIC_3.xsd, Technical Validation Subset',
+      edition: 'DFÜ-Abkommen, Anlage 3, chapter 2',
+      publisher: 'Die Deutsche Kreditwirtschaft',
+      found: 'AdVitam/sepa_rator at 22573a32, lib/schema/dk',
+      read: 'whole',
+    },
+  },
+  rules: [
+    ...commonRules,
+    {
+      within: 'PmtInf',
+      element: 'DbtrAgt/FinInstnId/BIC',
+      demand: { is: 'present' },
+      source: epcFrom,
+      place: 'AT-D002',
+    },
+    {
+      within: 'PmtInf',
+      element: 'ReqdExctnDt',
+      demand: { is: 'form', pattern: '\\d{4}-\\d{2}-\\d{2}' },
+      source: old,
+      place: 'PaymentInstructionInformationSCT',
+    },
+    ...['PmtInf/Dbtr/PstlAdr', `${transfer}/Cdtr/PstlAdr`].map((within) => ({
+      ...({ within, element: 'TwnNm', demand: { is: 'absent' }, until: lastDayOfLines } as const),
+      ...{ source: old, place: 'PostalAddressSEPA: a country and two lines' },
+    })),
+    ...partyRules,
+  ],
+} as const satisfies Pain001Profile
 
 // The Swiss Payment Standards: payment types S (SEPA), X (other currencies, abroad) and D (a QR-bill in euro).
 

@@ -11,7 +11,7 @@
  */
 export { BicFileProblem } from './bic-file.ts'
 export { ModulusFileProblem } from './modulus-file.ts'
-export { beneficiaryJobs } from './jobs.ts'
+export { beneficiaryJobs, createRenewals, type Renewals } from './jobs.ts'
 export { beneficiariesRoutes, toBeneficiary, toVerification } from './routes.ts'
 export { type BeneficiaryCreate, type BeneficiaryUpdate, isAddress } from './rules.ts'
 export {
@@ -23,7 +23,5 @@ export {
   type PayeeCheck,
 } from './service.ts'
 export { withSameAccounts, keptVerifications } from './store.ts'
-
-export { createRenewals, type Renewals } from './renewals.ts'
 
 export type { VerificationRow } from './verifications.ts'

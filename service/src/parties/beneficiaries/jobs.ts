@@ -1,9 +1,15 @@
 /** The jobs of beneficiaries: renewals of verifications, and names from before their index. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
-import { minuteMs } from '../../kernel/index.ts'
-import type { Renewals } from './renewals.ts'
+import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, writeAmount } from '../../kernel/index.ts'
 import type { Beneficiaries } from './service.ts'
 import { renewalsDue } from './store-verifications.ts'
+import type { EventOutbox } from '../../events/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Verification } from '../payee-check/index.ts'
+import { isUnanswered, isWorse, retryDelayAfter } from './renewal-rules.ts'
+import * as beneficiaries from './store.ts'
+import * as verifications from './store-verifications.ts'
+import { askAbout, noteAnswer } from './verifications.ts'
 
 export const beneficiaryJobs = (
   { indexNamesStep }: Pick<Beneficiaries, 'indexNamesStep'>,
@@ -20,3 +26,125 @@ export const beneficiaryJobs = (
     age: { queue: 'renewals', since: oldestRenewal },
   }),
 ]
+
+// Renews verifications: a worker claims what is due under a lease, asks the scheme outside of any transaction, and records the answer
+// under the fence. A new name and a verification by the partner end the lease, so that the answer that was under way is dropped.
+
+export type Renewals = {
+  /** Renews due verifications, and returns how many it claimed. */
+  readonly renewStep: () => Promise<number>
+  readonly releaseRenewals: (partnerId: string, tx?: Tx) => Promise<void>
+  /** The time since which the oldest due renewal waits. */
+  readonly oldestRenewal: (now: Date) => Promise<Date | null>
+}
+
+type RenewalsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly verification: Verification
+  readonly eventOutbox: Pick<EventOutbox, 'append'>
+  /** An older answer is renewed. Null: answers do not age. */
+  readonly verificationDaysMax: number | null
+}
+
+/** Far above the time limit of a scheme: only a worker that died loses a lease. */
+const leaseMs = 2 * minuteMs
+const partnersPerStepMax = 20
+/** Asked at the same time. The breaker of the scheme ends the calls if it does not answer. */
+const renewalsPerClaimMax = 20
+
+export function createRenewals(deps: RenewalsDeps): Renewals {
+  const { db, clock, log, verificationDaysMax } = deps
+  const ageMsMax = verificationDaysMax === null ? null : verificationDaysMax * dayMs
+  const dueAt = (now: Date): verifications.Due => ({
+    now,
+    answeredBefore: ageMsMax === null ? null : after(now, -ageMsMax),
+  })
+  return {
+    renewStep: async () => {
+      let claimed = 0
+      for (const { partnerId } of await verifications.partnersWithDueRenewals(
+        db,
+        dueAt(clock.now()),
+        partnersPerStepMax,
+      )) {
+        const now = clock.now()
+        const lease = { id: newId(), until: after(now, leaseMs) }
+        const claims = await verifications.claimRenewals(db, partnerId, lease, dueAt(now), renewalsPerClaimMax)
+        claimed += claims.length
+        const renewed = await Promise.allSettled(claims.map((claim) => renew(deps, claim)))
+        for (const [index, { status, ...outcome }] of renewed.entries())
+          if (status === 'rejected')
+            log.error(
+              {
+                err: (outcome as PromiseRejectedResult).reason as unknown,
+                partnerId,
+                beneficiaryId: claims[index]?.beneficiaryId,
+              },
+              'verification renewal failed; will retry',
+            )
+      }
+      return claimed
+    },
+    releaseRenewals: (partnerId, tx) => verifications.releaseRenewals(tx ?? db, partnerId),
+    oldestRenewal: async (now) => {
+      const { dueAt: due, answeredAt } = await verifications.oldestDueRenewal(db, dueAt(now))
+      const aged = answeredAt === null || ageMsMax === null ? null : after(answeredAt, ageMsMax)
+      return due === null || (aged !== null && aged < due) ? aged : due
+    },
+  }
+}
+
+/** Name of the requester in the evidence. */
+const renewer = { serviceAccountId: nilId, name: 'renewal' }
+
+async function renew(deps: RenewalsDeps, claim: verifications.ClaimedRenewal): Promise<void> {
+  const { db, clock } = deps
+  const { partnerId, beneficiaryId } = claim
+  const payee = await beneficiaries.byId(db, partnerId, beneficiaryId)
+  if (payee === undefined || payee.iban === null) {
+    await verifications.removeRenewal(db, claim)
+    return
+  }
+  const row = await askAbout(deps, renewer, { name: payee.name, iban: payee.iban })
+  const delayMs = isUnanswered(row) ? retryDelayAfter(claim.attempts + 1) : undefined
+  if (delayMs !== undefined) {
+    await verifications.postponeRenewal(db, claim, after(clock.now(), delayMs))
+    return
+  }
+  await db.transaction(async (tx) => {
+    const { answeredAt } = row
+    const result = row.result === 'NotPossible' ? claim.result : row.result
+    // In the order of a change of the name, which locks the beneficiary first.
+    await beneficiaries.lockName(tx, partnerId, beneficiaryId)
+    if ((await verifications.endRenewal(tx, claim, { result, answeredAt })) === 0) return
+    await noteAnswer(tx, partnerId, [beneficiaryId], row.result)
+    await verifications.insertVerification(tx, partnerId, row)
+    if (isWorse(row.result, claim.result)) appendWorsened(deps, tx, claim, payee, row)
+  })
+}
+
+function appendWorsened(
+  { eventOutbox }: Pick<RenewalsDeps, 'eventOutbox'>,
+  tx: Tx,
+  { partnerId, result: previousResult }: verifications.ClaimedRenewal,
+  { id, currency }: beneficiaries.Beneficiary,
+  row: verifications.VerificationRow,
+): void {
+  eventOutbox.append(tx, partnerId, 'beneficiary.verification.worsened', row.answeredAt, {
+    amount: writeAmount(0n, currency),
+    currency,
+    customFields: null,
+    idempotencyKey: null,
+    reference: id,
+    websiteReference: null,
+    beneficiaryAccount: row.iban,
+    beneficiaryId: id,
+    beneficiaryName: row.name,
+    matchedName: row.matchedName,
+    previousResult,
+    result: row.result,
+    verificationId: row.id,
+  })
+}

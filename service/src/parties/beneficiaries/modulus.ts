@@ -4,8 +4,7 @@ import { refuseField } from '../../kernel/api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { readDomestic } from '../../rails/index.ts'
-import { readSubstitutes, readWeights } from './modulus-file.ts'
-import { modulusOf } from './modulus-rules.ts'
+import { readSubstitutes, readWeights, type SubstituteRow, type WeightRow } from './modulus-file.ts'
 import * as store from './store-bics.ts'
 
 export type LoadedModulusTable = store.ModulusTable & {
@@ -69,3 +68,83 @@ export async function refuseWrongModulus(tx: Tx, domesticAccount: string | null)
     message: 'does not belong to the sort code (UK modulus check); compare both with those of the payee',
   })
 }
+
+// Pure: whether a British account number can belong to a sort code. Vocalink, "Validating account numbers: UK modulus checking", version 7.70
+// (2024): methods in chapter 1, exceptions in 2.2.2. The table of weights is data that the operator loads (modulus-file.ts).
+
+/** `unchecked`: the table has no rule for the sort code, so that the number counts as valid (2.2.1, step 1). */
+type ModulusVerdict = 'valid' | 'invalid' | 'unchecked'
+
+/** Exceptions of a first and a second check of which one is enough. */
+const oneIsEnough: ReadonlySet<number | null> = new Set([2, 9, 10, 11, 12, 13])
+
+/** Exception 2 has other weights if the first digit of the account is not 0: also by whether the seventh is 9. */
+const weightsOfEuro = [0, 0, 1, 2, 5, 3, 6, 4, 8, 7, 10, 9, 3, 1]
+const weightsOfEuroWithNine = [0, 0, 0, 0, 0, 0, 0, 0, 8, 7, 10, 9, 3, 1]
+const sortCodeOfEuro = '309634'
+const sortCodeOfException8 = '090126'
+/** The accounts of exception 14 may lack their last digit, which is one of these. */
+const lastDigitsOf14: ReadonlySet<number> = new Set([0, 1, 9])
+
+/** `rows`: those of the sort code, in the order of the table. Account numbers have eight digits. */
+export function modulusOf(
+  { sortCode, accountNumber }: { readonly sortCode: string; readonly accountNumber: string },
+  rows: readonly WeightRow[],
+  substitutes: readonly SubstituteRow[],
+): ModulusVerdict {
+  if (rows.length === 0) return 'unchecked'
+  const substitute = substitutes.find(({ original }) => original === sortCode)?.substitute
+  const results = rows.map((row) => passes(row, { sortCode, substitute, accountNumber }))
+  const passed = rows.some(({ exception }) => oneIsEnough.has(exception))
+    ? results.some(Boolean)
+    : results.every(Boolean)
+  return passed ? 'valid' : 'invalid'
+}
+
+type Checked = {
+  readonly sortCode: string
+  /** Stands in place of the sort code in exception 5. */
+  readonly substitute: string | undefined
+  readonly accountNumber: string
+}
+
+function passes({ method, weights, exception }: WeightRow, { sortCode, substitute, accountNumber }: Checked): boolean {
+  const [a = 0, b = 0, c = 0, , , , g = 0, h = 0] = digitsOf(accountNumber)
+  if (exception === 3 && (c === 6 || c === 9)) return true
+  // Accounts in foreign currencies cannot be checked.
+  if (exception === 6 && a >= 4 && a <= 8 && g === h) return true
+  const bank = { 5: substitute, 8: sortCodeOfException8, 9: sortCodeOfEuro }[exception ?? 0] ?? sortCode
+  const isNine = g === 9
+  const used =
+    exception === 2 && a !== 0
+      ? isNine
+        ? weightsOfEuroWithNine
+        : weightsOfEuro
+      : isNine && (exception === 7 || (exception === 10 && (a === 0 || a === 9) && b === 9))
+        ? weights.map((weight, at) => (at < 8 ? 0 : weight))
+        : weights
+  const remainder = (number: string) => remainderOf(method, used, bank + number, exception === 1 ? 27 : 0)
+  const rest = remainder(accountNumber)
+  if (exception === 4) return rest === 10 * g + h
+  if (exception === 5)
+    return isCheckDigit(rest, method === 'MOD11' ? { modulus: 11, digit: g } : { modulus: 10, digit: h })
+  if (rest === 0 || exception !== 14) return rest === 0
+  return lastDigitsOf14.has(h) && remainder(`0${accountNumber.slice(0, 7)}`) === 0
+}
+
+const digitsOf = (text: string): readonly number[] => Array.from(text, Number)
+
+function remainderOf(method: WeightRow['method'], weights: readonly number[], text: string, start: number): number {
+  const total = digitsOf(text).reduce((sum, digit, at) => {
+    const product = digit * (weights[at] ?? 0)
+    // Double alternate: the digits of each product are added.
+    return sum + (method === 'DBLAL' ? Math.floor(product / 10) + (product % 10) : product)
+  }, start)
+  return total % (method === 'MOD11' ? 11 : 10)
+}
+
+/** Exception 5: the check digit is the modulus less the remainder. 11 less 1 is no digit. */
+const isCheckDigit = (
+  rest: number,
+  { modulus, digit }: { readonly modulus: number; readonly digit: number },
+): boolean => (rest === 0 ? digit === 0 : modulus - rest === digit)

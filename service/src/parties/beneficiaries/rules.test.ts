@@ -7,7 +7,7 @@ import { type BeneficiaryCreate, readDestination, refuseAddress, refuseUpdate } 
 import { BicFileProblem, readBicFile } from './bic-file.ts'
 import { bankCodesOf, bicContradiction } from './bic-rules.ts'
 import { ModulusFileProblem, readSubstitutes, readWeights, type WeightRow } from './modulus-file.ts'
-import { modulusOf } from './modulus-rules.ts'
+import { modulusOf } from './modulus.ts'
 
 const name = 'Ada Lovelace'
 const iban = 'DE89370400440532013000'

@@ -2,13 +2,12 @@
 import type { QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency } from '../../kernel/api/index.ts'
 import { type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
-import { inTransaction, type Tx } from '../../postgres/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requirementsOf } from '../../rails/index.ts'
 import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
-import { type Customers, readNamePrefix, searchedPrefix } from '../customers/index.ts'
+import { type Customers, prefixesOfName, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
 import { createModulusTables, type ModulusTables, refuseWrongModulus } from './modulus.ts'
-import { createNameIndexing, indexNames } from './names.ts'
 import {
   type BeneficiaryCreate,
   type BeneficiaryUpdate,
@@ -27,6 +26,7 @@ import {
   type Verifications,
   type VerificationsDeps,
 } from './verifications.ts'
+import { createTurns } from '../../postgres/jobs/index.ts'
 
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
@@ -295,3 +295,34 @@ function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiarie
     })
   }
 }
+
+// Keeps the index of the beginnings of payees' names (docs/decisions/0123-payees-by-the-beginnings-of-their-names.md).
+
+/** Replaces the prefixes of payees by those of their present names, under the locks of their rows. */
+async function indexNames(tx: Tx, partnerId: string, payees: readonly store.NamedPayee[]): Promise<void> {
+  await store.deletePrefixes(
+    tx,
+    partnerId,
+    payees.flatMap(({ id, isIndexed }) => (isIndexed ? [id] : [])),
+  )
+  await store.insertPrefixes(
+    tx,
+    partnerId,
+    payees.flatMap(({ id, name }) => prefixesOfName(name ?? '').map((prefix) => ({ id, prefix }))),
+  )
+}
+
+const payeesPerStepMax = 100
+
+/** Indexes the names of payees that a process of an earlier version wrote or removed. Returns how many. */
+const createNameIndexing = ({ db }: { readonly db: Database }): (() => Promise<number>) =>
+  createTurns(
+    (afterId) => store.partnerWithNamesDue(db, afterId),
+    (partnerId) =>
+      db.transaction(async (tx) => {
+        const payees = await store.claimNamesDue(tx, partnerId, payeesPerStepMax)
+        await indexNames(tx, partnerId, payees)
+        await store.markIndexed(tx, partnerId, payees)
+        return payees.length
+      }),
+  )

@@ -18,7 +18,10 @@ export {
   type ExportSection,
   pagesBehind,
   pagesOfList,
-} from './export.ts'
+  customersRoutes,
+  toChange,
+  toCustomer,
+} from './routes.ts'
 export {
   type BalancesMax,
   exceedsBalance,
@@ -34,7 +37,7 @@ export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords, customerJobs } from './jobs.ts'
 
 export { prefixesOfName, readNamePrefix, searchedPrefix } from './names.ts'
-export { customersRoutes, toChange, toCustomer } from './routes.ts'
+
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { type Customer, type CustomerUser, nameOf } from './customer.ts'
 export { createCustomers, type Customers, type Payer } from './service.ts'

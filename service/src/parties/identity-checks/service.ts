@@ -1,15 +1,15 @@
 /** The verbs of identity verifications. They treat an erased customer as unknown. */
 import { type BodyOf, listLimitDefault, type QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
-import { type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
-import type { IdentityHint } from '../identity-port/index.ts'
+import { after, type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
+import { type IdentityHint, IdentityRefused } from '../identity-port/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { type Customers, subjectFor } from '../customers/index.ts'
-import { createProviderErasures, type ProviderErasureDeps } from './provider-erasures.ts'
-import { readRequest } from './rules.ts'
+import { readRequest, retryDelayAfter } from './rules.ts'
 import { type Content, createContentSealer } from './sealed.ts'
 import * as store from './store.ts'
-import { createStep, type StepDeps } from './step.ts'
+import { createStep, leaseMs, type StepDeps } from './step.ts'
+import type { Audit } from '../../audit/index.ts'
 
 /** A verification with its opened content. */
 export type IdentityVerification = Omit<store.IdentityRow, 'contentSealed'> & Pick<Content, 'url' | 'evidence'>
@@ -130,4 +130,57 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
       const { contentSealed: _sealed, ...shown } = row
       return { ...shown, url: null, evidence: null }
     })
+}
+
+// Asks identity providers to erase the sessions of erased customers, until they have or refuse.
+
+type ProviderErasureDeps = Pick<StepDeps, 'db' | 'clock' | 'log' | 'calls'> & {
+  readonly audit: Pick<Audit, 'append'>
+}
+
+const partnersPerStepMax = 20
+const rowsPerClaimMax = 5
+
+/** Returns how many erasures the step has claimed. */
+function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasureDeps): () => Promise<number> {
+  const erase = async ({ partnerId, id, provider, providerSession }: store.ErasureClaim): Promise<void> => {
+    if (calls === null || calls.id !== provider) throw new Error(`the identity provider ${provider} is not configured`)
+    await calls.erase({ reference: `${partnerId}.${id}`, providerSession })
+  }
+  /** A provider may have to keep what it has. The row and the audit record remain, so that a person can ask. */
+  const recordRefusal = (claim: store.ErasureClaim, error: IdentityRefused) => {
+    const { partnerId, id, provider } = claim
+    log.error({ err: error, partnerId, verificationId: id, provider }, 'identity provider refused an erasure')
+    return db.transaction(async (tx) => {
+      await store.refuseErasure(tx, claim, clock.now())
+      const subject = { verificationId: id }
+      const action = 'customer.identity_erasure_refused'
+      audit.append(tx, [{ partnerId, actor: { kind: 'worker' }, action, subject, details: { provider } }])
+    })
+  }
+  const work = async (claim: store.ErasureClaim): Promise<void> => {
+    const { partnerId, id, provider } = claim
+    try {
+      await erase(claim)
+    } catch (error) {
+      if (error instanceof IdentityRefused) return recordRefusal(claim, error)
+      log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider did not erase; will retry')
+      return store.retryErasure(db, claim, after(clock.now(), retryDelayAfter(claim.attempts)))
+    }
+    return store.deleteErasure(db, claim)
+  }
+  return async () => {
+    if (calls?.mayCall() === false) return 0
+    const now = clock.now()
+    const partners = await store.partnersWithErasures(db, now, partnersPerStepMax)
+    const counts = await Promise.all(
+      partners.map(async ({ partnerId }) => {
+        const lease = { now, until: after(now, leaseMs), rowsMax: rowsPerClaimMax }
+        const claims = await store.claimErasures(db, partnerId, lease)
+        await Promise.all(claims.map(work))
+        return claims.length
+      }),
+    )
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
 }

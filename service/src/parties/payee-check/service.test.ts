@@ -5,8 +5,7 @@ import fc from 'fast-check'
 import { createBreaker, createLog } from '../../kernel/index.ts'
 import type { PayeeScheme, SchemeAnswer } from './port.ts'
 import { sandboxScheme } from './sandbox.ts'
-import { createVerification } from './service.ts'
-import { compareNames, type NameResult } from './names.ts'
+import { compareNames, createVerification, type NameResult } from './service.ts'
 
 const log = createLog('silent')
 const iban = 'NL91ABNA0417164300'

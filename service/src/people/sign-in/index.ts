@@ -5,10 +5,9 @@
  * sign_in.known_devices. Invariants: a password has an authenticator app beside it; a code, a recovery code and a challenge are accepted once; attempts are counted before they are
  * judged; a token of a session and the value of a device are stored as SHA-256; a refusal does not say which of address, password and code was wrong.
  */
-export type { Confirmations, GivenConfirmation } from './confirmations.ts'
-export { isRecentSignIn } from './rules.ts'
-export { sealedTotpSecrets } from './sealed.ts'
 export {
+  type Confirmations,
+  type GivenConfirmation,
   type Client,
   createSignIn,
   type Enrolment,
@@ -17,6 +16,9 @@ export {
   type Session,
   type SignIn,
 } from './service.ts'
+export { isRecentSignIn } from './rules.ts'
+export { sealedTotpSecrets } from './sealed.ts'
+
 export {
   createSingleSignOn,
   type Proved,

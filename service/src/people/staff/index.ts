@@ -17,8 +17,9 @@ export {
   type WaitingThing,
   waitingReasons,
 } from './store.ts'
-export { type JudgeTwo, twoOfStaff } from './two-persons.ts'
 export {
+  type JudgeTwo,
+  twoOfStaff,
   createStaffChanges,
   type StaffChange,
   type StaffChanges,
@@ -26,6 +27,7 @@ export {
   type Staff,
   type StaffSearch,
 } from './service.ts'
+
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'
 

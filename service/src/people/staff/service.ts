@@ -1,7 +1,18 @@
 /** The verbs of staff: who joins by an invitation, signs in, decides a case or is removed. */
 import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
+import {
+  after,
+  type Clock,
+  type Decider,
+  isNoName,
+  judgeTwo,
+  newId,
+  type NotTwo,
+  personKey,
+  type Standing,
+  tidyName,
+} from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
@@ -23,7 +34,6 @@ import {
 import { createStaffSingleSignOn, type StaffSingleSignOn } from './single-sign-on.ts'
 import { tellStaff } from './staff-mail.ts'
 import * as store from './store.ts'
-import { twoOfStaff } from './two-persons.ts'
 
 /** The part of a decision that the person gives. */
 type Given<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
@@ -430,3 +440,29 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     admins: async (tx) => (await store.accounts(tx)).filter(({ role }) => role === 'admin').length,
   }
 }
+
+// The two persons of staff who decide, when the decision takes effect. Cases, hits, rules of monitoring and changes ask here, in the transaction of
+// the effect: a role that was taken since the proposal decides nothing.
+
+export type JudgeTwo = (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+
+/** `may`: the roles that decide. Locks both accounts until the end of the transaction. */
+export const twoOfStaff =
+  (may: (role: StaffRole) => boolean): JudgeTwo =>
+  async (tx, author, approver) => {
+    const persons = [author, approver]
+    const ids = persons.flatMap(({ id }) => id ?? [])
+    const rows = await store.holdPersons(
+      tx,
+      ids,
+      persons.map(({ name }) => personKey(name)),
+    )
+    // A sandbox without an account of staff takes names as they are typed.
+    const areTyped = rows.length === 0 && !(await store.hasAccounts(tx))
+    const standingOf = ({ id, name }: Decider): Standing => {
+      // Names of staff are unique, so that one finds the account of a proposal that names no id.
+      const row = rows.find((each) => (id === undefined ? each.nameKey === personKey(name) : each.id === id))
+      return { id: id ?? row?.id, name, may: areTyped || (row !== undefined && may(row.role)) }
+    }
+    return judgeTwo(standingOf(author), standingOf(approver))
+  }

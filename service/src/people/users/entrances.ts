@@ -1,17 +1,32 @@
 /** How people come in: by an invitation, and by a passkey or a password. */
 import { permissions, roleAllows } from '@partner-payments/wire'
-import { notFound, readLink } from '../../kernel/api/index.ts'
+import { notFound, readLink, Refusal } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type Client, type Enrolment, type GivenFactor, type Session, SignOnFailed } from '../sign-in/index.ts'
+import {
+  type Client,
+  deviceOf,
+  type Enrolment,
+  type GivenFactor,
+  type Session,
+  SignOnFailed,
+} from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './change-mail.ts'
-import { newDeviceMail } from './device-mail.ts'
 import { permit, roleAsPower, whyNot } from './giving.ts'
 import { makerOf } from './makers.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, personKey, statusAt, tokenHash } from './rules.ts'
 import * as store from './store.ts'
-import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
 import { singleSignOnOf } from './store-single-sign-on.ts'
+import {
+  escapeHtml,
+  htmlPage,
+  type MailContent,
+  type MailToRender,
+  type NewMail,
+  oneLine,
+  utc,
+} from '../../mail/index.ts'
+import type { SupportSession } from '../../access/index.ts'
 
 /** An invitation as the page shows it to the person who has its link. */
 export type OpenInvitation = Pick<store.InvitationRow, 'fullName' | 'email' | 'role' | 'invitedByName' | 'expiresAt'> &
@@ -185,5 +200,103 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
       const caller = { partnerId, serviceAccountId: memberId, name: user.fullName, permissions: allowed, signedInAt }
       return { session, user, caller, partnerName: await partnerName(db, partnerId) }
     },
+  }
+}
+
+// The mail that informs a member of a sign-in from a device that did not sign in to the account before.
+
+type Recipient = { readonly id: string; readonly email: string; readonly fullName: string }
+
+export const newDeviceMail = (
+  { id, email, fullName }: Recipient,
+  { ip, userAgent }: Pick<Client, 'ip' | 'userAgent'>,
+  { at, signInUrl }: { readonly at: Date; readonly signInUrl: string },
+): NewMail => ({
+  kind: 'new_device',
+  subjectId: id,
+  to: { name: fullName, address: email },
+  data: { device: deviceOf(userAgent), at: at.toISOString(), ip, sessionsUrl: new URL('sessions', signInUrl).href },
+  secret: null,
+  expiresAt: null,
+})
+
+export function renderNewDevice(mail: MailToRender): MailContent {
+  const { device, at, ip, sessionsUrl } = mail.data as Readonly<Record<'device' | 'at' | 'ip' | 'sessionsUrl', string>>
+  const partner = oneLine(mail.partnerName)
+  const before = [
+    `Hello ${oneLine(mail.toName)},`,
+    'A device that did not sign in to your account before has signed in.',
+    `Business: ${partner}. Device: ${device}. Time: ${utc(new Date(at))}. IP address: ${ip}.`,
+    'If it was you, there is nothing to do. A browser also counts as new in a private window, and after its cookies were deleted.',
+    'If it was not you, end all sessions that you do not know on the page Sessions, and tell an Admin of your team at once:',
+  ]
+  return {
+    subject: `New device signed in to ${partner}`,
+    text: `${[...before, sessionsUrl].join('\n\n')}\n`,
+    html: htmlPage([...before.map(escapeHtml), `<a href="${escapeHtml(sessionsUrl)}">${escapeHtml(sessionsUrl)}</a>`]),
+    link: sessionsUrl,
+  }
+}
+
+// How staff of the operator come in: by the code of an impersonation, to read only.
+
+type SupportEntrance = {
+  /** Opens the console by the code of an impersonation, once, and records it. Returns a token. Refuses: not_found. */
+  readonly openSupport: (code: string, client: { readonly ip: string }) => Promise<string>
+  /** Ends the impersonation with its credential, and records it. */
+  readonly endSupport: (session: SupportSession, client: { readonly ip: string }) => Promise<void>
+  readonly isSupport: (token: string) => Promise<boolean>
+  /** Undefined: the token is of no session that is open. */
+  readonly ofSupport: (token: string) => Promise<Signed | undefined>
+}
+
+const nameOf = ({ staff }: SupportSession): string => `Impersonation by ${staff}`
+
+function createSupportEntrance(deps: MembersDeps): SupportEntrance {
+  const { db, audit, support, partnerName, isClosed } = deps
+  const recordOf = (session: SupportSession, action: string, ip: string) => {
+    const { partnerId, id, staff, reason } = session
+    const actor = { kind: 'operator', id, name: nameOf(session), impersonatedBy: staff, ip } as const
+    return { partnerId, actor, action, subject: { serviceAccountId: id }, reason }
+  }
+  return {
+    openSupport: (code, { ip }) =>
+      db.transaction(async (tx) => {
+        const opened = await support.openSupport(tx, code)
+        if (opened === undefined || (await isClosed(tx, opened.partnerId))) throw notFound('support session')
+        audit.append(tx, [recordOf(opened, 'openSupportSession', ip)])
+        return opened.token
+      }),
+    endSupport: (session, { ip }) =>
+      db
+        .transaction(async (tx) => {
+          await support.revoke(tx, session.partnerId, session.id)
+          audit.append(tx, [recordOf(session, 'endSupportSession', ip)])
+        })
+        .catch((error: unknown) => {
+          // It was revoked in the meantime.
+          if (!(error instanceof Refusal && error.code === 'not_found')) throw error
+        }),
+    isSupport: async (token) => (await support.supportSession(token)) !== undefined,
+    ofSupport: async (token) => {
+      const session = await support.supportSession(token)
+      if (session === undefined || (await isClosed(db, session.partnerId))) return undefined
+      return signedOf(session, await partnerName(db, session.partnerId))
+    },
+  }
+}
+
+/** A caller whose writes the service refuses. It is not a member: sessions, factors and approvals of its id do not exist. */
+function signedOf(support: SupportSession, partner: string): Signed {
+  const { partnerId, id, staff, permissions, createdAt, expiresAt } = support
+  const name = nameOf(support)
+  const client = { factor: 'sso', ip: '', userAgent: '' } as const
+  const times = { createdAt, lastUsedAt: createdAt, expiresAt, rested: false }
+  return {
+    session: { id, partnerId, memberId: id, ...client, ...times },
+    user: { id, email: '', fullName: staff, role: 'Operator', createdAt, updatedAt: createdAt, lastSignInAt: null },
+    caller: { partnerId, serviceAccountId: id, name, permissions, impersonatedBy: staff },
+    partnerName: partner,
+    support,
   }
 }

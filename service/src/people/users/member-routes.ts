@@ -1,7 +1,17 @@
 /** Operation id -> verb -> shape, of the team. */
-import { users as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
-import type { Members, User } from './members.ts'
+import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
+import { type Caller, type Handlers, notFound, type Page, pageOf, Refusal, writerOf } from '../../kernel/api/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { createEntrances, type Entrances } from './entrances.ts'
+import { permit, roleAsPower } from './giving.ts'
+import { byCallerNow } from './makers.ts'
+import type { MembersDeps } from './member-deps.ts'
+import { createRecoveries, type Recoveries } from './recoveries.ts'
+import { changeRole } from './role-changes.ts'
+import { dayOf, emailKey, refuseLastAdmin, refuseMails } from './rules.ts'
+import { createTeamSingleSignOn, type TeamSingleSignOn } from './single-sign-on.ts'
+import * as store from './store.ts'
+import { deletePrivateViews } from './store.ts'
 
 const writeUser = writerOf(wire.User)
 const toUser = ({ id: userId, role: roleName, ...user }: User) => writeUser({ ...user, userId, roleName })
@@ -33,4 +43,107 @@ export function membersRoutes(members: Members) {
       return { body: undefined }
     },
   } satisfies Partial<Handlers<'users'>>
+}
+
+// The verbs of a team: who joins by an invitation, signs in, gets another role or is removed.
+
+export type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
+
+export type Members = Entrances & {
+  readonly singleSignOn: TeamSingleSignOn
+  readonly recoveries: Recoveries
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly listUsers: (partnerId: string, query: QueryOf<'listUsers'>) => Promise<Page<User>>
+  /** Refuses: not_found. */
+  readonly getUser: (partnerId: string, id: string) => Promise<User>
+  /** Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
+  readonly updateUser: (caller: Caller, id: string, body: BodyOf<'updateUser'>, ip?: string) => Promise<User>
+  /** Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
+  readonly removeUser: (caller: Caller, id: string, ip?: string) => Promise<void>
+  /** Mails the links of the partners where an address can sign in. Says nothing of whether there are any. */
+  readonly mailSignInLinks: (address: string) => Promise<void>
+}
+
+export function createMembers(deps: MembersDeps): Members {
+  const { db, cursors, signIn } = deps
+  const listName = (partnerId: string) => `users:${partnerId}`
+  const withFactors = async (tx: Tx, partnerId: string, rows: readonly store.MemberRow[]): Promise<readonly User[]> => {
+    const ids = rows.map(({ id }) => id)
+    const factors = Map.groupBy(await signIn.factorsOf(tx, partnerId, ids), ({ memberId }) => memberId)
+    return rows.map((row) => ({ ...row, factors: (factors.get(row.id) ?? []).map(({ factor }) => factor).toSorted() }))
+  }
+  const getUser: Members['getUser'] = async (partnerId, id) => {
+    const row = await store.memberById(db, partnerId, id)
+    const [user] = row === undefined ? [] : await withFactors(db, partnerId, [row])
+    if (user === undefined) throw notFound('user')
+    return user
+  }
+  return {
+    getUser,
+    listUsers: async (partnerId, query) => {
+      const request = cursors.read(listName(partnerId), query)
+      const rows = await store.listMembers(db, partnerId, query.role, request)
+      const page = cursors.page(listName(partnerId), request, rows)
+      return { ...page, data: await withFactors(db, partnerId, page.data) }
+    },
+    updateUser: async (caller, id, { role }, ip) => {
+      const { partnerId } = caller
+      await db.transaction(async (tx) => {
+        const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
+        if (member === undefined) throw notFound('user')
+        const powers = [roleAsPower(role), roleAsPower(member.role)]
+        const permitted = permit(await byCallerNow(deps, tx, caller), 'updateUser', powers)
+        if (role !== member.role) refuseLastAdmin(member.role, admins)
+        const change = { member, from: member.role, to: role, ...actingAs(caller, ip) }
+        await changeRole(deps, tx, permitted, { partnerId, ...change })
+      })
+      return getUser(partnerId, id)
+    },
+    removeUser: (caller, id, ip) =>
+      db.transaction(async (tx) => {
+        const { partnerId } = caller
+        const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
+        if (member === undefined) throw notFound('user')
+        const powers = [roleAsPower(member.role)]
+        const permitted = permit(await byCallerNow(deps, tx, caller), 'removeUser', powers)
+        refuseLastAdmin(member.role, admins)
+        const change = { member, from: member.role, to: null, ...actingAs(caller, ip) }
+        await changeRole(deps, tx, permitted, { partnerId, ...change })
+        await deletePrivateViews(tx, partnerId, id)
+        await signIn.forget(tx, partnerId, id)
+      }),
+    ...createEntrances(deps),
+    singleSignOn: createTeamSingleSignOn(deps),
+    recoveries: createRecoveries(deps),
+    mailSignInLinks: createLinkMails(deps),
+  }
+}
+
+const actingAs = ({ serviceAccountId: id, name }: Caller, ip?: string) => ({
+  by: name,
+  actor: { kind: 'partner', id, name, ...(ip === undefined ? {} : { ip }) } as const,
+})
+
+/** Maximum number of partners of an address in one answer. */
+const partnersOfAddressMax = 10
+
+function createLinkMails({ db, clock, mail, signInUrl }: MembersDeps): Members['mailSignInLinks'] {
+  return async (address) => {
+    const key = emailKey(address.trim())
+    for (const { partnerId, id, fullName, email } of await store.membersOfAddress(db, key, partnersOfAddressMax))
+      await db
+        .transaction(async (tx) => {
+          const now = clock.now()
+          refuseMails(await store.countMails(tx, partnerId, dayOf(now), [key]), now)
+          const to = { name: fullName, address: email }
+          const data = { linkUrl: `${signInUrl}?partner=${partnerId}` }
+          await mail.enqueue(tx, partnerId, [
+            { kind: 'sign_in_link', subjectId: id, to, data, secret: null, expiresAt: null },
+          ])
+        })
+        // The answer is the same for an address that had its mails of the day.
+        .catch((error: unknown) => {
+          if (!(error instanceof Refusal)) throw error
+        })
+  }
 }

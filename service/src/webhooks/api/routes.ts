@@ -1,9 +1,17 @@
 /** The handlers of webhook operations: each calls the delivery engine and shapes the response. */
-import { webhooks as wire } from '@partner-payments/wire'
+import {
+  type EventName,
+  eventNames,
+  events,
+  ownJson,
+  type Static,
+  subscribedIn,
+  webhooks as wire,
+  type webhooks,
+} from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import type { DeliveryEngine, FeedEvent, Recovery, Subscription, TestDeliveries } from '../index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { eventTypes } from './event-types.ts'
 
 const writeSubscription = writerOf(wire.Subscription)
 const subscriptionResponse = ({ warnings, ...row }: Subscription) =>
@@ -94,3 +102,28 @@ export function webhooksRoutes(
     },
   }
 }
+
+// The event types that partners can subscribe to, derived from the contract, with the schemas that type the events.
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** Replaces `x-json-type`, which JSON Schema does not define: the service keeps an amount as text, the wire has a number. */
+function plainSchema(node: Json): Json {
+  if (Array.isArray(node)) return node.map(plainSchema)
+  if (node === null || typeof node !== 'object') return node
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key === 'x-json-type' ? 'type' : key, plainSchema(value)]),
+  )
+}
+
+const describe = (name: EventName): Static<typeof webhooks.EventType> => ({
+  name,
+  description: events[name].firesWhen,
+  emitted: subscribedIn(name) === 'events',
+  subscribedIn: subscribedIn(name),
+  version: 2,
+  // The conversion to text removes the functions and symbols of the schema library.
+  properties: plainSchema(ownJson<Json>(JSON.stringify(events[name].data.properties))) as Record<string, unknown>,
+})
+
+export const eventTypes = eventNames.map(describe)

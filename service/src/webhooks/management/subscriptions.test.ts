@@ -13,8 +13,7 @@ import { startTcpReceiver } from '../../../../test/support/exchange.ts'
 import { until } from '../../../../test/support/until.ts'
 import { untilEnd } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
-import { chosenCalls, createChosenHosts } from '../exchange/chosen-hosts.ts'
-import { createTestDeliveries } from './test-delivery.ts'
+import { chosenCalls, createChosenHosts, createTestDeliveries } from '../exchange/chosen-hosts.ts'
 
 const input = { url: 'https://example.com/hook', events: [statusChanged] }
 

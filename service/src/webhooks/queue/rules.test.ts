@@ -9,7 +9,7 @@ import { createWindow, type Health, type HealthChange, healthy, nextHealth } fro
 import { after, createLog, dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { nextAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
 import { createPerReachableShard, createPerShard } from './shards.ts'
-import { createSlots } from './slots.ts'
+import { createSlots } from './worker.ts'
 
 const now = new Date('2026-01-01T00:00:00Z')
 const inOneHour = new Date('2026-01-01T01:00:00Z')
