@@ -5,15 +5,14 @@ import { noBrowser as skip } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { check, main, press, useConsole } from '../support/console.ts'
 import { openDelivery } from '../support/deliveries.ts'
-import { useSharedService } from '../support/fixture.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
 let isUp = true
 const { service, person, open } = useConsole(await useSharedService())
-const receiver = await startReceiver(() => (isUp ? 204 : 503))
+const receiver = await useReceiver(() => (isUp ? 204 : 503))
 
 const createHook = async (fields: JsonObject) =>
   textAt(success(await service.client.post('/v1/webhooks', { url: receiver.url, ...fields })), 'id')

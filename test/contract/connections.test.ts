@@ -8,7 +8,7 @@ import { useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { until } from '../support/until.ts'
 
-const service = await useService()
+const service = await useService({ env: { PAGE_RATE_PER_SECOND: '20' } })
 const { hostname, port } = new URL(service.baseUrl)
 
 /** Sends raw text. Resolves to the received text when the server closes, or after `count` problems. */

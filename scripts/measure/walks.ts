@@ -1,0 +1,133 @@
+/**
+ * Prints how many files and folders of `service/src` three things run through, by what V8 counts: a signed payout in an `api` process, a
+ * camt.054 of the test bank until its webhook has arrived, and a form of the console. What a service does anyway at that time is in the figures.
+ * `node scripts/measure/walks.ts [--list]`. `--list`: the files, too.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { createClient } from '../../sdk/src/index.ts'
+import { createIsoBankProgram } from '../../examples/iso-bank/child.ts'
+import { isoBankSetting } from '../../examples/iso-bank/config.ts'
+import { startReceiver } from '../../test/support/receiver.ts'
+import { startTestService } from '../../test/support/service.ts'
+import { freePorts } from '../ports.ts'
+
+const { values } = parseArgs({ options: { list: { type: 'boolean', default: false } } })
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const source = pathToFileURL(join(root, 'service/src/')).href
+const folder = mkdtempSync(join(tmpdir(), 'walks-'))
+const preload = `--import=${new URL('coverage.mjs', import.meta.url).href}`
+
+async function until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const found = await look()
+    if (found !== undefined) return found
+    await pause(50)
+  }
+  throw new Error(`${what} took more than 30 s`)
+}
+
+type Ran = readonly { readonly url: string; readonly functions: number }[]
+/** What the process has run since it was asked before. */
+async function ran(pid: number, coveredTo: string): Promise<Ran> {
+  rmSync(coveredTo, { force: true })
+  process.kill(pid, 'SIGUSR2')
+  return until('the count', () => {
+    if (!existsSync(coveredTo)) return undefined
+    try {
+      return JSON.parse(readFileSync(coveredTo, 'utf8')) as Ran
+    } catch {
+      // The process still writes it.
+      return undefined
+    }
+  })
+}
+
+function print(walk: string, all: Ran): void {
+  const files = all.filter(({ url }) => url.startsWith(source)).map(({ url }) => url.slice(source.length))
+  const folders = new Set(files.map((file) => dirname(file)))
+  console.log(`${walk.padEnd(52)}${String(files.length).padStart(5)} files${String(folders.size).padStart(4)} folders`)
+  if (values.list) for (const file of files.toSorted()) console.log(`  ${file}`)
+}
+
+const bank = createIsoBankProgram({ folder: join(folder, 'bank'), settings: { answerMs: 200, bookMs: 200 } })
+const receiver = await startReceiver()
+const stops: (() => unknown)[] = [() => receiver.close(), () => bank.stop(), () => rmSync(folder, { recursive: true })]
+try {
+  const { toBank, fromBank } = await bank.start()
+  mkdirSync(join(folder, 'iso'))
+  const setting = isoBankSetting({ kind: 'folder', toBank, fromBank }, join(folder, 'iso'))
+  const workerCount = join(folder, 'worker.json')
+  const service = await startTestService({
+    env: {
+      RAIL: 'iso20022',
+      ISO20022_BANKS: JSON.stringify([setting]),
+      NODE_OPTIONS: preload,
+      COVERED_TO: workerCount,
+      WEBHOOK_HTTP: 'on',
+    },
+  })
+  stops.unshift(service.dispose)
+  const credentials = JSON.parse(readFileSync(service.credentialsFile, 'utf8')) as Parameters<typeof createClient>[0]
+
+  const [port = 0, opsPort = 0] = await freePorts(2)
+  const apiCount = join(folder, 'api.json')
+  const env = { ...service.env, PORT: String(port), OPS_PORT: String(opsPort), COVERED_TO: apiCount, DATABASE_URL: service.databaseUrl, MASTER_KEY: readFileSync(join(service.dataDir, 'master.key'), 'utf8').trim() }
+  const api = spawn(process.execPath, [join(root, 'service/src/main.ts'), 'api'], {
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const ended = once(api, 'exit')
+  stops.unshift(() => {
+    api.kill('SIGTERM')
+    return ended
+  })
+  await until('the api process', () => {
+    if (api.exitCode !== null) throw new Error('the api process ended')
+    return fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
+      ({ ok }) => ok || undefined,
+      () => undefined,
+    )
+  })
+  const client = createClient({ ...credentials, baseUrl: `http://127.0.0.1:${port}` })
+  const beneficiary = await client.beneficiaries.create({ name: 'Grace Hopper', iban: 'DE89370400440532013000', currency: 'EUR' })
+  const pay = () =>
+    client.payouts.create({ amount: '12.50', currency: 'EUR', beneficiaryId: beneficiary.id, idempotencyKey: crypto.randomUUID() })
+  await pay()
+  await pay()
+  const apiPid = api.pid ?? 0
+  await ran(apiPid, apiCount)
+  await pay()
+  print('(a) POST /v1/payouts/fiat', await ran(apiPid, apiCount))
+
+  await client.webhooks.create({ url: receiver.url, events: ['transaction.status.changed'] })
+  const customer = await client.customers.create({
+    kyc: { customerType: 'Individual', fullName: 'Ada Lovelace', email: 'ada@example.com' },
+  } as Parameters<typeof client.customers.create>[0])
+  const { ibans } = await client.accounts.createForCustomer(customer.guid)
+  const credit = async (amount: bigint) => {
+    const before = receiver.deliveries.length
+    await bank.order({
+      order: 'credit',
+      iban: ibans[0]?.iban ?? '',
+      amount,
+      currency: 'EUR',
+      debtor: { name: 'Mary Somerville' },
+      remittance: 'Invoice 7',
+    })
+    await until('the webhook', () => (receiver.deliveries.length > before ? true : undefined))
+  }
+  await credit(10_00n)
+  await pause(2000)
+  await ran(service.pid, workerCount)
+  await credit(11_00n)
+  print('(b) a camt.054 until its webhook', await ran(service.pid, workerCount))
+} finally {
+  for (const stop of stops) await stop()
+}
