@@ -1,6 +1,6 @@
 /** The verbs of accounts: IBANs of customers, balances of partners. */
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { assert, present } from '../kernel/index.ts'
+import { assert, minuteMs, present, secondMs } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import type { Customer, Customers } from '../parties/customers/index.ts'
 import {
@@ -8,15 +8,18 @@ import {
   type ImportedPools,
   type ImportedPoolsDeps,
   isImported,
+  type PoolLevel,
   quarantineIbans,
   takeFromPools,
 } from './imported.ts'
 import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
-import { createStates, type States, type StatesDeps } from './states.ts'
+import { type Cancellations, createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
-import { issuedAmong } from './store.ts'
+import { cancellationsDue, issuedAmong } from './store.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
+import type { Monitors } from './monitors/index.ts'
 
 export type CustomerAccount = {
   readonly customerId: string
@@ -193,3 +196,38 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     pools: createImportedPools(deps),
   }
 }
+
+/** A round over balances that did not move is one statement for 500 of them. */
+const monitorEveryMs = 2 * secondMs
+
+export const accountJobs = ({
+  accounts,
+  cancellations,
+  monitors,
+  clockDifferenceMsMax,
+  observePools,
+}: {
+  readonly accounts: Pick<Accounts, 'pools'>
+  readonly cancellations: Cancellations
+  readonly monitors: Monitors
+  /** Transfers that are younger may not be judged yet. */
+  readonly clockDifferenceMsMax: number
+  readonly observePools: ((levels: readonly PoolLevel[]) => void) | undefined
+}): readonly Job[] => [
+  defineJob({
+    name: 'accounts.cancellations',
+    due: cancellationsDue,
+    run: cancellations.step,
+    age: { queue: 'cancellations', since: cancellations.oldestBlock },
+  }),
+  defineJob({
+    name: 'accounts.monitors',
+    wokenBy: ['ledger.transfers', 'accounts.monitors'],
+    restMs: monitorEveryMs,
+    everyMs: monitorEveryMs,
+    quietAfterMs: clockDifferenceMsMax + 2 * monitorEveryMs,
+    run: monitors.monitorStep,
+    age: { queue: 'monitors', since: async () => monitors.judgedSince() },
+  }),
+  defineJob({ name: 'accounts.pools', everyMs: minuteMs, run: () => accounts.pools.lookStep(observePools) }),
+]

@@ -7,11 +7,9 @@ import { type Currency, type Minor, newId, partnerKey, present } from '../kernel
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import type { BankStep } from '../rails/index.ts'
 import type { DepositStatus, InParts } from '../deposits/index.ts'
-import type { CheckoutDeps } from './deps.ts'
-import { type PayerState, payerStateOf } from './refund-rules.ts'
-import { refundsOfSession } from './refunds.ts'
+import { type CheckoutDeps, moneyOf, type SessionPart } from './session.ts'
+import { type PayerState, payerStateOf, refundsOfSession } from './refunds.ts'
 import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
-import { moneyOf, type SessionPart } from './session.ts'
 import { brandingOf, brandingsOf, type ShownBranding } from './store.ts'
 import * as store from './store.ts'
 

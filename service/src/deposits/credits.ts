@@ -15,13 +15,11 @@ import type { Payer } from '../parties/customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
-import type { CreditOfDeposit } from './triggers.ts'
+import { awaitingParts, type CreditOfDeposit, type DepositStatus } from './lifecycle.ts'
 import { refuseClosed } from './inbound.ts'
 import { createReverse, type ReversalNotification, type Withdraw } from './reversals.ts'
 import * as store from './store.ts'
 import * as matchingStore from './store-parts.ts'
-import { awaitingParts } from './lifecycle.ts'
-import type { DepositStatus } from './rules.ts'
 
 export type Credits = {
   /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named; or several are. */

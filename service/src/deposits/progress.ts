@@ -15,14 +15,13 @@ import type { Payer } from '../parties/customers/index.ts'
 import type { Move } from '../transactions/index.ts'
 import { credit, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
-import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
+import { type DepositEvent, depositLifecycle, type DepositTrigger, mayExpire } from './lifecycle.ts'
 import { isForeignPart, isKnownPart, isWhole, kindOfPart, type PartsPlan, payingPart, planParts } from './parts.ts'
 import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
 import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
 import { partEvents } from './part-events.ts'
 import { decidePayerCheck, insertParts, insertPayerChecks, moveParts } from './store-parts.ts'
 import * as store from './store.ts'
-import type { DepositTrigger } from './triggers.ts'
 
 type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
 

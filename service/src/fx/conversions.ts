@@ -5,27 +5,28 @@
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../access/index.ts'
 import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
-import { type Currency, currencies, newId, partnerKey, present } from '../kernel/index.ts'
+import { type Clock, currencies, type Currency, newId, partnerKey, present } from '../kernel/index.ts'
 import {
   type AccountSnapshots,
-  balanceStateIn,
   type BalancesRead,
+  balanceStateIn,
   blocksInbound,
   blocksOutbound,
   createFundsCheck,
   type EntryRequest,
   insufficientFunds,
+  type Ledger,
   type Permit,
   refuseBlocked,
 } from '../ledger/index.ts'
-import type { BatchPosition, Tx } from '../postgres/index.ts'
-import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
+import { asInProgress, type BatchPosition, type Database, type Keyed, replayOf, type Tx } from '../postgres/index.ts'
+import type { NewTransaction, TakenReferences, Transactions } from '../transactions/index.ts'
 import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
-import type { FxDeps } from './deps.ts'
-import { answerOnce, type KeyedCall, keysOf, type Made, type Outcome, submitUntilAnswered } from './keys.ts'
-import { type Buyers, createLargestBalances } from './largest-balances.ts'
 import { exchangeTransfers } from './rules.ts'
 import * as store from './store.ts'
+import { type Customers, hasLargestBalance, lackingFor, notVerified, type Payer } from '../parties/customers/index.ts'
+import type { BuyerRow, QuoteRow } from './store.ts'
+import type { FxTerms, Rates } from '../rates/index.ts'
 
 type ConversionCall = KeyedCall & {
   readonly caller: Caller
@@ -272,4 +273,158 @@ function toTransaction({ call, quote }: Accepted): NewTransaction {
     requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: ip },
     requestId: caller.requestId,
   }
+}
+
+// Gates of customers: a conversion needs their verification, and must not raise what a customer holds above the largest balance of its state.
+
+type Bought = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
+/** Customers of quotes, by `partnerKey`. Those with a largest balance are locked. */
+type Buyers = ReadonlyMap<string, Payer>
+
+export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'customers'>) {
+  const refusalOf = async (
+    tx: Tx,
+    { partnerId, customerId, buyCurrency: currency, buyAmount: amount }: Bought,
+    buyers: Buyers,
+  ): Promise<Refusal | undefined> => {
+    const payer = buyers.get(partnerKey(partnerId, customerId ?? ''))
+    if (payer === undefined) return undefined
+    if (lackingFor(payer.gate, 'Convert') !== undefined)
+      return notVerified(payer.verificationState, 'Convert', '/quoteId')
+    return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId', isBought: true })
+  }
+  return {
+    /** Called before the quotes are locked: an erasure locks the customer first. Costs nothing for quotes without a customer. */
+    lock: async (tx: Tx, rows: readonly BuyerRow[]): Promise<Buyers> => {
+      const buyers = await customers.payersByIds(tx, rows)
+      const limited = rows.filter(({ partnerId, id, currency }) => {
+        const payer = buyers.get(partnerKey(partnerId, id))
+        return payer !== undefined && hasLargestBalance(payer, currency)
+      })
+      if (limited.length > 0) await customers.lockHolders(tx, limited)
+      return buyers
+    },
+    /**
+     * Judges the accepted quotes of a batch. The sum of what a customer holds changes with the commit, so a second quote
+     * of a customer with a largest balance waits for the next batch.
+     */
+    judge: async (
+      tx: Tx,
+      quotes: readonly Bought[],
+      buyers: Buyers,
+    ): Promise<readonly (Refusal | 'resubmit' | undefined)[]> => {
+      const judged = new Set<string>()
+      const answers: (Refusal | 'resubmit' | undefined)[] = []
+      for (const quote of quotes) {
+        const key = partnerKey(quote.partnerId, quote.customerId ?? '')
+        const payer = buyers.get(key)
+        const isLimited = payer !== undefined && hasLargestBalance(payer, quote.buyCurrency)
+        answers.push(isLimited && judged.has(key) ? 'resubmit' : await refusalOf(tx, quote, buyers))
+        if (isLimited) judged.add(key)
+      }
+      return answers
+    },
+    /** The refusal of a conversion by the quote, if it were made now: customer_not_verified, balance_limit_exceeded. */
+    look: async (quote: Bought): Promise<Refusal | undefined> => {
+      const { partnerId, customerId } = quote
+      if (customerId === null) return undefined
+      return refusalOf(db, quote, await customers.payersByIds(db, [{ partnerId, id: customerId }]))
+    },
+  }
+}
+
+// Idempotency keys in a batch: a key with a row is answered by that row, each other key runs once, and its duplicates
+// get the answer of the first call. Payouts do the same with their own rows.
+
+/** `idempotencyKey`: null if the request has none. */
+type WithKey = { readonly partnerId: string; readonly idempotencyKey: string | null }
+export type KeyedCall = WithKey & { readonly requestFingerprint: string }
+
+export type Made<Row> = { readonly row: Row; readonly replayed: boolean }
+/** `resubmit`: an earlier call of the batch was in the way. The call must be submitted again. */
+export type Outcome<Row> = Made<Row> | Refusal | 'resubmit'
+
+/** Undefined without a key. */
+const mapKeyOf = ({ partnerId, idempotencyKey }: WithKey) =>
+  idempotencyKey === null ? undefined : partnerKey(partnerId, idempotencyKey)
+
+/** The keys of a batch, by which their rows are found. */
+export const keysOf = (calls: readonly KeyedCall[]) =>
+  calls.flatMap(({ partnerId, idempotencyKey }) => (idempotencyKey === null ? [] : [{ partnerId, idempotencyKey }]))
+
+type Batch<Call, Row> = {
+  readonly calls: readonly Call[]
+  /** The rows of the keys of the batch, and possibly others. */
+  readonly found: readonly Row[]
+  readonly keyed: (row: Row) => WithKey & Keyed
+  /** Pointer to the key in the request. */
+  readonly pointer: string
+  /** Answers the first call of each free key and every call without a key. */
+  readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, Outcome<Row>>>
+}
+
+/** Answers every call, in order. Refuses: idempotency_key_reused, and what `work` refuses. */
+export async function answerOnce<Call extends KeyedCall, Row>({
+  calls,
+  found,
+  keyed,
+  pointer,
+  work,
+}: Batch<Call, Row>): Promise<readonly Outcome<Row>[]> {
+  const rows = new Map(found.map((row) => [mapKeyOf(keyed(row)), row]))
+  const firstByKey = new Map<string, Call>()
+  const firstCalls = calls.filter((call) => {
+    const key = mapKeyOf(call)
+    if (key === undefined) return true
+    if (rows.has(key) || firstByKey.has(key)) return false
+    firstByKey.set(key, call)
+    return true
+  })
+  const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, Outcome<Row>>()
+  const replay = (row: Row, { requestFingerprint }: Call): Outcome<Row> => {
+    try {
+      replayOf(keyed(row), requestFingerprint, pointer)
+      return { row, replayed: true }
+    } catch (error) {
+      if (error instanceof Refusal) return error
+      throw error
+    }
+  }
+  return calls.map((call) => {
+    const own = outcomes.get(call)
+    if (own !== undefined) return own
+    const key = present(mapKeyOf(call), 'a call without a key is a first call')
+    const row = rows.get(key)
+    if (row !== undefined) return replay(row, call)
+    const first = present(firstByKey.get(key), 'a duplicate shares its key with an earlier call')
+    const outcome = present(outcomes.get(first), 'the first call of a key has an answer')
+    return outcome instanceof Refusal || outcome === 'resubmit' ? 'resubmit' : replay(outcome.row, call)
+  })
+}
+
+/** Submits a call until it is answered. Refuses: request_in_progress, and what the batch refuses. */
+export async function submitUntilAnswered<Call, Row>(
+  batched: (call: Call) => Promise<Outcome<Row>>,
+  call: Call,
+): Promise<Made<Row>> {
+  for (;;) {
+    const outcome = await batched(call).catch((error: unknown) => {
+      throw asInProgress(error)
+    })
+    if (outcome instanceof Refusal) throw outcome
+    if (outcome !== 'resubmit') return outcome
+  }
+}
+
+export type FxDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly customers: Pick<
+    Customers,
+    'heldPayersByIds' | 'lockHolders' | 'payersByIds' | 'presentIdOf' | 'refusalAbove'
+  >
+  readonly ledger: Ledger
+  readonly rates: Rates
+  readonly transactions: Transactions
+  readonly terms: FxTerms
 }

@@ -3,23 +3,17 @@
  * of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import type { Refusal } from '../kernel/api/index.ts'
-import type { NewCase } from '../cases/index.ts'
-import { after, type Minor, partnerKey, present } from '../kernel/index.ts'
-import type { NewEvent } from '../events/index.ts'
-import { type Entry, entryOf } from '../ledger/index.ts'
+import type { Cases, NewCase } from '../cases/index.ts'
+import { after, type Clock, type Minor, partnerKey, present } from '../kernel/index.ts'
+import type { EventOutbox, NewEvent } from '../events/index.ts'
+import { type Entry, entryOf, type Ledger } from '../ledger/index.ts'
 import { type Advanced, createEngine } from '../lifecycle/index.ts'
-import type { Tx } from '../postgres/index.ts'
-import type { Payer } from '../parties/customers/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import type { Customers, Payer } from '../parties/customers/index.ts'
 import { giveBack } from './controls/index.ts'
-import type { Cause, Move, NewTransaction } from '../transactions/index.ts'
+import type { Cause, Move, NewTransaction, Transactions } from '../transactions/index.ts'
 import { type PayoutMove, refusedApprovals } from './approvers.ts'
-import type { PayoutLifeDeps, RecallReturn } from './life-deps.ts'
 import { failed, withdrawal } from './events.ts'
-import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
-import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
-import * as store from './store.ts'
-import type { Decision } from './store-waiting.ts'
-import * as storeApprovals from './store-waiting.ts'
 import {
   actorOf,
   type BankReport,
@@ -28,10 +22,22 @@ import {
   type Instructions,
   isForeign,
   kindOf,
+  leaseMs,
+  type PayoutEvent,
   payoutIdOf,
+  payoutLifecycle,
   type PayoutTrigger,
   type Person,
-} from './triggers.ts'
+} from './lifecycle.ts'
+import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
+import * as store from './store.ts'
+import type { Decision } from './store-waiting.ts'
+import * as storeApprovals from './store-waiting.ts'
+import type { Rates } from '../rates/index.ts'
+import type { Screening } from '../screening/index.ts'
+import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
+import type { Monitoring } from '../monitoring/index.ts'
+import type { PayoutRow } from './store.ts'
 
 export function createAdvance(deps: PayoutLifeDeps) {
   const apply = createEngine({
@@ -336,3 +342,47 @@ const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
     currency: payout.currency,
   }),
 })
+
+export type PayoutLifeDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly ledger: Ledger
+  readonly eventOutbox: EventOutbox
+  readonly customers: Customers
+  readonly beneficiaries: Pick<Beneficiaries, 'noteCheck' | 'payeesByIds'>
+  readonly transactions: Transactions
+  readonly screening: Pick<Screening, 'holdsOf' | 'partiesOfPayments'>
+  readonly monitoring: Pick<Monitoring, 'holdsOf'>
+  readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
+  /** Reports whether a person or a key of the partner may make and approve payouts now. */
+  readonly mayPay: MayPay
+  readonly rates: Pick<Rates, 'converter'>
+  readonly recalls: ReturnedByRecall
+  readonly checkoutRefunds: EndedRefunds
+  /** PAYOUT_ATTEMPTS_MAX. */
+  readonly attemptsMax: number
+}
+
+export type MayPay = (tx: Tx, partnerId: string, id: string) => Promise<boolean>
+
+/** The recalls by which the money of payouts comes back. Their module is above this one, and gives its part of a return. */
+export type ReturnedByRecall = {
+  /** Locks the recalls of payouts that the caller has locked. By `partnerKey(partnerId, payoutId)`; a payout without a recall is absent. */
+  readonly lock: (
+    tx: Tx,
+    payouts: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, { readonly id: string }>>
+  /** Settles recalls that the caller has locked, each by the transaction that brings the money back. */
+  readonly settle: (tx: Tx, returns: readonly RecallReturn[]) => Promise<void>
+}
+/** The refunds of checkout sessions that payouts make. Their module is above this one, and gives its part of their end. */
+export type EndedRefunds = {
+  /** Appends the event of each refund. `ended`: its payout, with the status to which it moves. */
+  readonly appendEnded: (tx: Tx, ended: readonly PayoutRow[], now: Date) => Promise<void>
+}
+export type RecallReturn = {
+  readonly partnerId: string
+  readonly recallId: string
+  readonly amount: Minor
+  readonly reference: string
+}

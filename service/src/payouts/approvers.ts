@@ -4,11 +4,10 @@ import { partnerKey } from '../kernel/index.ts'
 import type { Move } from '../lifecycle/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { countApprovals } from './controls/index.ts'
-import type { PayoutLifeDeps } from './life-deps.ts'
-import type { PayoutEvent } from './lifecycle.ts'
+import type { PayoutLifeDeps } from './advance.ts'
+import type { PayoutEvent, PayoutTrigger } from './lifecycle.ts'
 import type { PayoutRow } from './store.ts'
 import { countedApprovals, keepCounted } from './store-waiting.ts'
-import type { PayoutTrigger } from './triggers.ts'
 
 export type PayoutMove = Move<PayoutRow, PayoutTrigger, PayoutEvent>
 

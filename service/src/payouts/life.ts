@@ -18,13 +18,20 @@ import { balanceStateIn } from '../ledger/index.ts'
 import { type Applied, applyInBatches } from '../lifecycle/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../rails/index.ts'
-import { createAdvance } from './advance.ts'
-import type { PayoutLifeDeps } from './life-deps.ts'
-import { leaseMs } from './lifecycle.ts'
+import { createAdvance, type PayoutLifeDeps } from './advance.ts'
+import {
+  type BankReport,
+  type Failure,
+  leaseMs,
+  type PayoutTrigger,
+  type Person,
+  readInstructions,
+} from './lifecycle.ts'
 import { createScreen, free, postponeHeld, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
 import { lapsedApprovals, partnersWithHeld } from './store-waiting.ts'
-import { type BankReport, type Failure, type PayoutTrigger, type Person, readInstructions } from './triggers.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
+import { approvalsDue } from './store.ts'
 
 export type PayoutClaim = store.PayoutClaim
 
@@ -392,3 +399,8 @@ const createEndByWord =
     const [ended] = await apply(tx, [trigger], new Map())
     assert(ended === true, 'a payout that is Sent takes the word of its bank')
   }
+
+// The job of payouts that needs no bank. Settlement declares those that call one.
+
+export const approvalsJob = ({ lapseStep }: Pick<PayoutLife, 'lapseStep'>): Job =>
+  defineJob({ name: 'payouts.approvals', due: approvalsDue, run: lapseStep })

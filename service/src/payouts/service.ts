@@ -19,8 +19,12 @@ import { asInProgress, type Tx } from '../postgres/index.ts'
 import { worst } from '../screening/index.ts'
 import type { VerificationRow } from '../parties/beneficiaries/index.ts'
 import { type Approvals, createApprovals } from './approvals.ts'
-import { type BulkApprovals, createBulkApprovals } from './approvals-of-bulk.ts'
-import { createWaitingApprovals, type WaitingApprovals } from './waiting-approvals.ts'
+import {
+  type BulkApprovals,
+  createBulkApprovals,
+  createWaitingApprovals,
+  type WaitingApprovals,
+} from './approvals-of-bulk.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -29,7 +33,7 @@ import { partiesOf } from './screen.ts'
 import { createPreview, type Preview } from './preview.ts'
 import { fingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
-import type { Person } from './triggers.ts'
+import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
 import { makeDue, stateOf } from './store.ts'
 

@@ -21,4 +21,4 @@ export {
 export * as patterns from './store-patterns.ts'
 export type { Measure, Movement, PartReads, Payment, Place, Standing } from './store-patterns.ts'
 export type { WithdrawalSearch } from './store.ts'
-export { type ShownTransaction, type TransactionView } from './view.ts'
+export { type ShownTransaction, type TransactionView } from './reads.ts'

@@ -3,12 +3,10 @@ import { ownJson, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, readTime } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import { reasonOf } from '../iso20022/index.ts'
-import type { Changes } from './changes.ts'
+import type { Changes, Reads, Related, ShownTransaction, TransactionView } from './reads.ts'
 import { explain, type Hold } from './holds.ts'
-import type { Reads, Related } from './reads.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
-import type { ShownTransaction, TransactionView } from './view.ts'
 
 /** Finds why a transaction waits. Undefined: it does not. */
 export type HoldOf = (transaction: TransactionView) => Promise<Hold | undefined>

@@ -4,10 +4,9 @@ import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../.
 import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Balance } from '../../ledger/index.ts'
-import { certainUntil, type MonitorsDeps } from './deps.ts'
+import { certainUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
 import { changedTerms, isOtherLine, measured, type MonitorTerms, termsOf } from './rules.ts'
 import * as store from './store.ts'
-import { createMonitorStep } from './work.ts'
 
 /** `lastBalance`: null until a worker has judged it. */
 export type Monitor = store.MonitorRow & { readonly lastBalance: bigint | null }

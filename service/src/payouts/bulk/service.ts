@@ -28,6 +28,8 @@ import {
 } from '../index.ts'
 import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
 import * as store from './store.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
+import { bulksDue } from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
 
@@ -463,3 +465,9 @@ function toCall(
     payee: { beneficiaryId },
   }
 }
+
+/** Two, because a bulk that is made in one transaction must not delay the others. */
+const bulkWorkers = 2
+
+export const bulksJob = ({ step, releaseLeases }: Pick<BulkPayouts, 'step' | 'releaseLeases'>): Job =>
+  defineJob({ name: 'payouts.bulk', due: bulksDue, run: step, workers: bulkWorkers, releaseLeases })

@@ -6,7 +6,6 @@
 import type { Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, nilId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { NeededApproval } from './approval-rules.ts'
 import {
   type Counter,
   counterMapKey,
@@ -15,6 +14,7 @@ import {
   exceeds,
   type HoldingLimit,
   type Limit,
+  type NeededApproval,
   type PeriodStarts,
   periodStarts,
   readCounted,

@@ -46,11 +46,12 @@ import {
 } from './rules.ts'
 import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
 import * as store from './store.ts'
-import { type OrderRow, personalOrders } from './store.ts'
+import { type OrderRow, ordersDue, personalOrders } from './store.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 
 export type StandingOrders = {
   /**
@@ -487,3 +488,6 @@ function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow
       })),
   )
 }
+
+export const ordersJob = ({ step }: Pick<StandingOrders, 'step'>): Job =>
+  defineJob({ name: 'payouts.orders', due: ordersDue, run: step, age: { queue: 'standing_orders' } })
