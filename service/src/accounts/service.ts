@@ -86,14 +86,17 @@ async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): 
   }
   const index = await take()
   if (index !== undefined) return index
-  const nextBlock = present(await store.lockPool(tx, issuer, bounds.firstBlock), 'the pool exists')
+  const nextBlock = present(
+    await store.lockPool(tx, issuer, bounds.firstBlock),
+    `no pool of account numbers for ${issuer.country}`,
+  )
   // Another call of the partner may have taken a block while this call waited for the lock of the pool.
   const concurrent = await take()
   if (concurrent !== undefined) return concurrent
   if (nextBlock * blockSize >= bounds.endIndex)
     throw new Refusal('iban_pool_exhausted', `No account number is left in ${issuer.country}.`)
   await store.takeBlock(tx, partnerId, issuer, nextBlock, now)
-  return present(await take(), 'a new block has numbers')
+  return present(await take(), `no number in new block ${nextBlock} of ${issuer.country}`)
 }
 
 type Issuing = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
@@ -111,7 +114,7 @@ function createIssuing({ clock, issuers, poolCountries }: Issuing) {
     if (poolCountries.includes(country)) return takeFromPools(tx, partnerId, country, now)
     const issuer = present(
       issuers.find((each) => each.country === country),
-      'a country without pools has an issuer',
+      `no issuer of IBANs for ${country}`,
     )
     return { iban: composeIban(issuer, await takeIndex(tx, partnerId, issuer, now)), bic: null }
   }
@@ -159,7 +162,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         if (countries.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
         if (!hasAll(issued)) await customers.requireCapability(tx, partnerId, customer.id, 'OpenAccount')
         const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
-        return present(toAccount(customer, rows), 'at least one IBAN is issued')
+        return present(toAccount(customer, rows), `no IBAN for customer ${customer.id}`)
       }),
     get: async (partnerId, customerRef) => {
       const customer = await customers.find(db, partnerId, customerRef)

@@ -152,7 +152,7 @@ export async function recordFreeze(
   }
 }
 
-// Cancels the payouts of a blocked account that are not begun. The block writes a row of what is left; the operator's command works on it
+// Cancels the payouts of a blocked account that have not begun. The block writes a row of what is left; the operator's command works on it
 // at once, and a worker ends what a command has left. The account stays blocked until the row is gone, so that each payout which
 // is found was accepted before the block (docs/decisions/0056-states-of-accounts.md).
 

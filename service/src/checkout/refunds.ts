@@ -18,7 +18,7 @@ export type Refunds = {
   /**
    * Sends money of a paid session back to the account that paid, by a payout. Refuses: validation_failed, not_found,
    * checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment, insufficient_funds, limit_exceeded,
-   * account_blocked, customer_not_verified, currency_not_supported, idempotency_key_reused, request_in_progress.
+   * account_blocked, country_not_supported, currency_not_supported, idempotency_key_reused, request_in_progress.
    */
   readonly refund: (
     caller: Caller,
@@ -79,7 +79,7 @@ async function withPayouts(
     rows.map(({ id }) => id),
   )
   const byId = new Map(found.map((payout) => [payout.id, payout]))
-  return rows.map((row) => ({ row, payout: present(byId.get(row.id), 'a refund has a payout') }))
+  return rows.map((row) => ({ row, payout: present(byId.get(row.id), `no payout for refund ${row.id}`) }))
 }
 
 const operation = 'createCheckoutRefund'
@@ -96,7 +96,7 @@ export function createRefunds(deps: CheckoutDeps): Refunds {
       const [row] = await store.refundsByIds(db, partnerId, [id])
       if (row === undefined || row.sessionId !== sessionId.toLowerCase()) throw notFound('refund')
       const [refund] = await withPayouts(payouts, db, partnerId, [row])
-      return present(refund, 'a row has a refund')
+      return present(refund, `no refund ${id}`)
     },
     listRefunds: async (partnerId, sessionId, query) => {
       await requireSession(partnerId, sessionId)
@@ -126,7 +126,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
     const call = await callOf(deps, tx, asked, fingerprint, amount)
     const [outcome] = await work(tx, [call], await read(tx, [call]), undefined)
     if (outcome instanceof Refusal) throw outcome
-    const accepted = present(outcome, 'each call has an answer')
+    const accepted = present(outcome, `no answer to the refund of session ${asked.session.id}`)
     // Another session's refund has taken the key meanwhile.
     if (accepted === 'resubmit' || accepted.replayed) return 'again'
     return { ...(await keep(deps, tx, asked, accepted.payout)), replayed: false }
@@ -139,7 +139,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
       if (session === undefined) throw notFound('checkout session')
       // The lock of the deposit makes refunds of a session wait for each other, and for a bank that takes the money back.
       const [locked] = await deposits.withParts(tx, await deposits.lock(tx, [{ partnerId, id: session.depositId }]))
-      const deposit = present(locked, 'a session has a deposit')
+      const deposit = present(locked, `no deposit ${session.depositId} for session ${session.id}`)
       const amount = readAmount(body.amount, deposit.currency)
       const { partId = null, reference = null, reason = null, idempotencyKey } = body
       const fingerprint = refundFingerprintOf({ sessionId, partId, amount, reference, reason })
@@ -164,7 +164,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
 
 async function replay(tx: Tx, payout: PayoutRow): Promise<MadeRefund> {
   const [row] = await store.refundsByIds(tx, payout.partnerId, [payout.id])
-  return { row: present(row, 'the payout of a refund has its refund'), payout, replayed: true }
+  return { row: present(row, `no refund for payout ${payout.id}`), payout, replayed: true }
 }
 
 /** Refuses: checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment. */

@@ -159,7 +159,9 @@ function arrival(
   const missing = missingOf(row)
   const amount = money.amount < missing ? money.amount : missing
   const debtor =
-    trigger.kind === 'credit' ? trigger.debtor : ownJson<IncomingDebtor>(present(row.debtor, 'a payer is named'))
+    trigger.kind === 'credit'
+      ? trigger.debtor
+      : ownJson<IncomingDebtor>(present(row.debtor, `no payer on deposit ${depositId}`))
   const origin = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   const report = { ...origin, debtor }
   const partOf = (status: PartStatus): Part => ({

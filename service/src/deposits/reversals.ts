@@ -11,7 +11,7 @@ import type { BankNotification } from '../rails/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, credit, type CreditApplied, type DepositsDeps } from './deps.ts'
 import type { Reversed } from './lifecycle.ts'
-import { partEvents } from './part-events.ts'
+import { partEvents } from './events.ts'
 import { type InParts, move, paidIn, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { depositOfPart, markPartReversed, type Part } from './store-parts.ts'
@@ -119,7 +119,10 @@ export async function reversePart(
   const isTold = reversed.status === 'Reversed' && part.status !== 'Screening'
   if (isTold && customerId !== null) {
     const owners = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
-    const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
+    const customer = present(
+      owners.get(partnerKey(partnerId, customerId)),
+      `no customer ${customerId} for deposit ${id}`,
+    )
     const paid = paidIn(deposit.parts.map((one) => (one.id === part.id ? reversed : one)))
     eventOutbox.appendMany(tx, partEvents(deposit, customer, { told: [reversed], paid }, now))
   }

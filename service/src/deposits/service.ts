@@ -396,7 +396,7 @@ const createUndoCredit =
     const [found] = await store.depositsByReferences(tx, partnerId, [reference])
     if (found === undefined) throw notFound('deposit with this reference')
     const [locked] = await withParts(tx, await store.lockDeposits(tx, [found]))
-    const deposit = present(locked, 'a deposit is not deleted')
+    const deposit = present(locked, `no deposit ${found.id}`)
     const part = partToUndo(deposit, partId)
     await stopRefunds(deps, tx, { partnerId, id: deposit.id, partId: part?.id })
     const taken = part ? await takePart(deps, tx, deposit, part) : await takeWhole(deps, tx, deposit)

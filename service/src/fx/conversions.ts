@@ -50,7 +50,7 @@ const conversionsPerBatchMax = 128
 const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
-/** The verb that submits a conversion to the batches. Refuses: see `Fx`. */
+/** Submits conversions to the batches. Refuses as `convert` of `Fx` does. */
 export function createConverting(deps: FxDeps) {
   const batched = createNonceBatcher({
     db: deps.db,
@@ -115,7 +115,7 @@ function createBatchWork(deps: FxDeps) {
       open.map(({ quote }) => ({ transfers: toBalance(quote) })),
     )
     const accepted = open.flatMap(({ call, quote }, index): readonly Permitted[] => {
-      const permit = present(permits[index], 'each request has an answer')
+      const permit = present(permits[index], `no permit for quote ${quote.id}`)
       const isHeld = permit instanceof Refusal
       const refusal = isHeld ? permit : (blockedBetween(found.balances.accounts, buyers, quote) ?? above[index])
       if (refusal === undefined && !isHeld) return [{ call, quote, permit }]
@@ -130,8 +130,8 @@ function createBatchWork(deps: FxDeps) {
     const { accounts, mark } = found.balances
     const balances = { mark, accounts: new Map([...accounts, ...(await ledger.partiesOf(tx, accounts, parties))]) }
     const fits = await funds.check(tx, requests, balances, position)
-    const funded = accepted.filter(({ call }, index) => {
-      const fit = present(fits[index], 'each request has an answer')
+    const funded = accepted.filter(({ call, quote }, index) => {
+      const fit = present(fits[index], `no judgement of funds for quote ${quote.id}`)
       if (fit !== true) answers.set(call, insufficientFunds(fit, call.caller))
       return fit === true
     })
@@ -189,7 +189,7 @@ async function lockQuotes(
   const quotes = await lockOpen(tx, calls.map(quoteKeyOf))
   const given = new Set<string>()
   return calls.flatMap((call, index) => {
-    const quote = present(quotes[index], 'each call has a quote or a refusal')
+    const quote = present(quotes[index], `no answer for quote ${call.quoteId}`)
     if (quote instanceof Refusal) answers.set(call, quote)
     else if (given.has(quote.id)) answers.set(call, 'resubmit')
     else {
@@ -229,7 +229,7 @@ async function write(
   const now = clock.now()
   const opened = transactions.completeMany(tx, accepted.map(toTransaction), references, ['Settled', 'Credited'])
   const written = accepted.map(({ call, quote, permit }, index) => {
-    const { id: transactionId, reference } = present(opened[index], 'each conversion has a transaction')
+    const { id: transactionId, reference } = present(opened[index], `no transaction for quote ${quote.id}`)
     const { partnerId, quoteId, idempotencyKey, requestFingerprint } = call
     const keys = { partnerId, quoteId, idempotencyKey, requestFingerprint, transactionId, reference }
     return { call, quote, permit, row: { ...keys, entryId: newId(), createdAt: now } }
@@ -393,11 +393,11 @@ export async function answerOnce<Call extends KeyedCall, Row>({
   return calls.map((call) => {
     const own = outcomes.get(call)
     if (own !== undefined) return own
-    const key = present(mapKeyOf(call), 'a call without a key is a first call')
+    const key = present(mapKeyOf(call), `no answer to a call without a key of partner ${call.partnerId}`)
     const row = rows.get(key)
     if (row !== undefined) return replay(row, call)
-    const first = present(firstByKey.get(key), 'a duplicate shares its key with an earlier call')
-    const outcome = present(outcomes.get(first), 'the first call of a key has an answer')
+    const first = present(firstByKey.get(key), `no first call for a duplicate of partner ${call.partnerId}`)
+    const outcome = present(outcomes.get(first), `no answer to a first call of partner ${call.partnerId}`)
     return outcome instanceof Refusal || outcome === 'resubmit' ? 'resubmit' : replay(outcome.row, call)
   })
 }

@@ -88,7 +88,8 @@ export type Fx = Acceptances & {
   ) => Promise<readonly QuoteView[]>
   /**
    * Accepts a quote and exchanges at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
-   * insufficient_funds, balance_limit_exceeded, idempotency_key_reused, request_in_progress, and nonce_replayed as `quote`.
+   * insufficient_funds, account_blocked, customer_not_verified, balance_limit_exceeded, idempotency_key_reused,
+   * request_in_progress, and nonce_replayed as `quote`.
    */
   readonly convert: (
     caller: Caller,

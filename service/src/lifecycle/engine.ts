@@ -79,7 +79,7 @@ export function createEngine<
       seen.add(key)
       const found = byKey.get(key)
       if (found === undefined && actorOf(trigger) === 'bank') return 'unknown'
-      const row = present(found, `a ${lifecycle.subject} that a trigger names exists`)
+      const row = present(found, `no ${lifecycle.subject} ${id}`)
       if (!holds(row, trigger, now)) return false
       const move = judge(parts, row, trigger)
       if (typeof move === 'string') return move === 'repeat' ? false : move
@@ -90,9 +90,9 @@ export function createEngine<
     const refused = await parts.refusedOf?.(tx, [...moves.values()], now)
     const admitted = [...moves.values()].filter((move) => refused?.has(move) !== true)
     if (admitted.length > 0) await write(tx, admitted, now)
-    return batch.map(({ trigger }, index) => {
+    return batch.map(({ key, trigger }, index) => {
       const move = moves.get(trigger)
-      return (move && refused?.get(move)) ?? present(answers[index], 'each trigger has an answer')
+      return (move && refused?.get(move)) ?? present(answers[index], `no answer for ${lifecycle.subject} ${key.id}`)
     })
   }
 }

@@ -59,7 +59,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     for (const { call, row } of await write(deps, tx, admitted, found, now))
       outcomes.set(call, { payout: row, replayed: false })
     answerDuplicates(unanswered, firstCalls, outcomes)
-    return calls.map((call) => present(outcomes.get(call), 'every call of a batch has an answer'))
+    return calls.map((call) => present(outcomes.get(call), `no answer to a call of partner ${call.caller.partnerId}`))
   }
 
   /**
@@ -94,7 +94,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     // The balances stay locked until the commit, so that everything else must be read before.
     const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
     return valid.filter((payout, index) => {
-      const fit = present(fits[index], 'each request has an answer')
+      const fit = present(fits[index], `no judgement of funds for partner ${payout.call.caller.partnerId}`)
       if (fit !== true) outcomes.set(payout.call, notCovered(payout, fit))
       return fit === true
     })
@@ -195,8 +195,11 @@ function answerDuplicates(calls: readonly PayoutCall[], firstCalls: readonly Pay
   if (duplicates.length === 0) return
   const firstByKey = new Map(firstCalls.map((call) => [callMapKey(call), call]))
   for (const call of duplicates) {
-    const first = present(firstByKey.get(callMapKey(call)), 'a duplicate shares its key with an earlier call')
-    const outcome = present(outcomes.get(first), 'the first call of a key has an answer')
+    const first = present(
+      firstByKey.get(callMapKey(call)),
+      `no first call for a duplicate of partner ${call.caller.partnerId}`,
+    )
+    const outcome = present(outcomes.get(first), `no answer to a first call of partner ${call.caller.partnerId}`)
     const isRefused = outcome instanceof Refusal || outcome === 'resubmit'
     outcomes.set(call, isRefused ? 'resubmit' : replay(outcome.payout, call))
   }
@@ -223,12 +226,14 @@ async function write(
   })
   const opened = deps.transactions.openMany(
     tx,
-    accepted.map((payout, index) => toTransaction(payout, present(made[index], 'each payout has an id'))),
+    accepted.map((payout, index) =>
+      toTransaction(payout, present(made[index], `no id for payout ${index} of the batch`)),
+    ),
     found.references,
   )
   const written = accepted.map((payout, index) => {
-    const { id: transactionId, reference } = present(opened[index], 'each payout has a transaction')
-    const ids = present(made[index], 'each payout has an id')
+    const { id: transactionId, reference } = present(opened[index], `no transaction for payout ${index} of the batch`)
+    const ids = present(made[index], `no id for payout ${index} of the batch`)
     return { call: payout.call, row: toPayout(deps, payout, { ...ids, transactionId, reference }, now) }
   })
   const rows = written.map(({ row }) => row)
@@ -242,7 +247,7 @@ async function write(
 function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
   const held = accepted.flatMap(({ call: { caller, bulk }, approval }, index) => {
     if (approval === null) return []
-    const { partnerId, id: payoutId } = present(rows[index], 'each payout has a row')
+    const { partnerId, id: payoutId } = present(rows[index], `no row for payout ${index} of the batch`)
     const { because: _because, ...needed } = approval
     const { serviceAccountId: requestedBy, name: requestedName } = caller
     return [{ partnerId, payoutId, ...needed, requestedBy, requestedName, bulkId: bulk?.id ?? null }]
@@ -263,7 +268,10 @@ function appendRequested(
     rows.flatMap((row) => {
       const { partnerId, customerId } = row
       if (customerId === null) return []
-      const customer = present(customers.get(partnerKey(partnerId, customerId)), 'the customer of a beneficiary exists')
+      const customer = present(
+        customers.get(partnerKey(partnerId, customerId)),
+        `no customer ${customerId} for payout ${row.id}`,
+      )
       const type = 'partner.customer.withdrawal.requested' as const
       return [{ partnerId, type, occurredAt: now, data: withdrawal(row, customer) }]
     }),

@@ -10,7 +10,7 @@
  * A payout that waits for an approval has an open row of payouts.approvals. Leaving PendingApproval closes it.
  */
 export type { Acceptance } from './accept.ts'
-export type { DecidedOfBulk, BulkAwaitingApproval, WaitingApproval } from './approvals-of-bulk.ts'
+export type { DecidedOfBulk, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'
 export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
 export type { Creditor, Outcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'

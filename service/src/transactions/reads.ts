@@ -24,9 +24,9 @@ export type Reads = {
   /** Finds a transaction in the caller's transaction. */
   readonly find: (tx: Tx, partnerId: string, reference: string) => Promise<store.TransactionRow | undefined>
   /** Reads a transaction as `get` does, with its customer. Refuses: not_found. */
-  readonly getShown: (partnerId: string, reference: string) => Promise<ShownTransaction>
+  readonly getWithUser: (partnerId: string, reference: string) => Promise<TransactionWithUser>
   /** Adds their customers to the transactions of a page, by one statement. */
-  readonly withUsers: <V extends TransactionView>(views: readonly V[]) => Promise<readonly (V & ShownTransaction)[]>
+  readonly withUsers: <V extends TransactionView>(views: readonly V[]) => Promise<readonly (V & TransactionWithUser)[]>
   /** A transaction with who created it, and by which request. Refuses: not_found. */
   readonly timeline: (
     partnerId: string,
@@ -88,7 +88,7 @@ export function createReads(deps: TransactionsDeps): Reads {
   return {
     find: async (tx, partnerId, reference) =>
       (await store.transactionsByReference(tx, [{ partnerId, reference }])).find((row) => row.reference === reference),
-    getShown: async (partnerId, reference) => {
+    getWithUser: async (partnerId, reference) => {
       const transaction = await get(partnerId, reference)
       return transaction.row.customerId === null ? { ...transaction, user: null } : addUser(transaction)
     },
@@ -241,7 +241,7 @@ export type TransactionView = {
 /** The partner's user of the interface document: the customer, with the address from which it acted. */
 type PartnerUser = CustomerUser & { readonly ipAddress?: string }
 /** `user`: null for a transaction of the partner itself. */
-export type ShownTransaction = TransactionView & { readonly user: PartnerUser | null }
+export type TransactionWithUser = TransactionView & { readonly user: PartnerUser | null }
 
 export const view = (row: store.TransactionRow): TransactionView => ({
   row,
@@ -254,7 +254,7 @@ async function withUsers<V extends TransactionView>(
   tx: Tx,
   customers: Pick<Customers, 'usersByIds'>,
   views: readonly V[],
-): Promise<readonly (V & ShownTransaction)[]> {
+): Promise<readonly (V & TransactionWithUser)[]> {
   const keys = new Map(
     views.flatMap(({ row: { partnerId, customerId: id } }) =>
       id === null ? [] : [[partnerKey(partnerId, id), { partnerId, id }] as const],

@@ -112,7 +112,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
       if (account?.isClosed === true)
         throw new Refusal('account_blocked', 'The balance is closed and no longer changes.')
       await store.ensureBalance(tx, { ...key, currency, position: nilId })
-      const locked = present(await store.lockBalance(tx, key), 'the row exists')
+      const locked = present(await store.lockBalance(tx, key), `no monitored balance ${accountId}`)
       if (locked.monitors >= wire.monitorsPerAccountMax)
         throw new Refusal(
           'monitor_limit_reached',
@@ -148,7 +148,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
 async function startOf(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
   const moment = await certainUntil(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
-  const { posted, reserved } = present(sums, 'the balance exists')
+  const { posted, reserved } = present(sums, `no balance ${row.accountId}`)
   return { ...row, position: firstIdOf(moment), posted, reserved }
 }
 

@@ -27,7 +27,7 @@ import {
   type NeededApproval,
   type PeriodStarts,
   periodStarts,
-} from './limit-rules.ts'
+} from './rules.ts'
 import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
 import {
   type Balance,

@@ -18,7 +18,7 @@ import {
   type PeriodStarts,
   periodStarts,
   readCounted,
-} from './limit-rules.ts'
+} from './rules.ts'
 import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
 import * as store from './store.ts'
 

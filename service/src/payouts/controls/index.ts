@@ -18,7 +18,7 @@ export {
   type FeeRule,
   feeRails,
   refuseCoolingOff,
-} from './limit-rules.ts'
+} from './rules.ts'
 
 export {
   type Controlled,

@@ -20,7 +20,7 @@ import {
   periodStarts,
   resetsAt,
   scopeFor,
-} from './limit-rules.ts'
+} from './rules.ts'
 import { usedOf } from './counting.ts'
 import type { Balance } from './sides.ts'
 import * as store from './store.ts'

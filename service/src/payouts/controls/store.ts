@@ -22,7 +22,7 @@ import {
   type Limit,
   type LimitScope,
   type PeriodStarts,
-} from './limit-rules.ts'
+} from './rules.ts'
 import type { VerificationState } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
 

@@ -75,7 +75,7 @@ async function write(
   }
   const events = written.map(async ({ row }) => {
     const payout = await payoutById(tx, row.partnerId, row.payoutId)
-    return recallUpdated(row, present(payout, 'a recall has its payout'), now)
+    return recallUpdated(row, present(payout, `no payout ${row.payoutId} for recall ${row.id}`), now)
   })
   eventOutbox.appendMany(tx, await Promise.all(events))
 }

@@ -244,7 +244,7 @@ function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls):
     for (const [index, result] of results.entries())
       if (result.status === 'fulfilled') expired += result.value ? 1 : 0
       else {
-        const { partnerId, id: recallId } = present(ahead[index], 'each recall has a result')
+        const { partnerId, id: recallId } = present(ahead[index], `no recall for result ${index}`)
         log.error({ err: result.reason as unknown, partnerId, recallId }, 'recall not expired; will retry')
       }
     last = isEnd ? start : (ahead.at(-1) ?? start)

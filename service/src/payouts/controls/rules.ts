@@ -1,4 +1,4 @@
-/** Pure: the limits that apply to a payout, their periods, and the amounts that remain. */
+/** Pure: limits and their periods, approvals, fees and cooling-offs. */
 import { Refusal } from '../../kernel/api/index.ts'
 import { ownJson, type Rail, type VerificationState } from '@partner-payments/wire'
 import { after, amountText, type Currency, hourMs, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
