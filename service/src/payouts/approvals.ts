@@ -67,7 +67,7 @@ type Snapshot = {
 type Requested = Pick<Approval, 'requestedBy' | 'requestedName'>
 
 /** A salt of a payee's digest. */
-export const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
+const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
 
 type Get = (partnerId: string, idOrReference: string) => Promise<PayoutRow>
 
@@ -150,7 +150,7 @@ const createSnapshot =
  * Another credential of the creator has another id and the same name, and a second account of the same person has a
  * similar name.
  */
-export function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Requested): void {
+function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Requested): void {
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(
     'approver_is_creator',
@@ -159,7 +159,7 @@ export function requireSecondPerson(caller: Caller, { requestedBy, requestedName
 }
 
 /** A person could make a key, and be the second person of their own payouts by it. */
-export const createMakerCheck =
+const createMakerCheck =
   (access: PayoutsDeps['access'], tx: Tx) =>
   async (caller: Caller, { requestedBy, requestedName }: Requested): Promise<void> => {
     const { partnerId, serviceAccountId, name } = caller
@@ -176,7 +176,7 @@ export const createMakerCheck =
     )
   }
 
-export function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approval, 'needsPasskey'>): void {
+function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approval, 'needsPasskey'>): void {
   if (!needsPasskey || confirmation?.factor === 'passkey') return
   throw new Refusal('permission_denied', 'The rule of this currency demands a person with a passkey, in the console.')
 }
