@@ -11,14 +11,13 @@
  * not overlap (`cells.ts`). In a country with imported pools an account takes one free IBAN in its own transaction, of a pool of the
  * partner before one that all share; a given IBAN is never free again.
  */
-export { type Cancellations, createCancellations } from './cancellations.ts'
+export { type Cancellations, createCancellations, type AccountRef, recordFreeze } from './states.ts'
 export { createMonitors, monitorRoutes, type Monitors, renderMonitorMail } from './monitors/index.ts'
-export { accountJobs } from './jobs.ts'
+export { accountJobs, type Accounts, createAccounts, type CustomerAccount } from './service.ts'
 export { accountsRoutes } from './routes.ts'
 export { type BadLine, poolNameForm, IbanFileProblem, type ImportedFile, type PoolLevel } from './imported.ts'
 
 export type { Issuer } from './rules.ts'
 export type { DailyBalances } from './statements.ts'
-export { type AccountRef, recordFreeze } from './states.ts'
+
 export type { StateChange } from './store.ts'
-export { type Accounts, createAccounts, type CustomerAccount } from './service.ts'

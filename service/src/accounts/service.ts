@@ -1,6 +1,6 @@
 /** The verbs of accounts: IBANs of customers, balances of partners. */
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { assert, present } from '../kernel/index.ts'
+import { assert, minuteMs, present, secondMs } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import type { Customer, Customers } from '../parties/customers/index.ts'
 import {
@@ -8,15 +8,18 @@ import {
   type ImportedPools,
   type ImportedPoolsDeps,
   isImported,
+  type PoolLevel,
   quarantineIbans,
   takeFromPools,
 } from './imported.ts'
 import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
-import { createStates, type States, type StatesDeps } from './states.ts'
+import { type Cancellations, createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
-import { issuedAmong } from './store.ts'
+import { cancellationsDue, issuedAmong } from './store.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
+import type { Monitors } from './monitors/index.ts'
 
 export type CustomerAccount = {
   readonly customerId: string
@@ -83,14 +86,17 @@ async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): 
   }
   const index = await take()
   if (index !== undefined) return index
-  const nextBlock = present(await store.lockPool(tx, issuer, bounds.firstBlock), 'the pool exists')
+  const nextBlock = present(
+    await store.lockPool(tx, issuer, bounds.firstBlock),
+    `no pool of account numbers for ${issuer.country}`,
+  )
   // Another call of the partner may have taken a block while this call waited for the lock of the pool.
   const concurrent = await take()
   if (concurrent !== undefined) return concurrent
   if (nextBlock * blockSize >= bounds.endIndex)
     throw new Refusal('iban_pool_exhausted', `No account number is left in ${issuer.country}.`)
   await store.takeBlock(tx, partnerId, issuer, nextBlock, now)
-  return present(await take(), 'a new block has numbers')
+  return present(await take(), `no number in new block ${nextBlock} of ${issuer.country}`)
 }
 
 type Issuing = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
@@ -108,7 +114,7 @@ function createIssuing({ clock, issuers, poolCountries }: Issuing) {
     if (poolCountries.includes(country)) return takeFromPools(tx, partnerId, country, now)
     const issuer = present(
       issuers.find((each) => each.country === country),
-      'a country without pools has an issuer',
+      `no issuer of IBANs for ${country}`,
     )
     return { iban: composeIban(issuer, await takeIndex(tx, partnerId, issuer, now)), bic: null }
   }
@@ -156,7 +162,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         if (countries.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
         if (!hasAll(issued)) await customers.requireCapability(tx, partnerId, customer.id, 'OpenAccount')
         const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
-        return present(toAccount(customer, rows), 'at least one IBAN is issued')
+        return present(toAccount(customer, rows), `no IBAN for customer ${customer.id}`)
       }),
     get: async (partnerId, customerRef) => {
       const customer = await customers.find(db, partnerId, customerRef)
@@ -193,3 +199,38 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     pools: createImportedPools(deps),
   }
 }
+
+/** A round over balances that did not move is one statement for 500 of them. */
+const monitorEveryMs = 2 * secondMs
+
+export const accountJobs = ({
+  accounts,
+  cancellations,
+  monitors,
+  clockDifferenceMsMax,
+  observePools,
+}: {
+  readonly accounts: Pick<Accounts, 'pools'>
+  readonly cancellations: Cancellations
+  readonly monitors: Monitors
+  /** Transfers that are younger may not be judged yet. */
+  readonly clockDifferenceMsMax: number
+  readonly observePools: ((levels: readonly PoolLevel[]) => void) | undefined
+}): readonly Job[] => [
+  defineJob({
+    name: 'accounts.cancellations',
+    due: cancellationsDue,
+    run: cancellations.step,
+    age: { queue: 'cancellations', since: cancellations.oldestBlock },
+  }),
+  defineJob({
+    name: 'accounts.monitors',
+    wokenBy: ['ledger.transfers', 'accounts.monitors'],
+    restMs: monitorEveryMs,
+    everyMs: monitorEveryMs,
+    quietAfterMs: clockDifferenceMsMax + 2 * monitorEveryMs,
+    run: monitors.monitorStep,
+    age: { queue: 'monitors', since: async () => monitors.judgedSince() },
+  }),
+  defineJob({ name: 'accounts.pools', everyMs: minuteMs, run: () => accounts.pools.lookStep(observePools) }),
+]

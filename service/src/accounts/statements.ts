@@ -129,7 +129,7 @@ export function createStatements(deps: StatementsDeps): Statements {
       return closings.map(({ currency, sums, now }) => ({
         currency,
         days: [...sums, now].map(({ posted, reserved }, index) => ({
-          day: present(starts[index], 'each closing has a day').toISOString().slice(0, 10),
+          day: present(starts[index], `no day for closing ${index} in ${currency}`).toISOString().slice(0, 10),
           available: posted - reserved,
         })),
       }))

@@ -89,7 +89,7 @@ export function createTransfers(deps: TransfersDeps): Transfers {
         const [outward, inward] = await complete(deps, tx, partnerId, { amount, currency, from, to, maker, body })
         await ledger.enter(tx, {
           id: newId(),
-          permit: present(permit, 'each request has an answer'),
+          permit: present(permit, `no permit for a transfer of partner ${partnerId}`),
           transfers: [
             { ...given, reference: outward },
             { ...got, reference: inward },

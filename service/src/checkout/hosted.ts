@@ -7,12 +7,10 @@ import { type Currency, type Minor, newId, partnerKey, present } from '../kernel
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import type { BankStep } from '../rails/index.ts'
 import type { DepositStatus, InParts } from '../deposits/index.ts'
-import type { CheckoutDeps } from './deps.ts'
-import { type PayerState, payerStateOf } from './refund-rules.ts'
-import { refundsOfSession } from './refunds.ts'
+import { type CheckoutDeps, moneyOf, type SessionPart } from './session.ts'
+import { type PayerState, payerStateOf, refundsOfSession } from './refunds.ts'
 import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
-import { moneyOf, type SessionPart } from './session.ts'
-import { brandingOf, brandingsOf, type ShownBranding } from './store.ts'
+import { brandingOf, brandingsOf, type PageBranding } from './store.ts'
 import * as store from './store.ts'
 
 /** Payment as the pages show it. */
@@ -33,7 +31,7 @@ export type Payment = {
   readonly payee: string
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
-  readonly branding: ShownBranding | undefined
+  readonly branding: PageBranding | undefined
   /** Account holder of the IBAN, which the payer's bank verifies. The partner if its customer has no name. */
   readonly accountHolder: string
   readonly iban: string
@@ -176,7 +174,7 @@ function conclude(
   const { key, inParts, iban: account, creditorReference: remittance, currency, due: amount } = payment
   if (!inParts) return schedule(deps, tx, payment, visit, stepsAfter[decision])
   if (decision === 'rejected') return
-  const bank = present(deps.bank, 'only the sandbox has a bank page')
+  const bank = present(deps.bank, `no sandbox bank for deposit ${payment.depositId}`)
   const debtor = bank.debtorOf({ name: visit.payerName ?? '', countryCode: visit.bankCountry })
   bank.sendCredit(tx, key.partnerId, newId(), {
     account,
@@ -195,7 +193,12 @@ function schedule(
   steps: readonly BankStep[],
 ): void {
   const payer = { name: payerName ?? '', ipAddress, countryCode: bankCountry, money: { currency, amount } }
-  present(bank, 'only the sandbox has a bank page').scheduleSteps(tx, { partnerId, id: depositId }, steps, payer)
+  present(bank, `no sandbox bank for deposit ${depositId}`).scheduleSteps(
+    tx,
+    { partnerId, id: depositId },
+    steps,
+    payer,
+  )
 }
 
 /** Refuses: not_found, for each read separately. */
@@ -225,7 +228,10 @@ async function readMany(
   return keys.map(({ partnerId, hash }) => {
     const session = byToken.get(partnerKey(partnerId, Buffer.from(hash).toString('hex')))
     if (session === undefined) return notFound('payment page')
-    const deposit = present(depositOf.get(partnerKey(partnerId, session.depositId)), 'a session has a deposit')
+    const deposit = present(
+      depositOf.get(partnerKey(partnerId, session.depositId)),
+      `no deposit ${session.depositId} for session ${session.id}`,
+    )
     const visit = visitOf.get(partnerKey(partnerId, session.id))
     const accountHolder = names.get(partnerKey(partnerId, session.customerId))?.[0] ?? session.payee
     const bankCountries = bank?.countries ?? []
@@ -249,7 +255,7 @@ function toPayment(
     readonly now: Date
     readonly bankCountries: readonly string[]
     readonly accountHolder: string
-    readonly branding: ShownBranding | undefined
+    readonly branding: PageBranding | undefined
     readonly isStopped: boolean
   },
 ): Payment {

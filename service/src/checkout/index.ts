@@ -11,10 +11,9 @@
  * Refunds that did not fail never exceed what was paid, or the part that they name: they are made one at a time, under the lock of the deposit.
  */
 export type { Payment, Receipt } from './hosted.ts'
-export { createEndedRefunds } from './refund-events.ts'
-export { createPaymentRefunds } from './refund-stops.ts'
+export { createEndedRefunds, createPaymentRefunds } from './refunds.ts'
+
 export { checkoutRoutes, sessionOf } from './routes.ts'
 export { epcText, type LineItem } from './rules.ts'
 export { type Checkout, createCheckout } from './service.ts'
-export type { Session } from './session.ts'
-export { sealedLinkTokens } from './sealed.ts'
+export { type Session, sealedLinkTokens } from './session.ts'

@@ -1,15 +1,16 @@
 /** Refunds: money of a paid session goes back to the account that paid, by a payout. */
-import type { BodyOf, QueryOf } from '@partner-payments/wire'
-import { type Caller, notFound, type Page, readAmount, Refusal } from '../kernel/api/index.ts'
-import { type Minor, partnerKey, present } from '../kernel/index.ts'
+import { type BodyOf, type EventData, ownJson, type payouts, type QueryOf } from '@partner-payments/wire'
+import { type Caller, notFound, type Page, readAmount, Refusal, refuseField } from '../kernel/api/index.ts'
+import { amountText, type Currency, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
-import { type InParts, type Part, reportOfPart } from '../deposits/index.ts'
-import type { PayoutCall, PayoutRow } from '../payouts/index.ts'
-import type { CheckoutDeps } from './deps.ts'
-import { appendRefunds, type Refund } from './refund-events.ts'
-import { payerOf, refundedOf, refundedPart, refundFingerprintOf, requireLeft } from './refund-rules.ts'
+import { type InParts, type Part, type PaymentRefunds, reportOfPart } from '../deposits/index.ts'
+import type { Creditor, EndedRefunds, PayoutCall, PayoutLife, PayoutRow, Payouts } from '../payouts/index.ts'
+import type { CheckoutDeps } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store.ts'
+import type { EventOutbox } from '../events/index.ts'
+import { type IncomingDebtor, isIban, readDomestic } from '../rails/index.ts'
+import type { Cases } from '../cases/index.ts'
 
 export type MadeRefund = Refund & { readonly replayed: boolean }
 
@@ -17,7 +18,7 @@ export type Refunds = {
   /**
    * Sends money of a paid session back to the account that paid, by a payout. Refuses: validation_failed, not_found,
    * checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment, insufficient_funds, limit_exceeded,
-   * account_blocked, customer_not_verified, currency_not_supported, idempotency_key_reused, request_in_progress.
+   * account_blocked, country_not_supported, currency_not_supported, idempotency_key_reused, request_in_progress.
    */
   readonly refund: (
     caller: Caller,
@@ -78,7 +79,7 @@ async function withPayouts(
     rows.map(({ id }) => id),
   )
   const byId = new Map(found.map((payout) => [payout.id, payout]))
-  return rows.map((row) => ({ row, payout: present(byId.get(row.id), 'a refund has a payout') }))
+  return rows.map((row) => ({ row, payout: present(byId.get(row.id), `no payout for refund ${row.id}`) }))
 }
 
 const operation = 'createCheckoutRefund'
@@ -95,7 +96,7 @@ export function createRefunds(deps: CheckoutDeps): Refunds {
       const [row] = await store.refundsByIds(db, partnerId, [id])
       if (row === undefined || row.sessionId !== sessionId.toLowerCase()) throw notFound('refund')
       const [refund] = await withPayouts(payouts, db, partnerId, [row])
-      return present(refund, 'a row has a refund')
+      return present(refund, `no refund ${id}`)
     },
     listRefunds: async (partnerId, sessionId, query) => {
       await requireSession(partnerId, sessionId)
@@ -125,7 +126,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
     const call = await callOf(deps, tx, asked, fingerprint, amount)
     const [outcome] = await work(tx, [call], await read(tx, [call]), undefined)
     if (outcome instanceof Refusal) throw outcome
-    const accepted = present(outcome, 'each call has an answer')
+    const accepted = present(outcome, `no answer to the refund of session ${asked.session.id}`)
     // Another session's refund has taken the key meanwhile.
     if (accepted === 'resubmit' || accepted.replayed) return 'again'
     return { ...(await keep(deps, tx, asked, accepted.payout)), replayed: false }
@@ -138,7 +139,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
       if (session === undefined) throw notFound('checkout session')
       // The lock of the deposit makes refunds of a session wait for each other, and for a bank that takes the money back.
       const [locked] = await deposits.withParts(tx, await deposits.lock(tx, [{ partnerId, id: session.depositId }]))
-      const deposit = present(locked, 'a session has a deposit')
+      const deposit = present(locked, `no deposit ${session.depositId} for session ${session.id}`)
       const amount = readAmount(body.amount, deposit.currency)
       const { partId = null, reference = null, reason = null, idempotencyKey } = body
       const fingerprint = refundFingerprintOf({ sessionId, partId, amount, reference, reason })
@@ -163,7 +164,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
 
 async function replay(tx: Tx, payout: PayoutRow): Promise<MadeRefund> {
   const [row] = await store.refundsByIds(tx, payout.partnerId, [payout.id])
-  return { row: present(row, 'the payout of a refund has its refund'), payout, replayed: true }
+  return { row: present(row, `no refund for payout ${payout.id}`), payout, replayed: true }
 }
 
 /** Refuses: checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment. */
@@ -220,3 +221,173 @@ async function keep(
   appendRefunds(eventOutbox, tx, [{ row, payout }], now)
   return { row, payout }
 }
+
+type Data = Omit<EventData<'checkout.refund.updated'>, 'eventType' | 'timestamp'>
+export type Refund = { readonly row: store.RefundRow; readonly payout: PayoutRow }
+
+const dataOf = ({ row: { id, sessionId }, payout }: Refund): Data => ({
+  amount: writeAmount(payout.amount, payout.currency),
+  currency: payout.currency,
+  customFields: null,
+  idempotencyKey: payout.idempotencyKey,
+  reference: payout.reference,
+  websiteReference: null,
+  refundId: id,
+  sessionId,
+  status: payout.status,
+})
+
+function appendRefunds(eventOutbox: EventOutbox, tx: Tx, refunds: readonly Refund[], now: Date): void {
+  eventOutbox.appendMany(
+    tx,
+    refunds.map((refund) => ({
+      partnerId: refund.row.partnerId,
+      type: 'checkout.refund.updated' as const,
+      occurredAt: now,
+      data: dataOf(refund),
+    })),
+  )
+}
+
+/** The part of checkout in the end of a payout: its event, in the transaction that moves the payout. */
+export const createEndedRefunds = ({ eventOutbox }: { readonly eventOutbox: EventOutbox }): EndedRefunds => ({
+  appendEnded: async (tx, ended, now) => {
+    for (const [partnerId, payouts] of Map.groupBy(ended, (payout) => payout.partnerId)) {
+      const rows = await store.refundsByIds(
+        tx,
+        partnerId,
+        payouts.map(({ id }) => id),
+      )
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      const refunds = payouts.flatMap((payout): readonly Refund[] => {
+        const row = byId.get(payout.id)
+        return row === undefined ? [] : [{ row, payout }]
+      })
+      appendRefunds(eventOutbox, tx, refunds, now)
+    }
+  },
+})
+
+type Status = (typeof payouts.payoutStatuses)[number]
+
+/** The money of these did not reach the payer, or came back. */
+const withoutMoney: ReadonlySet<Status> = new Set(['Failed', 'Returned', 'Cancelled'])
+
+/** The sum of the refunds that are made or on their way. */
+const refundedOf = (refunds: readonly { readonly status: Status; readonly amount: Minor }[]): Minor =>
+  refunds.reduce((sum, { status, amount }) => (withoutMoney.has(status) ? sum : sum + amount), 0n)
+
+/** State of a refund that a payer learns. `failed`: the money did not arrive, and the partner has it. */
+export type PayerState = 'underWay' | 'sent' | 'failed'
+
+/**
+ * Undefined: the payer does not see it, because the partner has not decided yet, or has decided otherwise. What waits for a name or a rule is
+ * under way, as for the partner.
+ */
+const payerStates: Readonly<Record<Status, PayerState | undefined>> = {
+  PendingApproval: undefined,
+  Cancelled: undefined,
+  Pending: 'underWay',
+  Processing: 'underWay',
+  Sent: 'underWay',
+  Completed: 'sent',
+  Failed: 'failed',
+  Returned: 'failed',
+}
+export const payerStateOf = (status: Status): PayerState | undefined => payerStates[status]
+
+/** Refuses: refund_exceeds_payment. */
+function requireLeft(amount: Minor, { paid, refunded, currency }: Paid): void {
+  const left = paid - refunded
+  if (amount <= left) return
+  const message = `must be at most ${amountText(left, currency)} ${currency}, which is not refunded yet`
+  throw refuseField({ pointer: '/amount', code: 'out_of_range', message }, 'refund_exceeds_payment')
+}
+type Paid = { readonly paid: Minor; readonly refunded: Minor; readonly currency: Currency }
+
+/** The account that paid, as the bank named it with the payment. Refuses: payer_account_unknown. */
+function payerOf(debtor: string | null, isErased: boolean): Creditor {
+  if (isErased) throw new Refusal('payer_account_unknown', 'The customer was erased, and gets no payments.')
+  const payer = debtor === null ? null : ownJson<IncomingDebtor | null>(debtor)
+  const name = payer?.name.trim() ?? ''
+  const account = payer?.account ?? ''
+  if (payer === null || name === '' || (!isIban(account) && readDomestic(account) === undefined))
+    throw new Refusal(
+      'payer_account_unknown',
+      'The bank named no account with the payment that can be paid. Send the money by a payout to a beneficiary.',
+    )
+  return { name, account, bic: payer.bic === '' ? null : payer.bic, country: payer.countryCode }
+}
+
+/**
+ * The part that is refunded: the named one, or the only one. Undefined: the session takes one payment. Refuses: checkout_session_not_paid,
+ * validation_failed.
+ */
+function refundedPart({ inParts, status, parts }: InParts, partId: string | null): Part | undefined {
+  const credited = parts.filter((part) => part.status === 'Credited')
+  const [only, ...others] = credited
+  if (inParts && (status !== 'Completed' || only === undefined)) throw new Refusal('checkout_session_not_paid')
+  if (partId === null) {
+    if (others.length === 0) return only
+    throw refuseField({ pointer: '/partId', code: 'required', message: 'is required: several parts paid the session' })
+  }
+  const named = credited.find(({ id }) => id === partId.toLowerCase())
+  if (named !== undefined) return named
+  throw refuseField({
+    pointer: '/partId',
+    code: 'invalid_value',
+    message: 'names no part that you have received and the bank has not taken back',
+  })
+}
+
+/** Equal for requests that ask for the same refund: `5` and `5.00` are one amount. */
+const refundFingerprintOf = (request: {
+  readonly sessionId: string
+  readonly partId: string | null
+  readonly amount: Minor
+  readonly reference: string | null
+  readonly reason: string | null
+}): string =>
+  JSON.stringify([
+    ...[request.sessionId.toLowerCase(), request.amount.toString(), request.reference, request.reason],
+    // Absent in the fingerprints of the version before.
+    ...(request.partId === null ? [] : [request.partId.toLowerCase()]),
+  ])
+
+// Stops the refunds of a payment that its bank takes back, so that the money does not leave twice.
+
+type Deps = {
+  readonly cases: Pick<Cases, 'openAbout'>
+  readonly payouts: Pick<Payouts, 'byIds'>
+  readonly payoutLife: Pick<PayoutLife, 'stopRefunds'>
+}
+
+const undone: ReadonlySet<string> = new Set(['Cancelled', 'Failed', 'Returned'])
+
+export const createPaymentRefunds = ({ cases, payouts, payoutLife }: Deps): PaymentRefunds => ({
+  stop: async (tx, { partnerId, id: depositId, partId }) => {
+    const ids = await store.refundsOfDeposit(tx, partnerId, depositId, partId)
+    if (ids.length === 0) return []
+    const made = (await payouts.byIds(tx, partnerId, ids)).filter(({ status }) => !undone.has(status))
+    // The money of a listed party stays reserved until two persons close its case, which has the id of the payout.
+    const frozen = new Set((await cases.openAbout(tx, partnerId, ids)).map(({ id }) => id))
+    const waiting = made
+      .filter(({ id, status }) => (status === 'Pending' || status === 'PendingApproval') && !frozen.has(id))
+      .map(({ id }) => id)
+    if (waiting.length > 0) await payoutLife.stopRefunds(tx, partnerId, waiting)
+    const now = await payouts.byIds(
+      tx,
+      partnerId,
+      made.map(({ id }) => id),
+    )
+    return now
+      .toSorted((one, other) => (one.id < other.id ? 1 : -1))
+      .map(({ id: payoutId, reference, status, currency, amount }) => ({
+        payoutId,
+        reference,
+        status,
+        currency,
+        amount,
+      }))
+  },
+})

@@ -16,13 +16,11 @@ import { type Currency, isFiat, type Minor, newId, present, randomText } from '.
 import { inTransaction, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import { type DepositRow, hashFingerprint, type InParts, type Part } from '../deposits/index.ts'
-import type { CheckoutDeps } from './deps.ts'
+import { type CheckoutDeps, createToSession, linkContext, type Session, type ToSession } from './session.ts'
 import { createHosted, type Hosted } from './hosted.ts'
 import { fingerprintOf, lineItemsText, readSession, type SessionRequest, tokenHash } from './rules.ts'
 import { createRefunds, refundedOfSessions, type Refunds } from './refunds.ts'
-import { createToSession, type Session, type ToSession } from './session.ts'
 import * as store from './store.ts'
-import { linkContext } from './sealed.ts'
 import type { BankStep } from '../rails/index.ts'
 import type { SessionRow } from './store.ts'
 import { contrastProblem, digestOfLogo, drawnLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
@@ -44,7 +42,7 @@ export type Checkout = Hosted &
     readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
     readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
-    /** Removes the email address of an erased customer, by which payers are found. */
+    /** Deletes the email of an erased customer from the index by which payers are found. */
     readonly forgetEmail: typeof store.forgetEmail
     /** Erases the customer's data from its sessions. */
     readonly eraseSessions: typeof store.eraseSessions
@@ -71,7 +69,11 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
     if (row === undefined) throw notFound('checkout session')
     const [deposit] = await deposits.withParts(tx, await deposits.byIds(tx, [{ partnerId, id: row.depositId }]))
     const refunded = await refundedOfSessions(deps, tx, partnerId, [id])
-    return { row, deposit: present(deposit, 'a session has a deposit'), refunded: refunded.get(row.id) ?? 0n }
+    return {
+      row,
+      deposit: present(deposit, `no deposit ${row.depositId} for session ${id}`),
+      refunded: refunded.get(row.id) ?? 0n,
+    }
   }
   const get: Checkout['get'] = async (partnerId, id, tx = db) => {
     const { row, deposit, refunded } = await read(tx, partnerId, id)
@@ -116,7 +118,10 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['creat
       find: () => deposits.byKey(partnerId, 'createCheckoutSession', body.idempotencyKey),
       make: () => db.transaction((tx) => open(deps, tx, { caller, body, request, requestFingerprint })),
     })
-    const row = present(await store.sessionById(db, partnerId, deposit.sessionId), 'a deposit has its session')
+    const row = present(
+      await store.sessionById(db, partnerId, deposit.sessionId),
+      `no session ${deposit.sessionId} for deposit ${deposit.id}`,
+    )
     // A replay repeats the first answer: nothing was paid or refunded then.
     return { session: toSession(row, { ...deposit, status: 'Created', parts: [] }, 0n), replayed }
   }
@@ -244,7 +249,11 @@ function createList(deps: CheckoutDeps, toSession: ToSession): Checkout['list'] 
     return {
       ...page,
       data: page.data.map((row) =>
-        toSession(row, present(byId.get(row.depositId), 'a session has a deposit'), refunded.get(row.id) ?? 0n),
+        toSession(
+          row,
+          present(byId.get(row.depositId), `no deposit ${row.depositId} for session ${row.id}`),
+          refunded.get(row.id) ?? 0n,
+        ),
       ),
     }
   }
@@ -306,7 +315,8 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
         const reversed = { money, details: 'The bank of the payer has recalled the payment.' }
         bank.reverseCredit(tx, partnerId, creditOf(part ?? deposit), reversed)
       } else {
-        const steps = outcome === undefined ? [present(step, 'one of both is given')] : stepsOf[outcome]
+        const steps =
+          outcome === undefined ? [present(step, `neither step nor outcome for session ${row.id}`)] : stepsOf[outcome]
         bank.scheduleSteps(tx, { partnerId, id: row.depositId }, steps, payer)
       }
       return session
@@ -396,7 +406,7 @@ const themes = { accentColour: 'light', accentColourDark: 'dark' } as const
 
 function readAccent(field: keyof typeof themes, given: string | null | undefined): string | null | undefined {
   if (given === null || given === undefined) return given
-  const colour = present(readColour(given), 'the schema has the form of colours')
+  const colour = present(readColour(given), `${field} is not a colour`)
   const message = contrastProblem(colour, themes[field])
   if (message === undefined) return colour
   throw refuseField({ pointer: `/${field}`, code: 'invalid_value', message }, 'contrast_too_low')

@@ -1,11 +1,17 @@
 /** A session as the API shows it: the row, the status and the money of its deposit, and the opened link. */
 import type { CheckoutPartStatus, CheckoutStatus } from '@partner-payments/wire'
-import type { Currency, Minor } from '../kernel/index.ts'
-import { type Deposit, type InParts, paidIn, reportOfPart } from '../deposits/index.ts'
-import type { CheckoutDeps } from './deps.ts'
+import type { Clock, Currency, Minor, Sealer } from '../kernel/index.ts'
+import { type Deposit, type Deposits, type InParts, paidIn, reportOfPart } from '../deposits/index.ts'
 import { type LineItem, lineItemsOf, statusOf } from './rules.ts'
 import type * as store from './store.ts'
-import { linkContext } from './sealed.ts'
+import type { Database, SealedColumn } from '../postgres/index.ts'
+import type { Access } from '../access/index.ts'
+import type { Cursors } from '../kernel/api/index.ts'
+import type { EventOutbox } from '../events/index.ts'
+import type { BankSimulator } from '../rails/index.ts'
+import type { Accounts } from '../accounts/index.ts'
+import type { Customers } from '../parties/customers/index.ts'
+import type { Payouts } from '../payouts/index.ts'
 
 export type Session = {
   readonly id: string
@@ -90,4 +96,41 @@ export function createToSession({ sealer, publicUrl }: CheckoutDeps): ToSession 
       createdAt: row.createdAt,
     }
   }
+}
+
+/** Binds a sealed token to its partner and session. */
+export const linkContext = (partnerId: string, sessionId: string) => [
+  'checkout.sessions',
+  partnerId,
+  sessionId,
+  'token',
+]
+
+export const sealedLinkTokens: SealedColumn = {
+  table: 'checkout.sessions',
+  column: 'token_sealed',
+  key: { id: 'uuid' },
+  contextOf: (partnerId, cell) => linkContext(partnerId, cell('id')),
+}
+
+export type CheckoutDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+  readonly access: Pick<Access, 'partnerName'>
+  readonly accounts: Pick<Accounts, 'create'>
+  readonly customers: Pick<
+    Customers,
+    'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'payersByIds' | 'refusalAbove' | 'requireCapability'
+  >
+  readonly deposits: Deposits
+  readonly eventOutbox: EventOutbox
+  readonly payouts: Pick<Payouts, 'acceptance' | 'byIds' | 'byKey'>
+  /** The bank of the payer. Undefined: not in the sandbox. */
+  readonly bank: Omit<BankSimulator, 'scheduleDeposit' | 'stepMs'> | undefined
+  /** Permits http to localhost as a return URL. */
+  readonly sandbox: boolean
+  /** The URL under which payers reach the service. */
+  readonly publicUrl: string
 }

@@ -85,7 +85,7 @@ export async function lockEmail(tx: Tx, partnerId: string, email: string, now: D
   }
 }
 
-/** Removes the email address of an erased customer. Another customer with the address gets a row when it pays. */
+/** Deletes the email of an erased customer from the payer index. Another customer with the address gets a row when it pays. */
 export async function forgetEmail(tx: Tx, partnerId: string, email: string): Promise<void> {
   await tx.run(sql`/* checkout.forgetEmail */
     delete from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text)`)
@@ -206,7 +206,7 @@ export async function keepDrawnLogo(tx: Tx, partnerId: string, { drawn, from }: 
 }
 
 /** Branding of a page, without the bytes of the logo. */
-export type ShownBranding = Pick<Branding, 'name' | 'colour' | 'colourDark'> & {
+export type PageBranding = Pick<Branding, 'name' | 'colour' | 'colourDark'> & {
   readonly partnerId: string
   /** Changes with the branding. */
   readonly updatedAt: Date
@@ -214,8 +214,8 @@ export type ShownBranding = Pick<Branding, 'name' | 'colour' | 'colourDark'> & {
 }
 
 /** The branding of partners whose pages are read together. */
-export function brandingsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly ShownBranding[]> {
-  return tx.rows<ShownBranding>(sql`/* checkout.brandingsOf */
+export function brandingsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly PageBranding[]> {
+  return tx.rows<PageBranding>(sql`/* checkout.brandingsOf */
     select partner_id, name, colour, colour_dark, updated_at, logo is not null as has_logo from checkout.branding
     where ${ofPartners(partnerIds)}`)
 }
@@ -242,7 +242,7 @@ export async function mergeBranding(
       drawn_from = case when ${logo === undefined} then kept.drawn_from else excluded.drawn_from end,
       updated_at = excluded.updated_at
     returning name, colour, colour_dark, logo, logo_type`)
-  return present(merged, 'an upsert returns its row')
+  return present(merged, `no branding written for partner ${partnerId}`)
 }
 
 // The statements about refunds. Amount and status of a refund are those of its payout.

@@ -15,13 +15,11 @@ import type { Payer } from '../parties/customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
-import type { CreditOfDeposit } from './triggers.ts'
+import { awaitingParts, type CreditOfDeposit, type DepositStatus } from './lifecycle.ts'
 import { refuseClosed } from './inbound.ts'
 import { createReverse, type ReversalNotification, type Withdraw } from './reversals.ts'
 import * as store from './store.ts'
 import * as matchingStore from './store-parts.ts'
-import { awaitingParts } from './lifecycle.ts'
-import type { DepositStatus } from './rules.ts'
 
 export type Credits = {
   /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named; or several are. */
@@ -95,7 +93,7 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       for (const [index, outcome] of (await apply.inTransaction(tx, open)).entries()) advanced.set(open[index], outcome)
       return triggers.map((trigger) =>
         typeof trigger === 'object'
-          ? { trigger, advanced: present(advanced.get(trigger), 'each trigger has an answer') }
+          ? { trigger, advanced: present(advanced.get(trigger), `no answer for deposit ${trigger.subjectId}`) }
           : 'erased',
       )
     },
@@ -191,7 +189,7 @@ async function bookAll(
     new Set(),
   )
   const made = fresh.map(([key, booking], index) => {
-    const row = toDeposit(deps, booking, present(opened[index], 'each credit has a transaction'), now)
+    const row = toDeposit(deps, booking, present(opened[index], `no transaction for credit ${key}`), now)
     return { key, booking, row }
   })
   if (made.length > 0)
@@ -313,7 +311,10 @@ function acceptedEventOf(
 ): readonly AcceptedEvent[] {
   const { partnerId, customerId } = row
   if (customerId === null) return []
-  const customer = present(owners.get(partnerKey(partnerId, customerId)), 'the owner of an account exists')
+  const customer = present(
+    owners.get(partnerKey(partnerId, customerId)),
+    `no customer ${customerId} for deposit ${row.id}`,
+  )
   const type = 'partner.customer.deposit.accepted'
   return [{ partnerId, occurredAt: now, type, data: events.accepted(row, customer, debtor) }]
 }

@@ -5,6 +5,8 @@ import type { IncomingDebtor } from '../rails/index.ts'
 import type { Customer, Payer } from '../parties/customers/index.ts'
 import type { Deposit } from './store.ts'
 import type { Part } from './store-parts.ts'
+import type { NewEvent } from '../events/index.ts'
+import { type PartsPlan, reportOfPart } from './parts.ts'
 
 type Named = Pick<Payer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'>
 
@@ -110,3 +112,19 @@ export const expired = (deposit: Deposit, customer: Named) => ({
   endToEndId: deposit.endToEndId,
   expiryDate: deposit.expiryDate.toISOString(),
 })
+
+// The event of a part: it has arrived, or the bank takes it back.
+
+/** A part that waits for a decision about a name has no event. */
+export const partEvents = (
+  deposit: Deposit,
+  customer: Payer,
+  plan: Pick<PartsPlan, 'told' | 'paid'> | undefined,
+  now: Date,
+): readonly NewEvent<'checkout.part.updated'>[] =>
+  (plan?.told ?? []).map((each) => ({
+    partnerId: deposit.partnerId,
+    occurredAt: now,
+    type: 'checkout.part.updated',
+    data: part(deposit, customer, each, plan?.paid ?? 0n, reportOfPart(each)?.debtor),
+  }))

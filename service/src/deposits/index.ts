@@ -11,7 +11,7 @@
 export type { AccountOwner, PaymentRefunds } from './deps.ts'
 export { hashFingerprint, type Deposits, createDeposits, holdOfDeposit } from './service.ts'
 export { type InParts, paidIn, reportOfPart } from './parts.ts'
-export type { DepositStatus } from './rules.ts'
+export type { DepositStatus } from './lifecycle.ts'
 
 export { type Deposit, type DepositRow, depositsDue, depositsOfHit, screenedDepositsDue } from './store.ts'
 export { type Part, partMovements, partReads, type PayerRule } from './store-parts.ts'

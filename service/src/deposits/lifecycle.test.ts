@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkSoundness } from '../../../test/lifecycle/soundness.ts'
 import type { Transition } from '../lifecycle/index.ts'
-import { depositLifecycle, mayExpire } from './lifecycle.ts'
-import { type DepositStatus, depositStatuses } from './rules.ts'
+import { depositLifecycle, type DepositStatus, depositStatuses, mayExpire } from './lifecycle.ts'
 
 /** The lifecycle of the interface document, Events: created, initiated, submitted, accepted, failed, completed, expired. */
 const parts = 'PartiallyPaid Completed Screening Failed'

@@ -10,9 +10,7 @@ import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import { checkout, ownJson } from '@partner-payments/wire'
 import type { Block } from './inbound.ts'
-import { awaitingParts } from './lifecycle.ts'
-import type { DepositTrigger } from './triggers.ts'
-import type { DepositStatus } from './rules.ts'
+import { awaitingParts, type DepositStatus, type DepositTrigger } from './lifecycle.ts'
 import type { Deposit, DepositKey } from './store.ts'
 import { type Part, type PartMoved, partsOf, type PartStatus } from './store-parts.ts'
 
@@ -161,7 +159,9 @@ function arrival(
   const missing = missingOf(row)
   const amount = money.amount < missing ? money.amount : missing
   const debtor =
-    trigger.kind === 'credit' ? trigger.debtor : ownJson<IncomingDebtor>(present(row.debtor, 'a payer is named'))
+    trigger.kind === 'credit'
+      ? trigger.debtor
+      : ownJson<IncomingDebtor>(present(row.debtor, `no payer on deposit ${depositId}`))
   const origin = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   const report = { ...origin, debtor }
   const partOf = (status: PartStatus): Part => ({

@@ -7,24 +7,23 @@ import { assert, partnerKey, present } from '../kernel/index.ts'
 import { type Entry, entryOf } from '../ledger/index.ts'
 import { type Inbound, openToAll, readInbound } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
-import { type Advanced, createEngine, type Move as Transit, transitionOn } from '../lifecycle/index.ts'
+import { type Advanced, createEngine, type Move, transitionOn } from '../lifecycle/index.ts'
 import type { NewCase } from '../cases/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
-import type { Move } from '../transactions/index.ts'
+import type { TransactionMove } from '../transactions/index.ts'
 import { credit, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
-import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
+import { type DepositEvent, depositLifecycle, type DepositTrigger, mayExpire } from './lifecycle.ts'
 import { isForeignPart, isKnownPart, isWhole, kindOfPart, type PartsPlan, payingPart, planParts } from './parts.ts'
 import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
 import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
-import { partEvents } from './part-events.ts'
+import { partEvents } from './events.ts'
 import { decidePayerCheck, insertParts, insertPayerChecks, moveParts } from './store-parts.ts'
 import * as store from './store.ts'
-import type { DepositTrigger } from './triggers.ts'
 
-type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
+type DepositMove = Move<HeldDeposit, DepositTrigger, DepositEvent>
 
 /** Applies a batch of triggers, and returns for each whether it changed its deposit. */
 export function createApplyBatch(deps: DepositsDeps) {
@@ -364,7 +363,7 @@ function backToBank({ row, trigger }: DepositMove): Entry {
   return entryOf('bank', { ...movedOf(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
 }
 
-function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): Move {
+function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): TransactionMove {
   const { steps, concludes, errorKey, ledger } = transition
   const reason = 'reasonCode' in trigger && !implied ? trigger.reasonCode : null
   const bankText = 'bankText' in trigger && !implied ? (trigger.bankText ?? null) : null
@@ -381,8 +380,8 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
   return { ...move, conclusion }
 }
 
-const debtorOf = ({ debtor }: store.Deposit) =>
-  ownJson<IncomingDebtor>(present(debtor, 'an accepted deposit has a debtor'))
+const debtorOf = ({ id, debtor }: store.Deposit) =>
+  ownJson<IncomingDebtor>(present(debtor, `no debtor on deposit ${id}`))
 
 /** The payer of the last part, which comes with its credit. */
 const payerOf = (row: store.Deposit, trigger: DepositTrigger): IncomingDebtor =>
@@ -401,7 +400,10 @@ function eventsOf(
   const deposit = withOrigin(move)
   const { partnerId, customerId } = deposit
   if (customerId === null) return []
-  const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
+  const customer = present(
+    owners.get(partnerKey(partnerId, customerId)),
+    `no customer ${customerId} for deposit ${deposit.id}`,
+  )
   const type = transition.event
   const origin = { partnerId, occurredAt: now }
   const ofParts = partEvents(deposit, customer, plan, now)

@@ -17,7 +17,7 @@ import { type InParts, reportOfPart, withParts } from './parts.ts'
 import { awaitsAnswer, checkPayers, checkWallets, namesOfPayers, someLack, strictest } from './payers.ts'
 import * as store from './store.ts'
 import { partsOf, type PayerCheck, payerChecksOf } from './store-parts.ts'
-import type { Decided } from './triggers.ts'
+import type { Decided } from './lifecycle.ts'
 
 /**
  * `hold`: undefined lets the money be credited. It is read in the statuses in which the money is there: `Accepted` and

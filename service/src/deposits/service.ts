@@ -8,23 +8,26 @@ import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import type { Hold, Party } from '../transactions/index.ts'
 import { createCredits, type Credits } from './credits.ts'
-import { createDebits, type Debits, take } from './debits.ts'
+import { createDebits, type Debits, reversePart, take } from './reversals.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
-import { depositLifecycle, heldMsMax } from './lifecycle.ts'
+import {
+  depositLifecycle,
+  type DepositNotification,
+  type DepositStatus,
+  type DepositTrigger,
+  heldMsMax,
+} from './lifecycle.ts'
 import { type Asked, cannotReceive, refuseClosed } from './inbound.ts'
 import { createApplyBatch } from './progress.ts'
-import type { DepositNotification, DepositTrigger } from './triggers.ts'
 import { createScreened, type Screened } from './screened.ts'
 import { createPayerChecks, type PayerChecks } from './payers.ts'
 import { type InParts, reportOfPart, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { eraseFields, type Part, type PartStatus } from './store-parts.ts'
-import type { DepositStatus } from './rules.ts'
 import { type Deposit, heldDeposits, standingDeposits, waitingByIds, type WaitingRow } from './store.ts'
 import { createHash } from 'node:crypto'
 import type { IncomingDebtor } from '../rails/index.ts'
-import { reversePart } from './reversals.ts'
 
 /** A deposit that awaits payment. */
 export type AwaitedDeposit = {
@@ -393,7 +396,7 @@ const createUndoCredit =
     const [found] = await store.depositsByReferences(tx, partnerId, [reference])
     if (found === undefined) throw notFound('deposit with this reference')
     const [locked] = await withParts(tx, await store.lockDeposits(tx, [found]))
-    const deposit = present(locked, 'a deposit is not deleted')
+    const deposit = present(locked, `no deposit ${found.id}`)
     const part = partToUndo(deposit, partId)
     await stopRefunds(deps, tx, { partnerId, id: deposit.id, partId: part?.id })
     const taken = part ? await takePart(deps, tx, deposit, part) : await takeWhole(deps, tx, deposit)

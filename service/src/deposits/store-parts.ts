@@ -15,7 +15,7 @@ import type { Movement, PartReads } from '../transactions/index.ts'
 import type { DepositKey } from './store.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { PayerRegion } from '../rails/index.ts'
-import type { DepositStatus } from './rules.ts'
+import type { DepositStatus } from './lifecycle.ts'
 
 /**
  * `Held`: on the account `parts`. `Screening`: in suspense, with a case that has the id of the part, while a name is under review. `Suspended`: in

@@ -14,7 +14,7 @@ import {
   unprepared,
 } from '../postgres/index.ts'
 import type { Unfinished } from '../lifecycle/index.ts'
-import type { DepositStatus } from './rules.ts'
+import type { DepositStatus } from './lifecycle.ts'
 
 const types = {
   partnerId: 'uuid',

@@ -5,27 +5,28 @@
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../access/index.ts'
 import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
-import { type Currency, currencies, newId, partnerKey, present } from '../kernel/index.ts'
+import { type Clock, currencies, type Currency, newId, partnerKey, present } from '../kernel/index.ts'
 import {
   type AccountSnapshots,
-  balanceStateIn,
   type BalancesRead,
+  balanceStateIn,
   blocksInbound,
   blocksOutbound,
   createFundsCheck,
   type EntryRequest,
   insufficientFunds,
+  type Ledger,
   type Permit,
   refuseBlocked,
 } from '../ledger/index.ts'
-import type { BatchPosition, Tx } from '../postgres/index.ts'
-import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
+import { asInProgress, type BatchPosition, type Database, type Keyed, replayOf, type Tx } from '../postgres/index.ts'
+import type { NewTransaction, TakenReferences, Transactions } from '../transactions/index.ts'
 import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
-import type { FxDeps } from './deps.ts'
-import { answerOnce, type KeyedCall, keysOf, type Made, type Outcome, submitUntilAnswered } from './keys.ts'
-import { type Buyers, createLargestBalances } from './largest-balances.ts'
 import { exchangeTransfers } from './rules.ts'
 import * as store from './store.ts'
+import { type Customers, hasLargestBalance, lackingFor, notVerified, type Payer } from '../parties/customers/index.ts'
+import type { BuyerRow, QuoteRow } from './store.ts'
+import type { FxTerms, Rates } from '../rates/index.ts'
 
 type ConversionCall = KeyedCall & {
   readonly caller: Caller
@@ -49,7 +50,7 @@ const conversionsPerBatchMax = 128
 const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
-/** The verb that submits a conversion to the batches. Refuses: see `Fx`. */
+/** Submits conversions to the batches. Refuses as `convert` of `Fx` does. */
 export function createConverting(deps: FxDeps) {
   const batched = createNonceBatcher({
     db: deps.db,
@@ -114,7 +115,7 @@ function createBatchWork(deps: FxDeps) {
       open.map(({ quote }) => ({ transfers: toBalance(quote) })),
     )
     const accepted = open.flatMap(({ call, quote }, index): readonly Permitted[] => {
-      const permit = present(permits[index], 'each request has an answer')
+      const permit = present(permits[index], `no permit for quote ${quote.id}`)
       const isHeld = permit instanceof Refusal
       const refusal = isHeld ? permit : (blockedBetween(found.balances.accounts, buyers, quote) ?? above[index])
       if (refusal === undefined && !isHeld) return [{ call, quote, permit }]
@@ -129,8 +130,8 @@ function createBatchWork(deps: FxDeps) {
     const { accounts, mark } = found.balances
     const balances = { mark, accounts: new Map([...accounts, ...(await ledger.partiesOf(tx, accounts, parties))]) }
     const fits = await funds.check(tx, requests, balances, position)
-    const funded = accepted.filter(({ call }, index) => {
-      const fit = present(fits[index], 'each request has an answer')
+    const funded = accepted.filter(({ call, quote }, index) => {
+      const fit = present(fits[index], `no judgement of funds for quote ${quote.id}`)
       if (fit !== true) answers.set(call, insufficientFunds(fit, call.caller))
       return fit === true
     })
@@ -188,7 +189,7 @@ async function lockQuotes(
   const quotes = await lockOpen(tx, calls.map(quoteKeyOf))
   const given = new Set<string>()
   return calls.flatMap((call, index) => {
-    const quote = present(quotes[index], 'each call has a quote or a refusal')
+    const quote = present(quotes[index], `no answer for quote ${call.quoteId}`)
     if (quote instanceof Refusal) answers.set(call, quote)
     else if (given.has(quote.id)) answers.set(call, 'resubmit')
     else {
@@ -228,7 +229,7 @@ async function write(
   const now = clock.now()
   const opened = transactions.completeMany(tx, accepted.map(toTransaction), references, ['Settled', 'Credited'])
   const written = accepted.map(({ call, quote, permit }, index) => {
-    const { id: transactionId, reference } = present(opened[index], 'each conversion has a transaction')
+    const { id: transactionId, reference } = present(opened[index], `no transaction for quote ${quote.id}`)
     const { partnerId, quoteId, idempotencyKey, requestFingerprint } = call
     const keys = { partnerId, quoteId, idempotencyKey, requestFingerprint, transactionId, reference }
     return { call, quote, permit, row: { ...keys, entryId: newId(), createdAt: now } }
@@ -272,4 +273,158 @@ function toTransaction({ call, quote }: Accepted): NewTransaction {
     requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: ip },
     requestId: caller.requestId,
   }
+}
+
+// Gates of customers: a conversion needs their verification, and must not raise what a customer holds above the largest balance of its state.
+
+type Bought = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
+/** Customers of quotes, by `partnerKey`. Those with a largest balance are locked. */
+type Buyers = ReadonlyMap<string, Payer>
+
+export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'customers'>) {
+  const refusalOf = async (
+    tx: Tx,
+    { partnerId, customerId, buyCurrency: currency, buyAmount: amount }: Bought,
+    buyers: Buyers,
+  ): Promise<Refusal | undefined> => {
+    const payer = buyers.get(partnerKey(partnerId, customerId ?? ''))
+    if (payer === undefined) return undefined
+    if (lackingFor(payer.gate, 'Convert') !== undefined)
+      return notVerified(payer.verificationState, 'Convert', '/quoteId')
+    return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId', isBought: true })
+  }
+  return {
+    /** Called before the quotes are locked: an erasure locks the customer first. Costs nothing for quotes without a customer. */
+    lock: async (tx: Tx, rows: readonly BuyerRow[]): Promise<Buyers> => {
+      const buyers = await customers.payersByIds(tx, rows)
+      const limited = rows.filter(({ partnerId, id, currency }) => {
+        const payer = buyers.get(partnerKey(partnerId, id))
+        return payer !== undefined && hasLargestBalance(payer, currency)
+      })
+      if (limited.length > 0) await customers.lockHolders(tx, limited)
+      return buyers
+    },
+    /**
+     * Judges the accepted quotes of a batch. The sum of what a customer holds changes with the commit, so a second quote
+     * of a customer with a largest balance waits for the next batch.
+     */
+    judge: async (
+      tx: Tx,
+      quotes: readonly Bought[],
+      buyers: Buyers,
+    ): Promise<readonly (Refusal | 'resubmit' | undefined)[]> => {
+      const judged = new Set<string>()
+      const answers: (Refusal | 'resubmit' | undefined)[] = []
+      for (const quote of quotes) {
+        const key = partnerKey(quote.partnerId, quote.customerId ?? '')
+        const payer = buyers.get(key)
+        const isLimited = payer !== undefined && hasLargestBalance(payer, quote.buyCurrency)
+        answers.push(isLimited && judged.has(key) ? 'resubmit' : await refusalOf(tx, quote, buyers))
+        if (isLimited) judged.add(key)
+      }
+      return answers
+    },
+    /** The refusal of a conversion by the quote, if it were made now: customer_not_verified, balance_limit_exceeded. */
+    look: async (quote: Bought): Promise<Refusal | undefined> => {
+      const { partnerId, customerId } = quote
+      if (customerId === null) return undefined
+      return refusalOf(db, quote, await customers.payersByIds(db, [{ partnerId, id: customerId }]))
+    },
+  }
+}
+
+// Idempotency keys in a batch: a key with a row is answered by that row, each other key runs once, and its duplicates
+// get the answer of the first call. Payouts do the same with their own rows.
+
+/** `idempotencyKey`: null if the request has none. */
+type WithKey = { readonly partnerId: string; readonly idempotencyKey: string | null }
+export type KeyedCall = WithKey & { readonly requestFingerprint: string }
+
+export type Made<Row> = { readonly row: Row; readonly replayed: boolean }
+/** `resubmit`: an earlier call of the batch was in the way. The call must be submitted again. */
+export type Outcome<Row> = Made<Row> | Refusal | 'resubmit'
+
+/** Undefined without a key. */
+const mapKeyOf = ({ partnerId, idempotencyKey }: WithKey) =>
+  idempotencyKey === null ? undefined : partnerKey(partnerId, idempotencyKey)
+
+/** The keys of a batch, by which their rows are found. */
+export const keysOf = (calls: readonly KeyedCall[]) =>
+  calls.flatMap(({ partnerId, idempotencyKey }) => (idempotencyKey === null ? [] : [{ partnerId, idempotencyKey }]))
+
+type Batch<Call, Row> = {
+  readonly calls: readonly Call[]
+  /** The rows of the keys of the batch, and possibly others. */
+  readonly found: readonly Row[]
+  readonly keyed: (row: Row) => WithKey & Keyed
+  /** Pointer to the key in the request. */
+  readonly pointer: string
+  /** Answers the first call of each free key and every call without a key. */
+  readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, Outcome<Row>>>
+}
+
+/** Answers every call, in order. Refuses: idempotency_key_reused, and what `work` refuses. */
+export async function answerOnce<Call extends KeyedCall, Row>({
+  calls,
+  found,
+  keyed,
+  pointer,
+  work,
+}: Batch<Call, Row>): Promise<readonly Outcome<Row>[]> {
+  const rows = new Map(found.map((row) => [mapKeyOf(keyed(row)), row]))
+  const firstByKey = new Map<string, Call>()
+  const firstCalls = calls.filter((call) => {
+    const key = mapKeyOf(call)
+    if (key === undefined) return true
+    if (rows.has(key) || firstByKey.has(key)) return false
+    firstByKey.set(key, call)
+    return true
+  })
+  const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, Outcome<Row>>()
+  const replay = (row: Row, { requestFingerprint }: Call): Outcome<Row> => {
+    try {
+      replayOf(keyed(row), requestFingerprint, pointer)
+      return { row, replayed: true }
+    } catch (error) {
+      if (error instanceof Refusal) return error
+      throw error
+    }
+  }
+  return calls.map((call) => {
+    const own = outcomes.get(call)
+    if (own !== undefined) return own
+    const key = present(mapKeyOf(call), `no answer to a call without a key of partner ${call.partnerId}`)
+    const row = rows.get(key)
+    if (row !== undefined) return replay(row, call)
+    const first = present(firstByKey.get(key), `no first call for a duplicate of partner ${call.partnerId}`)
+    const outcome = present(outcomes.get(first), `no answer to a first call of partner ${call.partnerId}`)
+    return outcome instanceof Refusal || outcome === 'resubmit' ? 'resubmit' : replay(outcome.row, call)
+  })
+}
+
+/** Submits a call until it is answered. Refuses: request_in_progress, and what the batch refuses. */
+export async function submitUntilAnswered<Call, Row>(
+  batched: (call: Call) => Promise<Outcome<Row>>,
+  call: Call,
+): Promise<Made<Row>> {
+  for (;;) {
+    const outcome = await batched(call).catch((error: unknown) => {
+      throw asInProgress(error)
+    })
+    if (outcome instanceof Refusal) throw outcome
+    if (outcome !== 'resubmit') return outcome
+  }
+}
+
+export type FxDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly customers: Pick<
+    Customers,
+    'heldPayersByIds' | 'lockHolders' | 'payersByIds' | 'presentIdOf' | 'refusalAbove'
+  >
+  readonly ledger: Ledger
+  readonly rates: Rates
+  readonly transactions: Transactions
+  readonly terms: FxTerms
 }

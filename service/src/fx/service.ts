@@ -13,10 +13,17 @@ import { after, amountMajorMax, amountText, type Currency, newId, partnerKey } f
 import type { Tx } from '../postgres/index.ts'
 import { currenciesOf, type FxTerms, midRateOf, type Rate, rateText, type Sheet } from '../rates/index.ts'
 import { type Acceptances, createAcceptances } from './acceptance.ts'
-import { createConverting } from './conversions.ts'
-import type { FxDeps } from './deps.ts'
-import { answerOnce, type KeyedCall, keysOf, type Made, type Outcome, submitUntilAnswered } from './keys.ts'
-import { createLargestBalances } from './largest-balances.ts'
+import {
+  answerOnce,
+  createConverting,
+  createLargestBalances,
+  type FxDeps,
+  type KeyedCall,
+  keysOf,
+  type Made,
+  type Outcome,
+  submitUntilAnswered,
+} from './conversions.ts'
 import {
   type GivenAmount,
   type Pair,
@@ -81,7 +88,8 @@ export type Fx = Acceptances & {
   ) => Promise<readonly QuoteView[]>
   /**
    * Accepts a quote and exchanges at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
-   * insufficient_funds, balance_limit_exceeded, idempotency_key_reused, request_in_progress, and nonce_replayed as `quote`.
+   * insufficient_funds, account_blocked, customer_not_verified, balance_limit_exceeded, idempotency_key_reused,
+   * request_in_progress, and nonce_replayed as `quote`.
    */
   readonly convert: (
     caller: Caller,

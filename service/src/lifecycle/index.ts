@@ -5,9 +5,10 @@
  *
  * No tables of its own. Invariants: a status changes only by a row of its table, and only by an actor that the row names.
  */
-export { oldestOf, type OldestUnfinished, type Unfinished } from './ages.ts'
-export { type Applied, applyInBatches } from './batches.ts'
 export {
+  oldestOf,
+  type OldestUnfinished,
+  type Unfinished,
   type Advanced,
   createEngine,
   type Move,
@@ -17,4 +18,6 @@ export {
   type Lifecycle,
   type Transition,
   transitionOn,
+  type Applied,
+  applyInBatches,
 } from './engine.ts'

@@ -3,8 +3,8 @@
  * answer. Each call is answered alone; a refused call takes nothing from the others.
  */
 import { Refusal } from '../kernel/api/index.ts'
-import { amountText, present } from '../kernel/index.ts'
-import { createFundsCheck, type EntryRequest, insufficientFunds, type Shortage } from '../ledger/index.ts'
+import { after, amountText, newId, partnerKey, present } from '../kernel/index.ts'
+import { createFundsCheck, type Entry, type EntryRequest, insufficientFunds, type Shortage } from '../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../postgres/index.ts'
 import {
   count,
@@ -14,13 +14,19 @@ import {
   refuseCoolingOff,
   withControls,
   withinLimits,
+  writeCounted,
+  writeReference,
 } from './controls/index.ts'
 import { callMapKey, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
 import { type ControlledPayout, executionDayAt, judgedOf, validate, type ValidPayout } from './validate.ts'
-import { write } from './write.ts'
+import type { NewTransaction } from '../transactions/index.ts'
+import { withdrawal } from './events.ts'
+import { endToEndIdOf, partyOf, typesOf } from './rules.ts'
+import * as store from './store.ts'
+import { insertApprovals } from './store-waiting.ts'
 
 /** The answers of a batch so far. */
 type Outcomes = Map<PayoutCall, Outcome>
@@ -53,7 +59,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     for (const { call, row } of await write(deps, tx, admitted, found, now))
       outcomes.set(call, { payout: row, replayed: false })
     answerDuplicates(unanswered, firstCalls, outcomes)
-    return calls.map((call) => present(outcomes.get(call), 'every call of a batch has an answer'))
+    return calls.map((call) => present(outcomes.get(call), `no answer to a call of partner ${call.caller.partnerId}`))
   }
 
   /**
@@ -88,7 +94,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     // The balances stay locked until the commit, so that everything else must be read before.
     const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
     return valid.filter((payout, index) => {
-      const fit = present(fits[index], 'each request has an answer')
+      const fit = present(fits[index], `no judgement of funds for partner ${payout.call.caller.partnerId}`)
       if (fit !== true) outcomes.set(payout.call, notCovered(payout, fit))
       return fit === true
     })
@@ -189,9 +195,196 @@ function answerDuplicates(calls: readonly PayoutCall[], firstCalls: readonly Pay
   if (duplicates.length === 0) return
   const firstByKey = new Map(firstCalls.map((call) => [callMapKey(call), call]))
   for (const call of duplicates) {
-    const first = present(firstByKey.get(callMapKey(call)), 'a duplicate shares its key with an earlier call')
-    const outcome = present(outcomes.get(first), 'the first call of a key has an answer')
+    const first = present(
+      firstByKey.get(callMapKey(call)),
+      `no first call for a duplicate of partner ${call.caller.partnerId}`,
+    )
+    const outcome = present(outcomes.get(first), `no answer to a first call of partner ${call.caller.partnerId}`)
     const isRefused = outcome instanceof Refusal || outcome === 'resubmit'
     outcomes.set(call, isRefused ? 'resubmit' : replay(outcome.payout, call))
+  }
+}
+
+type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }
+
+/**
+ * Sends the writes with the commit. An idempotency key or a reference that another transaction took since the look-up is a
+ * unique violation.
+ */
+async function write(
+  deps: PayoutsDeps,
+  tx: Tx,
+  accepted: readonly ControlledPayout[],
+  found: LookedUp,
+  now: Date,
+): Promise<readonly WrittenPayout[]> {
+  if (accepted.length === 0) return []
+  const made = accepted.map(({ call }): Made => {
+    const { caller, operation, idempotencyKey } = call
+    const id = newId()
+    return { id, endToEndId: endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey }) }
+  })
+  const opened = deps.transactions.openMany(
+    tx,
+    accepted.map((payout, index) =>
+      toTransaction(payout, present(made[index], `no id for payout ${index} of the batch`)),
+    ),
+    found.references,
+  )
+  const written = accepted.map((payout, index) => {
+    const { id: transactionId, reference } = present(opened[index], `no transaction for payout ${index} of the batch`)
+    const ids = present(made[index], `no id for payout ${index} of the batch`)
+    return { call: payout.call, row: toPayout(deps, payout, { ...ids, transactionId, reference }, now) }
+  })
+  const rows = written.map(({ row }) => row)
+  store.insertPayouts(tx, rows)
+  hold(tx, accepted, rows)
+  appendRequested(deps, tx, rows, found, now)
+  await reserve(deps, tx, written, found)
+  return written
+}
+
+function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
+  const held = accepted.flatMap(({ call: { caller, bulk }, approval }, index) => {
+    if (approval === null) return []
+    const { partnerId, id: payoutId } = present(rows[index], `no row for payout ${index} of the batch`)
+    const { because: _because, ...needed } = approval
+    const { serviceAccountId: requestedBy, name: requestedName } = caller
+    return [{ partnerId, payoutId, ...needed, requestedBy, requestedName, bulkId: bulk?.id ?? null }]
+  })
+  if (held.length > 0) insertApprovals(tx, held)
+}
+
+/** A payout of the partner's own has no withdrawal events. */
+function appendRequested(
+  { eventOutbox }: PayoutsDeps,
+  tx: Tx,
+  rows: readonly store.PayoutRow[],
+  { customers }: LookedUp,
+  now: Date,
+): void {
+  eventOutbox.appendMany(
+    tx,
+    rows.flatMap((row) => {
+      const { partnerId, customerId } = row
+      if (customerId === null) return []
+      const customer = present(
+        customers.get(partnerKey(partnerId, customerId)),
+        `no customer ${customerId} for payout ${row.id}`,
+      )
+      const type = 'partner.customer.withdrawal.requested' as const
+      return [{ partnerId, type, occurredAt: now, data: withdrawal(row, customer) }]
+    }),
+  )
+}
+
+function reserve(
+  { ledger }: PayoutsDeps,
+  tx: Tx,
+  written: readonly WrittenPayout[],
+  { balances }: LookedUp,
+): Promise<void> {
+  const reserves = written.map(({ call, row }): Entry => {
+    const { reserveId: id, reference, feeAmount } = row
+    const transfers = reservesOf(call, { ...row, fee: feeAmount ?? 0n })
+    return { id, permit: 'waits', transfers: transfers.map((moved) => ({ ...moved, reference })) }
+  })
+  // A customer may have been erased since the look-up.
+  return ledger.enterMany(tx, reserves, balances.accounts)
+}
+
+/** The ids of a payout: its own, and that of its instruction. */
+type Made = Pick<store.PayoutRow, 'id' | 'endToEndId'>
+
+function toTransaction(
+  { call, rail, creditor, customerId, beneficiary }: ControlledPayout,
+  made: Made,
+): NewTransaction {
+  const { caller, amount, currency, idempotencyKey, quote } = call
+  const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
+  const exchange = quote && {
+    userAmount: amount,
+    userCurrency: currency,
+    quoteId: quote.id,
+    quoteExpiresAt: quote.expiresAt,
+  }
+  return {
+    partnerId: caller.partnerId,
+    reference: call.reference,
+    // The amount that leaves the balance.
+    ...(sold ?? { amount, currency }),
+    ...(exchange === undefined ? {} : { exchange }),
+    category: 'Withdrawal',
+    direction: 'Outward',
+    type: typesOf({ currency, customerId, isExchanged: quote !== undefined, operation: call.operation }).withdrawal,
+    rail,
+    customerId,
+    steps: ['Created', 'Reserved'],
+    actor: 'partner',
+    endToEndId: call.endToEndId ?? made.endToEndId,
+    idempotencyKey,
+    creditor: partyOf({ ...creditor, currency }),
+    requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
+    requestId: caller.requestId,
+    ...(beneficiary === null ? {} : { beneficiary }),
+    ...(call.originatingReference === undefined ? {} : { originatingReference: call.originatingReference }),
+  }
+}
+
+function toPayout(
+  { waitMsOf }: PayoutsDeps,
+  payout: ControlledPayout,
+  made: Made & Pick<store.PayoutRow, 'transactionId' | 'reference'>,
+  now: Date,
+): store.PayoutRow {
+  const { call, rail, connector, creditor, customerId, beneficiary } = payout
+  const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
+  const simulatedOutcome = 'customerId' in payee ? (payee.outcome ?? null) : null
+  const waitMs = waitMsOf(connector, { amount, currency, creditorName: creditor.name, simulatedOutcome })
+  return {
+    partnerId: caller.partnerId,
+    id: made.id,
+    operation,
+    idempotencyKey,
+    requestFingerprint,
+    transactionId: made.transactionId,
+    reference: made.reference,
+    reserveId: newId(),
+    beneficiaryId: beneficiary?.id ?? null,
+    customerId,
+    amount,
+    currency,
+    creditorName: creditor.name,
+    creditorAccount: creditor.account,
+    creditorBic: creditor.bic,
+    creditorCountry: creditor.country,
+    creditorAccountType: creditor.accountType ?? null,
+    creditorAddressJson: creditor.address ? JSON.stringify(creditor.address) : null,
+    remittance: call.reference,
+    rail,
+    connector,
+    endToEndId: made.endToEndId,
+    partnerEndToEndId: call.endToEndId ?? null,
+    ipAddress: call.ip,
+    simulatedOutcome,
+    // A payout that waits for an approval is due once it has it.
+    status: payout.approval === null ? 'Pending' : 'PendingApproval',
+    errorKey: null,
+    errorDetails: null,
+    sendAttempts: 0,
+    dueAt: payout.approval === null ? after(now, waitMs) : null,
+    leaseId: null,
+    soldAmount: call.quote?.sellAmount ?? null,
+    soldCurrency: call.quote?.sellCurrency ?? null,
+    quoteId: call.quote?.id ?? null,
+    transactionHash: null,
+    feeAmount: payout.fee === 0n ? null : payout.fee,
+    approvalExpiresAt: payout.approval?.expiresAt ?? null,
+    countedIn: writeCounted(payout.limits),
+    referenceAmount: writeReference(payout.reference),
+    settledBy: null,
+    endedBy: null,
+    createdAt: now,
+    updatedAt: now,
   }
 }

@@ -2,24 +2,17 @@
  * The only writer of a payout's progress: the engine of lifecycles with the table of payouts. One transaction applies a batch
  * of triggers and writes all transitions together. A duplicate changes nothing.
  */
-import type { Refusal } from '../kernel/api/index.ts'
-import type { NewCase } from '../cases/index.ts'
-import { after, type Minor, partnerKey, present } from '../kernel/index.ts'
-import type { NewEvent } from '../events/index.ts'
-import { type Entry, entryOf } from '../ledger/index.ts'
-import { type Advanced, createEngine } from '../lifecycle/index.ts'
-import type { Tx } from '../postgres/index.ts'
-import type { Payer } from '../parties/customers/index.ts'
-import { giveBack } from './controls/index.ts'
-import type { Cause, Move, NewTransaction } from '../transactions/index.ts'
-import { type PayoutMove, refusedApprovals } from './approvers.ts'
-import type { PayoutLifeDeps, RecallReturn } from './life-deps.ts'
+import { Refusal } from '../kernel/api/index.ts'
+import type { Cases, NewCase } from '../cases/index.ts'
+import { after, type Clock, type Minor, partnerKey, present } from '../kernel/index.ts'
+import type { EventOutbox, NewEvent } from '../events/index.ts'
+import { type Entry, entryOf, type Ledger } from '../ledger/index.ts'
+import { type Advanced, createEngine, type Move } from '../lifecycle/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import type { Customers, Payer } from '../parties/customers/index.ts'
+import { countApprovals, giveBack } from './controls/index.ts'
+import type { Cause, NewTransaction, TransactionMove, Transactions } from '../transactions/index.ts'
 import { failed, withdrawal } from './events.ts'
-import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
-import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
-import * as store from './store.ts'
-import type { Decision } from './store-waiting.ts'
-import * as storeApprovals from './store-waiting.ts'
 import {
   actorOf,
   type BankReport,
@@ -28,10 +21,22 @@ import {
   type Instructions,
   isForeign,
   kindOf,
+  leaseMs,
+  type PayoutEvent,
   payoutIdOf,
+  payoutLifecycle,
   type PayoutTrigger,
   type Person,
-} from './triggers.ts'
+} from './lifecycle.ts'
+import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
+import * as store from './store.ts'
+import { countedApprovals, type Decision, keepCounted } from './store-waiting.ts'
+import * as storeApprovals from './store-waiting.ts'
+import type { Rates } from '../rates/index.ts'
+import type { Screening } from '../screening/index.ts'
+import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
+import type { Monitoring } from '../monitoring/index.ts'
+import type { PayoutRow } from './store.ts'
 
 export function createAdvance(deps: PayoutLifeDeps) {
   const apply = createEngine({
@@ -137,7 +142,10 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
 
 const decisions = { approved: 'approved', declined: 'rejected', lapsed: 'expired', cancelled: 'cancelled' } as const
 const decisionOf = ({ kind }: PayoutTrigger): Decision =>
-  present(kind in decisions ? decisions[kind as keyof typeof decisions] : undefined, 'a decision ends the wait')
+  present(
+    kind in decisions ? decisions[kind as keyof typeof decisions] : undefined,
+    `trigger ${kind} decides no approval`,
+  )
 
 /** Closes the approvals of payouts that leave PendingApproval. */
 function decideApprovals(tx: Tx, moves: readonly PayoutMove[], now: Date): void {
@@ -203,7 +211,7 @@ function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
 }
 
 /** A refund adds its step to a transaction that has ended (`noteAfterEnd`). */
-function transactionMove({ payout, failure, move, transactionHash, cause }: Written): readonly Move[] {
+function transactionMove({ payout, failure, move, transactionHash, cause }: Written): readonly TransactionMove[] {
   const { partnerId, transactionId: id } = payout
   const { steps, concludes } = move
   if (move.ledger === 'refund' || steps.length === 0) return []
@@ -233,7 +241,10 @@ async function appendEvents(
     told.map(({ key }) => key),
   )
   const events = told.map(({ payout, failure, event, key }): WithdrawalEvent => {
-    const payer = present(payers.get(partnerKey(key.partnerId, key.id)), 'the customer of a payout exists')
+    const payer = present(
+      payers.get(partnerKey(key.partnerId, key.id)),
+      `no customer ${key.id} for payout ${payout.id}`,
+    )
     return eventOf(payout, payer, event, failure, now)
   })
   eventOutbox.appendMany(tx, events)
@@ -278,7 +289,11 @@ function eventOf(
 /** Recalls by `partnerKey(partnerId, payoutId)`. */
 type RecallsOfPayouts = ReadonlyMap<string, { readonly id: string }>
 
-type Refund = { readonly move: Move; readonly credit: Entry; readonly recallReturn: RecallReturn | undefined }
+type Refund = {
+  readonly move: TransactionMove
+  readonly credit: Entry
+  readonly recallReturn: RecallReturn | undefined
+}
 
 const recalledBy = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRow): Pick<Cause, 'recallId'> => {
   const recall = recalls.get(partnerKey(partnerId, id))
@@ -295,7 +310,7 @@ function openRefunds(
   const opened = transactions.openMany(tx, refunded.map(refundOf), new Set())
   return refunded.map((one, index) => {
     const { payout, cause } = one
-    const { id, reference } = present(opened[index], 'each refund has a transaction')
+    const { id, reference } = present(opened[index], `no refund transaction for payout ${payout.id}`)
     const { partnerId, currency, customerId, connector } = payout
     const amount = refundedOf(one)
     const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
@@ -336,3 +351,114 @@ const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
     currency: payout.currency,
   }),
 })
+
+export type PayoutLifeDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly ledger: Ledger
+  readonly eventOutbox: EventOutbox
+  readonly customers: Customers
+  readonly beneficiaries: Pick<Beneficiaries, 'noteCheck' | 'payeesByIds'>
+  readonly transactions: Transactions
+  readonly screening: Pick<Screening, 'holdsOf' | 'partiesOfPayments'>
+  readonly monitoring: Pick<Monitoring, 'holdsOf'>
+  readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
+  /** Reports whether a person or a key of the partner may make and approve payouts now. */
+  readonly mayPay: MayPay
+  readonly rates: Pick<Rates, 'converter'>
+  readonly recalls: ReturnedByRecall
+  readonly checkoutRefunds: EndedRefunds
+  /** PAYOUT_ATTEMPTS_MAX. */
+  readonly attemptsMax: number
+}
+
+export type MayPay = (tx: Tx, partnerId: string, id: string) => Promise<boolean>
+
+/** The recalls by which the money of payouts comes back. Their module is above this one, and gives its part of a return. */
+export type ReturnedByRecall = {
+  /** Locks the recalls of payouts that the caller has locked. By `partnerKey(partnerId, payoutId)`; a payout without a recall is absent. */
+  readonly lock: (
+    tx: Tx,
+    payouts: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, { readonly id: string }>>
+  /** Settles recalls that the caller has locked, each by the transaction that brings the money back. */
+  readonly settle: (tx: Tx, returns: readonly RecallReturn[]) => Promise<void>
+}
+/** The refunds of checkout sessions that payouts make. Their module is above this one, and gives its part of their end. */
+export type EndedRefunds = {
+  /** Appends the event of each refund. `ended`: its payout, with the status to which it moves. */
+  readonly appendEnded: (tx: Tx, ended: readonly PayoutRow[], now: Date) => Promise<void>
+}
+export type RecallReturn = {
+  readonly partnerId: string
+  readonly recallId: string
+  readonly amount: Minor
+  readonly reference: string
+}
+
+// Judges approvals by the daily maxima of their persons, and gives back what ends without a settlement.
+
+type PayoutMove = Move<PayoutRow, PayoutTrigger, PayoutEvent>
+
+/** Reports whether a payout that a second person has approved ends without a settlement. */
+const isReturned = ({ row, transition }: PayoutMove) =>
+  transition.ledger === 'release' && row.approvalExpiresAt !== null && row.status !== 'PendingApproval'
+
+/**
+ * The approvals of a batch by who may no longer approve (permission_denied), or beyond the maximum of their person (approver_limit_exceeded).
+ * Counts the others. A batch without approvals, and without the end of a payout that was approved, sends no statement.
+ */
+async function refusedApprovals(
+  deps: Pick<PayoutLifeDeps, 'mayPay' | 'rates'>,
+  tx: Tx,
+  moves: readonly PayoutMove[],
+  now: Date,
+): Promise<ReadonlyMap<PayoutMove, Refusal>> {
+  const refused = new Map<PayoutMove, Refusal>()
+  const given = moves.flatMap((move) => {
+    const { row: payout, trigger } = move
+    return trigger.kind === 'approved' ? [{ move, payout, by: trigger.by }] : []
+  })
+  const lost = await lostRights(deps, tx, given)
+  for (const { move, by } of given) if (lost.has(by.id)) refused.set(move, mayNoLonger(by.name))
+  const approvals = given.filter(({ move }) => !refused.has(move))
+  const ended = moves.filter(isReturned).map(({ row }) => row)
+  if (approvals.length === 0 && ended.length === 0) return refused
+  const counted = new Map(
+    (await countedApprovals(tx, ended)).map((row) => [partnerKey(row.partnerId, row.payoutId), row]),
+  )
+  const returned = ended.flatMap((payout) => {
+    const row = counted.get(partnerKey(payout.partnerId, payout.id))
+    if (row === undefined) return []
+    const { decidedBy: id, decidedName: name, decidedAt, countedIn } = row
+    return [{ payout, by: { id, name }, decidedAt, countedIn }]
+  })
+  const judged = await countApprovals(deps, tx, approvals, returned, now)
+  const kept = judged.flatMap((answer, index) => {
+    const approval = approvals[index]
+    if (approval === undefined) return []
+    if ('refusal' in answer) refused.set(approval.move, answer.refusal)
+    else if (answer.countedIn !== undefined) {
+      const { partnerId, id: payoutId } = approval.payout
+      return [{ partnerId, payoutId, countedIn: answer.countedIn }]
+    }
+    return []
+  })
+  if (kept.length > 0) keepCounted(tx, kept)
+  return refused
+}
+
+const mayNoLonger = (name: string) =>
+  new Refusal('permission_denied', `${name} may no longer approve payouts. Another person must approve this one.`)
+
+/** The persons of approvals who lost the right since they decided, as the rows of this transaction say. */
+async function lostRights(
+  { mayPay }: Pick<PayoutLifeDeps, 'mayPay'>,
+  tx: Tx,
+  approvals: readonly { readonly payout: PayoutRow; readonly by: { readonly id: string } }[],
+): Promise<ReadonlySet<string>> {
+  const persons = new Map(approvals.map(({ payout: { partnerId }, by }) => [by.id, partnerId]))
+  const lost = new Set<string>()
+  for (const [id, partnerId] of persons) if (!(await mayPay(tx, partnerId, id))) lost.add(id)
+  return lost
+}

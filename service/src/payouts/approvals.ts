@@ -1,31 +1,49 @@
 /** The verbs of approvals: what a second person sees, signs and decides. */
-import { type ApprovalSnapshot, payeeDigestOf } from '@partner-payments/wire'
+import {
+  type ApprovalSnapshot,
+  type BulkApprovalItem,
+  type BulkApprovalSnapshot,
+  itemText,
+  leafOf,
+  ownJson,
+  payeeDigestOf,
+  type SignedApproval,
+  treeOf,
+} from '@partner-payments/wire'
 import { type Caller, Refusal } from '../kernel/api/index.ts'
-import { amountText, isSamePerson, randomBytes } from '../kernel/index.ts'
+import { amountText, type Currency, isSamePerson, type Minor, present, randomBytes } from '../kernel/index.ts'
 import { type BeyondMaximum, lookBeyondMaximum } from './controls/index.ts'
-import type { Tx } from '../postgres/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
 import type { PayoutsDeps } from './deps.ts'
-import type * as store from './store.ts'
-import { type Approval, approvalById, decisionsOf, keepPayeeSalt, type MadeDecision } from './store-waiting.ts'
+import type { PayoutRow } from './store.ts'
+import {
+  type Approval,
+  approvalById,
+  bulksThatWait,
+  decisionsOf,
+  keepPayeeSalt,
+  keepPayeeSalts,
+  type MadeDecision,
+  openOfBulk,
+  payoutsByIds,
+} from './store-waiting.ts'
+import * as store from './store-waiting.ts'
 
 export type Approvals = {
   /** The approvals of these payouts of the partner, by payout id. A payout that needs none has none. */
-  readonly decisionsOf: (
-    partnerId: string,
-    payouts: readonly store.PayoutRow[],
-  ) => Promise<ReadonlyMap<string, MadeDecision>>
+  readonly decisionsOf: (partnerId: string, payouts: readonly PayoutRow[]) => Promise<ReadonlyMap<string, MadeDecision>>
   /**
    * Approves a waiting payout. A repetition by the same caller returns the payout. Refuses: not_found,
-   * approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval.
+   * approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval, permission_denied.
    */
-  readonly approve: (caller: Caller, idOrReference: string) => Promise<store.PayoutRow>
+  readonly approve: (caller: Caller, idOrReference: string) => Promise<PayoutRow>
   /**
    * The text that a person signs to approve a waiting payout, with what it shows. Refuses: not_found, approver_is_creator,
    * payout_not_awaiting_approval.
    */
   readonly snapshot: (caller: Caller, idOrReference: string, asked: Asked) => Promise<Snapshot>
   /** Cancels a waiting payout. Repetition and refusals as for `approve`. */
-  readonly reject: (caller: Caller, idOrReference: string, reason: string) => Promise<store.PayoutRow>
+  readonly reject: (caller: Caller, idOrReference: string, reason: string) => Promise<PayoutRow>
 }
 
 /** The page that asks for an approval: its nonce, and until when it can be answered. */
@@ -34,7 +52,7 @@ export type Asked = { readonly nonce: string; readonly expiresAt: Date }
 type Snapshot = {
   /** JSON of an `ApprovalSnapshot`. */
   readonly text: string
-  readonly payout: store.PayoutRow
+  readonly payout: PayoutRow
   readonly needsPasskey: boolean
   /** The daily maximum that an approval by this caller would exceed now. Undefined: none. */
   readonly beyond: BeyondMaximum | undefined
@@ -49,9 +67,9 @@ type Snapshot = {
 type Requested = Pick<Approval, 'requestedBy' | 'requestedName'>
 
 /** A salt of a payee's digest. */
-export const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
+const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
 
-type Get = (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
+type Get = (partnerId: string, idOrReference: string) => Promise<PayoutRow>
 
 export function createApprovals({ db, clock, access, mayPay, rates, life }: PayoutsDeps, get: Get): Approvals {
   const requireOtherMaker = createMakerCheck(access, db)
@@ -60,7 +78,7 @@ export function createApprovals({ db, clock, access, mayPay, rates, life }: Payo
     idOrReference: string,
     decision: 'approved' | 'rejected',
     move: (id: string) => Promise<boolean>,
-  ): Promise<store.PayoutRow> => {
+  ): Promise<PayoutRow> => {
     const { partnerId, serviceAccountId } = caller
     const { id } = await get(partnerId, idOrReference)
     const approval = await approvalById(db, partnerId, id)
@@ -132,7 +150,7 @@ const createSnapshot =
  * Another credential of the creator has another id and the same name, and a second account of the same person has a
  * similar name.
  */
-export function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Requested): void {
+function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Requested): void {
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(
     'approver_is_creator',
@@ -141,7 +159,7 @@ export function requireSecondPerson(caller: Caller, { requestedBy, requestedName
 }
 
 /** A person could make a key, and be the second person of their own payouts by it. */
-export const createMakerCheck =
+const createMakerCheck =
   (access: PayoutsDeps['access'], tx: Tx) =>
   async (caller: Caller, { requestedBy, requestedName }: Requested): Promise<void> => {
     const { partnerId, serviceAccountId, name } = caller
@@ -158,13 +176,299 @@ export const createMakerCheck =
     )
   }
 
-export function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approval, 'needsPasskey'>): void {
+function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approval, 'needsPasskey'>): void {
   if (!needsPasskey || confirmation?.factor === 'passkey') return
   throw new Refusal('permission_denied', 'The rule of this currency demands a person with a passkey, in the console.')
 }
 
-function whyNot({ status }: store.PayoutRow, approval: Approval | undefined): string {
+function whyNot({ status }: PayoutRow, approval: Approval | undefined): string {
   if (approval === undefined) return `The payout is ${status}, and needs no approval.`
   if (approval.decision === null) return `The time for an approval ended at ${approval.expiresAt.toISOString()}.`
   return `The payout is ${status}: it was already ${approval.decision}.`
+}
+
+// Approvals of the payouts of a bulk as a whole. One signature is over how many wait, their sums and the root of a tree of them, so that each
+// payout is proved without the others. The payouts move one by one, each with its place in the tree: a process that dies in between leaves
+// whole approvals and payouts that still wait.
+
+type Total = { readonly currency: Currency; readonly amount: Minor }
+
+/** The payouts of a bulk that wait for an approval, in the order of their references. */
+export type BulkAwaitingApproval = {
+  readonly payouts: readonly PayoutRow[]
+  /** Sums by currency, in the order of the codes. */
+  readonly totals: readonly Total[]
+  /** The earliest end of a wait. */
+  readonly expiresAt: Date
+  readonly needsPasskey: boolean
+  /** The accounts that asked for them, usually one. */
+  readonly requesters: readonly Requester[]
+}
+type Requester = { readonly requestedBy: string; readonly requestedName: string }
+
+export type DecidedOfBulk = {
+  readonly decided: number
+  /** Payouts that were refused while the others moved. */
+  readonly refused: readonly { readonly payoutId: string; readonly refusal: Refusal }[]
+}
+
+export type BulkApprovals = {
+  /** Undefined: none waits. */
+  readonly waitingOfBulk: (partnerId: string, bulkId: string) => Promise<BulkAwaitingApproval | undefined>
+  /** The newest bulks with payouts that wait. */
+  readonly bulksThatWait: (partnerId: string) => Promise<readonly string[]>
+  /** The text that a person signs for all payouts that wait. Refuses: approver_is_creator, payout_not_awaiting_approval. */
+  readonly snapshotOfBulk: (caller: Caller, bulkId: string, asked: Asked) => Promise<BulkSnapshot>
+  /**
+   * Approves all that wait, if they are as many as the caller says. Refuses: approver_is_creator, approver_limit_exceeded,
+   * payout_not_awaiting_approval, permission_denied.
+   */
+  readonly approveBulk: (caller: Caller, bulkId: string, payouts: number) => Promise<DecidedOfBulk>
+  /** Cancels all that wait. Refusals as for `approveBulk`. */
+  readonly rejectBulk: (caller: Caller, bulkId: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
+}
+
+type BulkSnapshot = BulkAwaitingApproval & {
+  /** True if one of the requesters has left, or may no longer make payouts. */
+  readonly hasMakerLeft: boolean
+  /** JSON of a `BulkApprovalSnapshot`. */
+  readonly text: string
+  readonly beyond: BeyondMaximum | undefined
+}
+
+const bulksShownMax = 100
+
+type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'life' | 'mayPay' | 'rates'>
+
+export function createBulkApprovals(deps: Deps): BulkApprovals {
+  const { db, access, life } = deps
+  const waitingFor = async (caller: Caller, bulkId: string): Promise<BulkAwaitingApproval> => {
+    const waiting = await readWaiting(deps, caller.partnerId, bulkId)
+    if (waiting === undefined)
+      throw new Refusal('payout_not_awaiting_approval', 'No payout of the bulk waits for an approval.')
+    for (const requester of waiting.requesters) requireSecondPerson(caller, requester)
+    return waiting
+  }
+  const forCount = async (caller: Caller, bulkId: string, payouts: number): Promise<BulkAwaitingApproval> => {
+    const waiting = await waitingFor(caller, bulkId)
+    const { length } = waiting.payouts
+    if (length !== payouts)
+      throw new Refusal(
+        'payout_not_awaiting_approval',
+        `${length} payouts of the bulk wait, not ${payouts}. Read them again.`,
+      )
+    return waiting
+  }
+  const requireOtherMakers = async (caller: Caller, { requesters }: BulkAwaitingApproval) => {
+    for (const requester of requesters) await createMakerCheck(access, db)(caller, requester)
+  }
+  return {
+    waitingOfBulk: (partnerId, bulkId) => readWaiting(deps, partnerId, bulkId),
+    bulksThatWait: async (partnerId) => (await bulksThatWait(db, partnerId, bulksShownMax)).map(({ bulkId }) => bulkId),
+    snapshotOfBulk: async (caller, bulkId, asked) => {
+      const waiting = await waitingFor(caller, bulkId)
+      await requireOtherMakers(caller, waiting)
+      const { root } = treeOf((await itemsOf(deps, waiting)).map((item) => leafOf(itemText(item))))
+      const text = snapshotText(caller, bulkId, waiting, root, asked)
+      const may = await Promise.all(
+        waiting.requesters.map(({ requestedBy }) => deps.mayPay(db, caller.partnerId, requestedBy)),
+      )
+      return { ...waiting, text, hasMakerLeft: may.includes(false), beyond: await beyondOf(deps, caller, waiting) }
+    },
+    approveBulk: async (caller, bulkId, payouts) => {
+      const waiting = await forCount(caller, bulkId, payouts)
+      await requireOtherMakers(caller, waiting)
+      requirePasskey(caller, waiting)
+      const beyond = await beyondOf(deps, caller, waiting)
+      if (beyond !== undefined) throw tooMuch(beyond)
+      const evidenceOf = await evidence(deps, caller, waiting)
+      const { serviceAccountId: id, name, partnerId } = caller
+      return decideAll(waiting, (payout, index) =>
+        life.approve(partnerId, payout.id, { id, name, confirmation: evidenceOf(index) }),
+      )
+    },
+    rejectBulk: async (caller, bulkId, payouts, reason) => {
+      const waiting = await forCount(caller, bulkId, payouts)
+      const { serviceAccountId: id, name, confirmation, partnerId } = caller
+      return decideAll(waiting, (payout) => life.decline(partnerId, payout.id, { id, name, confirmation }, reason))
+    },
+  }
+}
+
+async function readWaiting(
+  { db, clock }: Deps,
+  partnerId: string,
+  bulkId: string,
+): Promise<BulkAwaitingApproval | undefined> {
+  const open = await openOfBulk(db, partnerId, bulkId, clock.now())
+  const rows = await payoutsByIds(
+    db,
+    partnerId,
+    open.map(({ payoutId }) => payoutId),
+  )
+  const approvals = new Map(open.map((approval) => [approval.payoutId, approval]))
+  const payouts = rows
+    .filter(({ status }) => status === 'PendingApproval')
+    .toSorted((one, other) => (one.reference < other.reference ? -1 : 1))
+  const own = payouts.map(({ id }) => present(approvals.get(id), `no approval for payout ${id}`))
+  const [first] = own
+  if (first === undefined) return undefined
+  const sums = new Map<Currency, Minor>()
+  for (const { currency, amount } of payouts) sums.set(currency, (sums.get(currency) ?? 0n) + amount)
+  return {
+    payouts,
+    totals: [...sums]
+      .map(([currency, amount]) => ({ currency, amount }))
+      .toSorted((a, b) => (a.currency < b.currency ? -1 : 1)),
+    expiresAt: own.reduce((soonest, { expiresAt }) => (expiresAt < soonest ? expiresAt : soonest), first.expiresAt),
+    needsPasskey: own.some(({ needsPasskey }) => needsPasskey),
+    requesters: [...new Map(own.map((each) => [`${each.requestedBy} ${each.requestedName}`, each])).values()],
+  }
+}
+
+/** The leaves of the tree. The salts of the payees are made when a tree is first needed. */
+async function itemsOf({ db }: Deps, { payouts }: BulkAwaitingApproval): Promise<readonly BulkApprovalItem[]> {
+  const [first] = payouts
+  if (first === undefined) return []
+  const wanted = payouts.map(({ id: payoutId }) => ({ payoutId, salt: newSalt() }))
+  const salts = await keepPayeeSalts(db, first.partnerId, wanted)
+  return payouts.map(({ id, reference, amount, currency, creditorName, creditorAccount }) => ({
+    reference,
+    amount: amountText(amount, currency),
+    currency,
+    payee: payeeDigestOf(present(salts.get(id), `no payee salt for payout ${id}`), creditorName, creditorAccount),
+  }))
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+const snapshotText = (
+  { partnerId, serviceAccountId: approverId }: Caller,
+  bulkId: string,
+  { payouts, totals }: BulkAwaitingApproval,
+  root: Uint8Array,
+  { nonce, expiresAt }: Asked,
+): string =>
+  JSON.stringify({
+    version: 1,
+    purpose: 'approveBulkPayout',
+    partnerId,
+    bulkId,
+    count: payouts.length,
+    totals: totals.map(({ amount, currency }) => ({ amount: amountText(amount, currency), currency })),
+    payouts: hex(root),
+    approverId,
+    expiresAt: expiresAt.toISOString(),
+    nonce,
+  } satisfies BulkApprovalSnapshot)
+
+/** The evidence of each payout: what the person has signed, and its place there. A caller without a signature has none. */
+async function evidence(
+  deps: Deps,
+  { confirmation }: Caller,
+  waiting: BulkAwaitingApproval,
+): Promise<(index: number) => SignedApproval | undefined> {
+  if (confirmation === undefined) return () => undefined
+  const items = await itemsOf(deps, waiting)
+  const { root, paths } = treeOf(items.map((item) => leafOf(itemText(item))))
+  if (ownJson<BulkApprovalSnapshot>(confirmation.snapshot).payouts !== hex(root))
+    throw new Refusal(
+      'payout_not_awaiting_approval',
+      'Other payouts wait than those that were signed. Read them again.',
+    )
+  return (index) => {
+    const [item, path] = [items[index], paths[index]]
+    return item && path && { ...confirmation, inBulk: { ...item, index, path: path.map(hex) } }
+  }
+}
+
+/** The maximum of the person that all of them would pass together. */
+const beyondOf = (
+  deps: Deps,
+  { serviceAccountId: id, name }: Caller,
+  { payouts }: BulkAwaitingApproval,
+): Promise<BeyondMaximum | undefined> =>
+  lookBeyondMaximum(deps, deps.db, { payouts, by: { id, name } }, deps.clock.now())
+
+function tooMuch({ currency, most, left, resetsAt, counted }: BeyondMaximum): Refusal {
+  const money = (amount: Minor) => `${amountText(amount, currency)} ${currency}`
+  return new Refusal(
+    'approver_limit_exceeded',
+    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${resetsAt.toISOString()}. Another person must approve the bulk.${counted}`,
+  )
+}
+
+/** Decides each payout. One that moved meanwhile is not counted. */
+async function decideAll(
+  { payouts }: BulkAwaitingApproval,
+  move: (payout: PayoutRow, index: number) => Promise<boolean>,
+): Promise<DecidedOfBulk> {
+  const outcomes = await Promise.allSettled(payouts.map(move))
+  const refused: { readonly payoutId: string; readonly refusal: Refusal }[] = []
+  let decided = 0
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.status === 'fulfilled') decided += outcome.value ? 1 : 0
+    else if (outcome.reason instanceof Refusal)
+      refused.push({ payoutId: present(payouts[index], `no payout for outcome ${index}`).id, refusal: outcome.reason })
+    else throw outcome.reason
+  }
+  return { decided, refused }
+}
+
+// Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. One key pages both.
+
+type MadeBy = store.MadeBy
+
+/** `id`: of the payout, or of the bulk. */
+export type WaitingApproval = {
+  readonly id: string
+  readonly expiresAt: Date
+  /** The accounts that asked for it, usually one. */
+  readonly requestedNames: readonly string[]
+} & (
+  | { readonly kind: 'payout'; readonly payout: PayoutRow }
+  | {
+      readonly kind: 'bulk'
+      readonly payouts: number
+      readonly totals: readonly Total[]
+      readonly createdAt: Date
+    }
+)
+
+export type WaitingApprovals = (
+  partnerId: string,
+  page: { readonly made: MadeBy; readonly afterId: string | null; readonly rowsMax: number },
+) => Promise<readonly WaitingApproval[]>
+
+export const createWaitingApprovals =
+  ({ db }: { readonly db: Database }): WaitingApprovals =>
+  async (partnerId, page) => {
+    const keys = await store.waitingKeys(db, partnerId, page)
+    const idsOf = (isBulk: boolean) => keys.filter((key) => key.isBulk === isBulk).map(({ id }) => id)
+    const alone = await store.waitingAlone(db, partnerId, idsOf(false))
+    const bulks = toBulks(await store.waitingOfBulks(db, partnerId, idsOf(true)))
+    const found = new Map<string, WaitingApproval>([
+      ...alone.map((row): [string, WaitingApproval] => {
+        const { requestedName, expiresAt, ...payout } = row
+        return [row.id, { kind: 'payout', id: row.id, expiresAt, requestedNames: [requestedName], payout }]
+      }),
+      ...bulks,
+    ])
+    // One that was decided between the two statements is left out.
+    return keys.flatMap(({ id }) => found.get(id) ?? [])
+  }
+
+/** One row for each bulk, with a sum for each currency. */
+function toBulks(rows: readonly store.BulkSum[]): readonly [string, WaitingApproval][] {
+  return [...Map.groupBy(rows, ({ bulkId }) => bulkId)].flatMap(([id, sums]): [string, WaitingApproval][] => {
+    const [first] = sums
+    if (first === undefined) return []
+    const earliest = (name: 'expiresAt' | 'createdAt') =>
+      sums.reduce((least, sum) => (sum[name] < least ? sum[name] : least), first[name])
+    const totals = sums.map(({ currency, amount }): { currency: Currency; amount: Minor } => ({ currency, amount }))
+    const payouts = sums.reduce((total, { payouts: count }) => total + Number(count), 0)
+    const requestedNames = [...new Set(sums.flatMap((sum) => sum.requestedNames))]
+    const times = { expiresAt: earliest('expiresAt'), createdAt: earliest('createdAt') }
+    return [[id, { kind: 'bulk', id, payouts, totals, requestedNames, ...times }]]
+  })
 }

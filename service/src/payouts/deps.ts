@@ -21,7 +21,7 @@ import type { Rates } from '../rates/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 import type { Wallets } from '../chains/wallets/index.ts'
 import type { PayoutLife } from './life.ts'
-import type { MayPay } from './life-deps.ts'
+import type { MayPay } from './advance.ts'
 
 export type PayoutsDeps = {
   readonly db: Database

@@ -1,4 +1,4 @@
-/** Domain -> event `data`. A missing value is the empty string where the interface document requires a string. */
+/** Maps a payout to event `data`. A missing value is the empty string where the interface document requires a string. */
 import { type EventData, ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { writeAmount } from '../kernel/index.ts'
 import type { Payer } from '../parties/customers/index.ts'

@@ -10,11 +10,11 @@
  * A payout that waits for an approval has an open row of payouts.approvals. Leaving PendingApproval closes it.
  */
 export type { Acceptance } from './accept.ts'
-export type { DecidedOfBulk, BulkAwaitingApproval } from './approvals-of-bulk.ts'
+export type { DecidedOfBulk, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'
 export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
 export type { Creditor, Outcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
-export { approvalsJob } from './jobs.ts'
+export { approvalsJob, createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
 export { payoutsDue, lockPayouts, payoutById, type PayoutRow, erasePayouts, waitingPayouts } from './store.ts'
 export { leftBalance } from './events.ts'
 export {
@@ -27,8 +27,8 @@ export {
   createPayouts,
   type Payouts,
 } from './service.ts'
-export { createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
-export type { EndedRefunds, RecallReturn, ReturnedByRecall } from './life-deps.ts'
+
+export type { EndedRefunds, RecallReturn, ReturnedByRecall } from './advance.ts'
 export { findOwnIbans, type LookedUp } from './look-up.ts'
 export { payoutsRoutes, toPayoutRecord } from './routes.ts'
 export { endToEndIdSent, fingerprintOf, instructionIdOf, problemOf, requirePaidBy, retryDelayAfter } from './rules.ts'
@@ -36,4 +36,3 @@ export { partiesOf, subjectOfPayout } from './screen.ts'
 export { payoutsOfHit } from './store-waiting.ts'
 
 export { judgedOf, validate } from './validate.ts'
-export type { WaitingApproval } from './waiting-approvals.ts'

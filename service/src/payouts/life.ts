@@ -18,20 +18,27 @@ import { balanceStateIn } from '../ledger/index.ts'
 import { type Applied, applyInBatches } from '../lifecycle/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../rails/index.ts'
-import { createAdvance } from './advance.ts'
-import type { PayoutLifeDeps } from './life-deps.ts'
-import { leaseMs } from './lifecycle.ts'
+import { createAdvance, type PayoutLifeDeps } from './advance.ts'
+import {
+  type BankReport,
+  type Failure,
+  leaseMs,
+  type PayoutTrigger,
+  type Person,
+  readInstructions,
+} from './lifecycle.ts'
 import { createScreen, free, postponeHeld, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
 import { lapsedApprovals, partnersWithHeld } from './store-waiting.ts'
-import { type BankReport, type Failure, type PayoutTrigger, type Person, readInstructions } from './triggers.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
+import { approvalsDue } from './store.ts'
 
 export type PayoutClaim = store.PayoutClaim
 
 export type PayoutLife = {
   // 1. A payout that waits for a second person. Each verb returns whether it has moved the payout.
 
-  /** PendingApproval -> Pending, in time. Refuses: approver_limit_exceeded. */
+  /** PendingApproval -> Pending, in time. Refuses: approver_limit_exceeded, permission_denied. */
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
   /** PendingApproval -> Cancelled, in time. */
   readonly decline: (partnerId: string, payoutId: string, by: Person, reason: string) => Promise<boolean>
@@ -288,7 +295,13 @@ const createSending = (
 ): Pick<PayoutLife, 'beginDue' | 'begin' | 'answered' | 'unreachable' | 'giveUp'> => ({
   beginDue: async (payout, leaseId) => {
     const { partnerId, id: payoutId, dueAt } = payout
-    const isBegun = await advance({ partnerId, payoutId, leaseId, kind: 'attempt', dueAt: present(dueAt, 'it is due') })
+    const isBegun = await advance({
+      partnerId,
+      payoutId,
+      leaseId,
+      kind: 'attempt',
+      dueAt: present(dueAt, `payout ${payoutId} has no due time`),
+    })
     return isBegun === true ? begun({ ...payout, leaseId }) : undefined
   },
   begin: async (claim) => {
@@ -365,7 +378,7 @@ const createMatched =
     for (;;) {
       const [advanced] = await apply(tx, [trigger], await readInstructions(tx, [trigger]))
       assert(!(advanced instanceof Refusal), 'a report of the bank is not refused')
-      if (advanced !== 'deferred') return present(advanced, 'a trigger has an answer')
+      if (advanced !== 'deferred') return present(advanced, `no answer to the report on instruction ${instructionId}`)
     }
   }
 
@@ -373,7 +386,7 @@ const createEndByWord =
   (apply: ReturnType<typeof createAdvance>): PayoutLife['endByWord'] =>
   async (tx, { partnerId, id, end }) => {
     const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])
-    const { status, rail, connector } = present(payout, 'the caller has read the payout')
+    const { status, rail, connector } = present(payout, `no payout ${id}`)
     // A chain says itself what it has executed, and an account of this service is credited by its worker.
     if (rail === 'Wallet' || connector === internalConnectorId)
       throw new Refusal(
@@ -392,3 +405,8 @@ const createEndByWord =
     const [ended] = await apply(tx, [trigger], new Map())
     assert(ended === true, 'a payout that is Sent takes the word of its bank')
   }
+
+// The job of payouts that needs no bank. Settlement declares those that call one.
+
+export const approvalsJob = ({ lapseStep }: Pick<PayoutLife, 'lapseStep'>): Job =>
+  defineJob({ name: 'payouts.approvals', due: approvalsDue, run: lapseStep })

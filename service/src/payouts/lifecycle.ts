@@ -1,7 +1,10 @@
 /** The transitions of a payout: the only ones that exist. The page of lifecycles shows them. */
-import { payouts } from '@partner-payments/wire'
-import { dayMs, hourMs, minuteMs, secondMs } from '../kernel/index.ts'
-import { createLifecycle, type EventOf } from '../lifecycle/index.ts'
+import { type ErrorKey, payouts, type SignedApproval } from '@partner-payments/wire'
+import { dayMs, hourMs, minuteMs, partnerKey, secondMs } from '../kernel/index.ts'
+import { type Actor, createLifecycle, type EventOf } from '../lifecycle/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { Money } from '../rails/index.ts'
+import * as store from './store.ts'
 
 /**
  * `returned-in-part`: less comes back than was paid. A partial return implies settlement, so that `settled` is applied
@@ -200,3 +203,125 @@ export const payoutAgeLimitsMs = {
   Processing: hourMs,
   Sent: 5 * dayMs,
 } as const
+
+// The triggers of a payout: the requests of workers, the bank, persons and deadlines. Says who makes each, and whether
+// it applies.
+
+/** `reasonCode`: the bank's ISO 20022 code; `bankText`: its own words, which `details` ends with. */
+export type Failure = {
+  readonly errorKey: ErrorKey
+  readonly details: string
+  readonly reasonCode?: string | null
+  readonly bankText?: string | null
+}
+
+/** A worker's step under its lease. Changes nothing once another worker has the lease. */
+type UnderLease =
+  /** `dueAt`: the payout has no lease. The attempt takes it if the payout is still due as it was read. */
+  | { readonly kind: 'attempt'; readonly dueAt?: Date }
+  | { readonly kind: 'unreachable' }
+  | { readonly kind: 'kept'; readonly until: Date }
+  | { readonly kind: 'accepted'; readonly transactionHash?: string }
+  | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
+/** A service account of the partner, or a member of its team. */
+export type Person = {
+  readonly id: string
+  readonly name: string
+  /** The evidence that the person has confirmed the decision. */
+  readonly confirmation?: SignedApproval | undefined
+}
+/** `bank`: it has taken back the payment that the payout refunds. Undefined: the partner. */
+type Canceller = 'operator' | 'bank' | Person | undefined
+/** The decision of a second person about a payout that waits for it. */
+type Decided = {
+  readonly kind: 'approved' | 'declined'
+  readonly by: Person
+  readonly reason: string | null
+}
+/** A report of the bank. The status of the payout decides whether it applies. */
+type Notified = { readonly report: BankReport } & (
+  | { readonly kind: 'settled'; readonly transactionHash?: string }
+  | { readonly kind: 'rejected' | 'returned'; readonly failure: Failure }
+)
+/** The notification that reports, and the money that it names, if it does. */
+export type BankReport = { readonly connector: string; readonly notificationId: string; readonly money?: Money }
+
+export type PayoutTrigger = { readonly partnerId: string } & (
+  | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
+  | (Notified & { readonly instructionId: string })
+  | { readonly kind: 'cancelled'; readonly payoutId: string; readonly canceller: Canceller }
+  | { readonly kind: 'lapsed'; readonly payoutId: string }
+  | (Decided & { readonly payoutId: string })
+)
+
+/** The payout ids of the instructions that a batch names. They never change, so that no lock protects them. */
+export type Instructions = ReadonlyMap<string, string>
+
+export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[]): Promise<Instructions> => {
+  const named = triggers.flatMap((trigger) => ('instructionId' in trigger ? [trigger] : []))
+  if (named.length === 0) return new Map()
+  const rows = await store.payoutsOfInstructions(
+    tx,
+    named.map(({ partnerId, instructionId }) => ({ partnerId, endToEndId: instructionId.replaceAll('-', '') })),
+  )
+  const found = rows.map(({ partnerId, endToEndId, id }) => [partnerKey(partnerId, endToEndId), id] as const)
+  return new Map(found)
+}
+
+/**
+ * An instruction without a row was submitted by a process of an earlier version, during an upgrade, under the payout's
+ * own id.
+ */
+export const payoutIdOf = (trigger: PayoutTrigger, instructions: Instructions): string => {
+  if ('payoutId' in trigger) return trigger.payoutId
+  const { partnerId, instructionId } = trigger
+  return instructions.get(partnerKey(partnerId, instructionId.replaceAll('-', ''))) ?? instructionId
+}
+
+export function actorOf(trigger: PayoutTrigger): Actor {
+  if ('leaseId' in trigger) return 'worker'
+  if ('report' in trigger) return 'bank'
+  if (trigger.kind === 'cancelled' && typeof trigger.canceller === 'string') return trigger.canceller
+  return trigger.kind === 'lapsed' ? 'time' : 'partner'
+}
+
+/** Reports whether a trigger still holds under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
+export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
+  const { leaseId, approvalExpiresAt } = payout
+  // Every other worker, decision and command that takes or postpones the payout changes its due time.
+  if (trigger.kind === 'attempt' && trigger.dueAt !== undefined)
+    return payout.status === 'Pending' && payout.dueAt?.getTime() === trigger.dueAt.getTime()
+  if ('leaseId' in trigger) return leaseId === trigger.leaseId
+  if ('report' in trigger) {
+    const [{ notificationId, money }, before] = [trigger.report, reportedBy(payout, trigger)]
+    return before === null || (before !== notificationId && (trigger.kind !== 'settled' || money !== undefined))
+  }
+  if (trigger.kind === 'lapsed') return approvalExpiresAt !== null && approvalExpiresAt <= now
+  return !('by' in trigger) || (approvalExpiresAt !== null && now < approvalExpiresAt)
+}
+
+type Reporting = PayoutTrigger & Notified
+
+/** The notification by which the bank reported the same about the payout before. */
+const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: Reporting): string | null =>
+  kind === 'settled' ? settledBy : endedBy
+
+export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
+  const more = 'report' in trigger ? (trigger.report.money?.amount ?? amount) - amount : 0n
+  if (trigger.kind === 'settled') return more === 0n ? trigger.kind : 'settled-otherwise'
+  return trigger.kind === 'returned' && more < 0n ? 'returned-in-part' : trigger.kind
+}
+
+/**
+ * Reports whether a report does not belong to the payout that it names: another bank carries the payout; the currency differs;
+ * no money is named; or the bank reported the same before by another notification, so that this money moved in
+ * addition.
+ */
+export function isForeign(payout: store.PayoutRow, trigger: Reporting): boolean {
+  const { connector, money } = trigger.report
+  if (connector !== payout.connector) return true
+  return (
+    money !== undefined &&
+    (money.currency !== payout.currency || money.amount <= 0n || reportedBy(payout, trigger) !== null)
+  )
+}

@@ -89,7 +89,10 @@ export function createPreview(deps: PayoutsDeps) {
       ]
       return { call, verdicts, payout: undefined, forecast: undefined }
     }
-    const controlled = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
+    const controlled = present(
+      withControls([valid], found.controls, now)[0],
+      `no controls for a payout of partner ${call.caller.partnerId}`,
+    )
     const payout = withDayApproval(controlled, found.controls.used)
     const coolingOff = coolingOffVerdict(payout)
     const limits = limitVerdicts(payout, found.controls.used)

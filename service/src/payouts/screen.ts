@@ -17,10 +17,10 @@ import {
   type Subject,
   worst,
 } from '../screening/index.ts'
-import type { PayoutLifeDeps } from './life-deps.ts'
+import type { PayoutLifeDeps } from './advance.ts'
 import * as store from './store.ts'
 import { postpone, type Postponed } from './store-waiting.ts'
-import type { Failure, PayoutTrigger } from './triggers.ts'
+import type { Failure, PayoutTrigger } from './lifecycle.ts'
 
 type PayoutClaim = store.PayoutClaim
 type Advance = (trigger: PayoutTrigger) => Promise<Applied>

@@ -13,33 +13,38 @@ import {
   readTime,
   Refusal,
 } from '../kernel/api/index.ts'
-import { type Clock, type Currency, firstIdOf, isUuid, type Minor } from '../kernel/index.ts'
+import { type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
-import { asInProgress, type Tx } from '../postgres/index.ts'
+import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { worst } from '../screening/index.ts'
 import type { VerificationRow } from '../parties/beneficiaries/index.ts'
-import { type Approvals, createApprovals } from './approvals.ts'
-import { type BulkApprovals, createBulkApprovals } from './approvals-of-bulk.ts'
-import { createWaitingApprovals, type WaitingApprovals } from './waiting-approvals.ts'
+import {
+  type Approvals,
+  type BulkApprovals,
+  createApprovals,
+  createBulkApprovals,
+  createWaitingApprovals,
+  type WaitingApprovals,
+} from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
-import type { Creditor, PayoutCall } from './calls.ts'
+import type { Accepted, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createFxPayouts, createFxPreview, type FxPayout, type FxPreview } from './exchanges.ts'
 import { partiesOf } from './screen.ts'
-import { createPreview, type Preview } from './preview.ts'
-import { fingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
+import { createPreview, type Preview, verdictOf } from './preview.ts'
+import { fingerprintOf, fxFingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
-import type { Person } from './triggers.ts'
+import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
-import { makeDue, stateOf } from './store.ts'
+import { makeDue, stateOfPayout } from './store.ts'
+import type { OpenQuote } from '../fx/index.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
 export type Payouts = {
   /**
    * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
-   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked, customer_not_verified, beneficiary_cooling_off,
-   * limit_exceeded, insufficient_funds,
+   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
+   * customer_not_verified, account_blocked, beneficiary_cooling_off, limit_exceeded, insufficient_funds,
    * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
    * also refuses: nonce_replayed.
    */
@@ -49,7 +54,7 @@ export type Payouts = {
     ip: string,
     nonce?: OpenNonce,
   ) => Promise<AcceptedPayout>
-  /** Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does. */
+  /** Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does, and ownership_proof_required. */
   readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
   /**
    * Accepts a quote and a payout of what it buys, in one transaction. Refuses as `create` does, and fx_quote_expired,
@@ -58,7 +63,7 @@ export type Payouts = {
   readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
   /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
-  /** Accepts a call that another module makes. Refuses as `create` does. */
+  /** Accepts a call that another module makes. Refuses as `createToken` does. */
   readonly submit: (call: PayoutCall) => Promise<AcceptedPayout>
   /**
    * Accepts calls in transactions of another module. Each caller has one of its own, because it remembers what its
@@ -362,7 +367,7 @@ export const payoutsOfAmount = (
 ): Promise<readonly store.PayoutOfAmount[]> =>
   store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: ofAmountMax })
 
-// The next attempt of a payout at once, by a person of the operator.
+// Makes the next attempt of a payout at once, by order of the operator.
 
 /**
  * Makes the next attempt due now. The worker asks the bank before it sends anything, so that a retry is never a second payment. Refuses:
@@ -375,7 +380,7 @@ const createRetry =
   async (tx, partnerId, id) => {
     const now = clock.now()
     if ((await makeDue(tx, partnerId, id, now)) === 1) return
-    const state = await stateOf(tx, partnerId, id)
+    const state = await stateOfPayout(tx, partnerId, id)
     if (state === undefined) throw notFound('payout')
     const { status, leaseId, dueAt } = state
     if (status !== 'Pending' && status !== 'Processing')
@@ -383,3 +388,79 @@ const createRetry =
     if (leaseId !== null && dueAt !== null && dueAt > now)
       throw new Refusal('validation_failed', `An attempt is running until ${dueAt.toISOString()}: wait for its end.`)
   }
+
+// Payouts in a currency that the partner buys for them: a quote is accepted and its money reserved in one transaction. They are
+// not batched, because each locks a quote first.
+
+/** `idempotencyKey`: absent in a preview. */
+type FxRequest = {
+  readonly quoteId: string
+  readonly beneficiaryId: string
+  readonly idempotencyKey?: string | undefined
+  readonly reference?: string | undefined
+}
+type FxPayout = FxRequest & { readonly idempotencyKey: string }
+
+type AcceptedFx = Exclude<Accepted, 'resubmit'>
+const operation = 'createFxPayout'
+const attemptsMax = 5
+
+function createFxPayouts(deps: PayoutsDeps) {
+  const { db, quotes } = deps
+  const { read, work } = createAcceptance(deps)
+
+  const accept = async (tx: Tx, call: PayoutCall, quote: OpenQuote): Promise<AcceptedFx> => {
+    const [outcome] = await work(tx, [call], await read(tx, [call]), undefined)
+    if (outcome instanceof Refusal) throw outcome
+    const accepted = present(outcome === 'resubmit' ? undefined : outcome, `no payout for quote ${quote.id}`)
+    if (!accepted.replayed) quotes.markAccepted(tx, [{ quote, reference: accepted.payout.reference }])
+    return accepted
+  }
+
+  return async (caller: Caller, body: FxPayout, ip: string): Promise<AcceptedFx> => {
+    const { partnerId } = caller
+    const attempt = () =>
+      db.transaction(async (tx) => {
+        // The lock of the quote lets two requests with one key wait for each other.
+        const [quote] = await quotes.lockOpen(tx, [{ partnerId, id: body.quoteId }])
+        const [known] = await store.payoutsByKeys(tx, [{ partnerId, operation, idempotencyKey: body.idempotencyKey }])
+        if (known !== undefined) return { payout: replayOf(known, exchangeFingerprintOf(body)), replayed: true }
+        if (quote === undefined || quote instanceof Refusal) throw present(quote, `no answer for quote ${body.quoteId}`)
+        return accept(tx, callOf(caller, body, quote, ip), quote)
+      })
+    for (let attempts = 1; ; attempts += 1)
+      try {
+        return await attempt()
+      } catch (error) {
+        // Read again what another transaction has changed since it was read: a balance, a counter, or a customer.
+        if (stateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw asInProgress(error)
+      }
+  }
+}
+
+type FxPreview = Preview & { readonly quote: OpenQuote }
+
+/** Judges a request as `createFx` would judge it now. The quote is a rule of its own: it may have expired, or be accepted. Refuses: not_found (quoteId). */
+const createFxPreview =
+  ({ db, quotes }: PayoutsDeps, preview: (call: PayoutCall) => Promise<Preview>) =>
+  async (caller: Caller, body: FxRequest, ip: string): Promise<FxPreview> => {
+    const { quote, refusal } = await quotes.look(db, { partnerId: caller.partnerId, id: body.quoteId })
+    const { verdicts, ...judged } = await preview(callOf(caller, body, quote, ip))
+    return { ...judged, quote, verdicts: [verdictOf('quote', refusal ?? 'passed'), ...verdicts] }
+  }
+
+const exchangeFingerprintOf = (body: FxRequest) => fxFingerprintOf({ ...body, reference: body.reference ?? null })
+
+const callOf = (caller: Caller, body: FxRequest, quote: OpenQuote, ip: string): PayoutCall => ({
+  caller,
+  nonce: undefined,
+  operation,
+  idempotencyKey: body.idempotencyKey ?? null,
+  requestFingerprint: exchangeFingerprintOf(body),
+  amount: quote.buyAmount,
+  currency: quote.buyCurrency,
+  quote,
+  reference: body.reference ?? null,
+  ip,
+  payee: { beneficiaryId: body.beneficiaryId },
+})

@@ -156,7 +156,7 @@ export async function keepPayeeSalt(tx: Tx, partnerId: string, payoutId: string,
   const row = await tx.row<{ readonly payeeSalt: string }>(sql`/* payouts.keepPayeeSalt */
     update payouts.approvals set payee_salt = coalesce(payee_salt, ${salt})
     where partner_id = ${partnerId} and payout_id = ${payoutId} returning payee_salt`)
-  return present(row, 'a payout that waits has an approval').payeeSalt
+  return present(row, `no approval for payout ${payoutId}`).payeeSalt
 }
 
 export type DecidedApproval = {

@@ -455,14 +455,14 @@ export function makeDue(tx: Tx, partnerId: string, id: string, now: Date): Promi
       and due_at > ${now}`)
 }
 
-export function stateOf(
+export function stateOfPayout(
   tx: Tx,
   partnerId: string,
   id: string,
 ): Promise<
   { readonly status: PayoutStatus; readonly leaseId: string | null; readonly dueAt: Date | null } | undefined
 > {
-  return tx.row(sql`/* payouts.stateOf */
+  return tx.row(sql`/* payouts.stateOfPayout */
     select status, lease_id, due_at from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
 }
 

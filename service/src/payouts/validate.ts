@@ -324,7 +324,11 @@ export const executionDayAt =
     return forecast?.possible === true ? forecast.valueDate : now.toISOString().slice(0, 'YYYY-MM-DD'.length)
   }
 
-/** Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, customer_not_verified, account_blocked. */
+/**
+ * Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found, beneficiary_currency_mismatch,
+ * beneficiary_not_payable, payer_account_unknown, country_not_supported, customer_not_verified, account_blocked,
+ * ownership_proof_required.
+ */
 export function validate(judged: Judged): ValidPayout {
   for (const { judge } of payoutRules) {
     const judgement = judge(judged)
@@ -336,7 +340,10 @@ export function validate(judged: Judged): ValidPayout {
     call,
     verificationState,
     rail: route.rail,
-    connector: present(route.connector, 'the rules require a connector'),
+    connector: present(
+      route.connector,
+      `no connector for a payout in ${call.currency} of partner ${call.caller.partnerId}`,
+    ),
   }
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
@@ -352,9 +359,9 @@ export function validate(judged: Judged): ValidPayout {
   }
   const { id, alias, customerId, name, createdAt, unchangedSince, payeeCheck } = present(
     beneficiary,
-    'the rules require the beneficiary',
+    `no beneficiary ${call.payee.beneficiaryId}`,
   )
-  const account = present(judged.account, 'the rules require an account')
+  const account = present(judged.account, `no account for beneficiary ${id}`)
   const named = { creditor: { ...account, name }, beneficiary: { id, alias } }
   const since = { beneficiarySince: createdAt, beneficiaryUnchangedSince: unchangedSince, payeeCheck }
   return { ...going, customerId, ...named, ...since }

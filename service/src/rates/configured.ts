@@ -1,13 +1,12 @@
 /** Rates from the source that the settings name. */
 import { fileURLToPath } from 'node:url'
 import { dayMs, hourMs, isCurrency, minuteMs, secondMs } from '../kernel/index.ts'
-import type { RateSheet, RateSource } from './port.ts'
+import { type Rate, type RateSheet, type RateSource, readRate } from './rate.ts'
 import { sandboxWalk } from './sandbox-walk.ts'
 import { createRates, type Rates, type RatesDeps } from './service.ts'
 import type { ChosenSource, RatesConfig } from './settings.ts'
 import { open } from 'node:fs/promises'
 import sax from 'sax'
-import { type Rate, readRate } from './rate.ts'
 
 export function createConfiguredRates(
   config: RatesConfig,

@@ -4,8 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { secondMs } from '../kernel/index.ts'
-import { type Rate, roundedRate } from './rate.ts'
-import type { Quotes, RateSource } from './port.ts'
+import { type Quotes, type Rate, type RateSource, roundedRate } from './rate.ts'
 
 export const sandboxSourceId = 'sandbox'
 const stepMs = 10 * secondMs

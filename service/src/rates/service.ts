@@ -13,11 +13,10 @@ import {
   secondMs,
 } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type { Quotes, RateSheet, RateSource } from './port.ts'
+import { type Quotes, type Rate, rateOf, type RateSheet, type RateSource, rateText, roundedRate } from './rate.ts'
 import { sandboxSourceId } from './sandbox-walk.ts'
 import * as store from './store.ts'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Rate, rateOf, rateText, roundedRate } from './rate.ts'
 import { ownJson } from '@partner-payments/wire'
 
 // Writes sheets, each after the newest one. The caller holds the lock of all sheets.

@@ -11,7 +11,7 @@ export {
   type Cause,
   createTransactions,
   type Exchange,
-  type Move,
+  type TransactionMove,
   type NewTransaction,
   type Opened,
   type Party,
@@ -21,4 +21,4 @@ export {
 export * as patterns from './store-patterns.ts'
 export type { Measure, Movement, PartReads, Payment, Place, Standing } from './store-patterns.ts'
 export type { WithdrawalSearch } from './store.ts'
-export { type ShownTransaction, type TransactionView } from './view.ts'
+export { type TransactionWithUser, type TransactionView } from './reads.ts'

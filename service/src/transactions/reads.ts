@@ -1,14 +1,14 @@
 /** Reads of transactions: one by its reference, lists, changes, and a period as it stood at its end. */
-import type { QueryOf, TransactionRelation } from '@partner-payments/wire'
+import { ownJson, type QueryOf, type TransactionRelation } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
-import { notFound, type Page, readTime, type Refusal } from '../kernel/api/index.ts'
-import { partnerKey } from '../kernel/index.ts'
-import { createBatcher, type Database, type Tx, withoutTransaction } from '../postgres/index.ts'
-import { certainUntil, changesList, startOf } from './changes.ts'
-import type { TransactionsDeps } from './deps.ts'
-import { readAmountRange, referencesWith, relationOf, writeChangePosition } from './rules.ts'
+import { createReaders, type Cursors, notFound, type Page, readTime, type Refusal } from '../kernel/api/index.ts'
+import { after, type Clock, nilId, partnerKey } from '../kernel/index.ts'
+import { createBatcher, type Database, oldestTransactionStart, type Tx, withoutTransaction } from '../postgres/index.ts'
+import { readAmountRange, readChangePosition, referencesWith, relationOf, writeChangePosition } from './rules.ts'
 import * as store from './store.ts'
-import { type ShownTransaction, type TransactionView, view, withUsers } from './view.ts'
+import type { Customers, CustomerUser } from '../parties/customers/index.ts'
+import { type ChangePosition, noFilter, transactionsChanged } from './store.ts'
+import type { EventOutbox } from '../events/index.ts'
 
 type ListQuery = QueryOf<'listTransactions'>
 
@@ -24,9 +24,9 @@ export type Reads = {
   /** Finds a transaction in the caller's transaction. */
   readonly find: (tx: Tx, partnerId: string, reference: string) => Promise<store.TransactionRow | undefined>
   /** Reads a transaction as `get` does, with its customer. Refuses: not_found. */
-  readonly getShown: (partnerId: string, reference: string) => Promise<ShownTransaction>
+  readonly getWithUser: (partnerId: string, reference: string) => Promise<TransactionWithUser>
   /** Adds their customers to the transactions of a page, by one statement. */
-  readonly withUsers: <V extends TransactionView>(views: readonly V[]) => Promise<readonly (V & ShownTransaction)[]>
+  readonly withUsers: <V extends TransactionView>(views: readonly V[]) => Promise<readonly (V & TransactionWithUser)[]>
   /** A transaction with who created it, and by which request. Refuses: not_found. */
   readonly timeline: (
     partnerId: string,
@@ -88,7 +88,7 @@ export function createReads(deps: TransactionsDeps): Reads {
   return {
     find: async (tx, partnerId, reference) =>
       (await store.transactionsByReference(tx, [{ partnerId, reference }])).find((row) => row.reference === reference),
-    getShown: async (partnerId, reference) => {
+    getWithUser: async (partnerId, reference) => {
       const transaction = await get(partnerId, reference)
       return transaction.row.customerId === null ? { ...transaction, user: null } : addUser(transaction)
     },
@@ -229,4 +229,120 @@ async function findMany(
   const rows = await store.transactionsByReference(tx, keys)
   const byKey = new Map(rows.map((row) => [partnerKey(row.partnerId, row.reference), row]))
   return keys.map(({ partnerId, reference }) => byKey.get(partnerKey(partnerId, reference)) ?? notFound('transaction'))
+}
+
+// A transaction as it is read: its row, its timeline taken from the JSON of the row, and the customer that it is for.
+
+export type TransactionView = {
+  readonly row: store.TransactionRow
+  readonly timeline: readonly store.TimelineEntry[]
+  readonly id: string
+}
+/** The partner's user of the interface document: the customer, with the address from which it acted. */
+type PartnerUser = CustomerUser & { readonly ipAddress?: string }
+/** `user`: null for a transaction of the partner itself. */
+export type TransactionWithUser = TransactionView & { readonly user: PartnerUser | null }
+
+export const view = (row: store.TransactionRow): TransactionView => ({
+  row,
+  id: row.id,
+  timeline: ownJson<readonly store.TimelineEntry[]>(row.timeline),
+})
+
+/** Reads the customers of some transactions, in one statement. */
+async function withUsers<V extends TransactionView>(
+  tx: Tx,
+  customers: Pick<Customers, 'usersByIds'>,
+  views: readonly V[],
+): Promise<readonly (V & TransactionWithUser)[]> {
+  const keys = new Map(
+    views.flatMap(({ row: { partnerId, customerId: id } }) =>
+      id === null ? [] : [[partnerKey(partnerId, id), { partnerId, id }] as const],
+    ),
+  )
+  const users = await customers.usersByIds(tx, [...keys.values()])
+  return views.map((each) => ({ ...each, user: userOf(each.row, users) }))
+}
+
+function userOf(
+  { partnerId, customerId, partnerUser }: store.TransactionRow,
+  users: Awaited<ReturnType<Customers['usersByIds']>>,
+): PartnerUser | null {
+  const found = customerId === null ? undefined : users.get(partnerKey(partnerId, customerId))
+  if (found === undefined) return null
+  const { isErased, ...user } = found
+  const { ipAddress = '' } = partnerUser === null ? {} : ownJson<{ readonly ipAddress?: string }>(partnerUser)
+  return ipAddress === '' || isErased ? user : { ...user, ipAddress }
+}
+
+// Lists changes in the order of their times, for lists and for streams. A transaction moves to the end when it changes,
+// and a position is given out only when no change can appear before it.
+
+/** The name of the list, for its cursors. */
+const changesList = (partnerId: string): string => `transaction-changes:${partnerId}`
+
+/** Start position: the one that a cursor holds, or a time. */
+const startOf = (position: string | null, since: Date): ChangePosition =>
+  position === null ? { updatedAt: since, id: nilId } : readChangePosition(position)
+
+/** The time before which every change is committed, reduced by the largest difference of the clocks. */
+const certainUntil = async ({ db, clockDifferenceMsMax }: TransactionsDeps): Promise<Date> =>
+  after(await oldestTransactionStart(db), -clockDifferenceMsMax)
+
+type Change = { readonly cursor: string; readonly transaction: TransactionView }
+export type Changes = {
+  /** Pages of short statements: a reader that pauses keeps no transaction open and one page in memory. */
+  readonly pages: () => AsyncGenerator<readonly Change[]>
+  /** Called once, when the reader has everything or has disconnected. */
+  readonly closed: () => void
+}
+export type Exports = {
+  /**
+   * Every transaction that has changed since a position, in its state when its page is read. Ends with the changes that
+   * were certain at the start. Refuses: validation_failed (after), rate_limited (too many at once).
+   */
+  readonly changes: (partnerId: string, from: { readonly cursor?: string; readonly since?: Date }) => Promise<Changes>
+}
+
+/** A page is formatted in a few milliseconds, and takes less than a megabyte. */
+const changeRowsPerPageMax = 500
+const firstMoment = new Date(0)
+
+export function createExports(deps: TransactionsDeps): Exports {
+  const { db, cursors } = deps
+  const enter = createReaders()
+  return {
+    changes: async (partnerId, { cursor, since = firstMoment }) => {
+      const list = changesList(partnerId)
+      const start = startOf(cursor === undefined ? null : cursors.open(list, cursor, '/query/after'), since)
+      const before = await certainUntil(deps)
+      return {
+        closed: enter(partnerId),
+        pages: async function* () {
+          for (let position = start; ;) {
+            const page = { after: position, before }
+            const rows = await transactionsChanged(db, partnerId, noFilter, page, changeRowsPerPageMax)
+            if (rows.length > 0)
+              yield rows.map((row) => ({
+                cursor: cursors.write(list, writeChangePosition(row)),
+                transaction: view(row),
+              }))
+            if (rows.length < changeRowsPerPageMax) return
+            position = rows.at(-1) ?? position
+          }
+        },
+      }
+    },
+  }
+}
+
+export type TransactionsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly eventOutbox: EventOutbox
+  readonly customers: Customers
+  readonly audit: Pick<Audit, 'append' | 'proof' | 'makerOf'>
+  /** How far the clocks of the processes and of the database may differ. */
+  readonly clockDifferenceMsMax: number
 }

@@ -3,12 +3,10 @@ import { ownJson, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, readTime } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import { reasonOf } from '../iso20022/index.ts'
-import type { Changes } from './changes.ts'
+import type { Changes, Reads, Related, TransactionWithUser, TransactionView } from './reads.ts'
 import { explain, type Hold } from './holds.ts'
-import type { Reads, Related } from './reads.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
-import type { ShownTransaction, TransactionView } from './view.ts'
 
 /** Finds why a transaction waits. Undefined: it does not. */
 export type HoldOf = (transaction: TransactionView) => Promise<Hold | undefined>
@@ -24,7 +22,7 @@ export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): 
       return { body: undefined, stream: { ...file, read: () => linesOf(transactions, pages()), closed } }
     },
     getTransaction: async ({ caller, params }) => ({
-      body: toTransaction(await transactions.getShown(caller.partnerId, params.reference)),
+      body: toTransaction(await transactions.getWithUser(caller.partnerId, params.reference)),
     }),
     listRelatedTransactions: async ({ caller, params }) => ({
       body: toRelated(await transactions.related(caller.partnerId, params.reference)),
@@ -128,7 +126,7 @@ const newest = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 
 /** A null field is absent. Without an exchange `userAmount` equals `amount`, and there is no quote. */
-export function toTransaction({ row, timeline, user }: ShownTransaction): ResponseOf<'getTransaction'> {
+export function toTransaction({ row, timeline, user }: TransactionWithUser): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
   const { userAmount, userCurrency } = row
   const hasFx = userAmount !== null && userCurrency !== null

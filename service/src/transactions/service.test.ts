@@ -19,7 +19,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import { relationOf } from './rules.ts'
-import { type Changes, createExports } from './changes.ts'
+import { type Changes, createExports } from './reads.ts'
 
 suite('verbs', async () => {
   const service = await useModules()

@@ -25,9 +25,7 @@ import {
 } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
 import { rowMark, type Tx } from '../postgres/index.ts'
-import { createExports, type Exports } from './changes.ts'
-import type { TransactionsDeps } from './deps.ts'
-import { createReads, type Reads } from './reads.ts'
+import { createExports, createReads, type Exports, type Reads, type TransactionsDeps } from './reads.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as erasure from './store-erasure.ts'
 import * as store from './store.ts'
@@ -133,7 +131,7 @@ export type Transactions = Reads &
       steps: readonly TimelineStep[],
     ) => readonly Opened[]
     /** Adds steps to Pending transactions, and moves those with a conclusion as `conclude`. Each transaction may occur once. */
-    readonly moveMany: (tx: Tx, moves: readonly Move[]) => Promise<void>
+    readonly moveMany: (tx: Tx, moves: readonly TransactionMove[]) => Promise<void>
     /** Moves Pending to a final status and appends `transaction.status.changed`. Any other move is an AssertionFailure. */
     readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
     /** Adds a step after the end (a return). The status stays the same. */
@@ -148,8 +146,8 @@ export type ConclusionRequest = Cause & {
   readonly customFields?: Record<string, unknown> | null
 }
 
-/** Move of a transaction. Without a conclusion it stays Pending. */
-export type Move = store.TransactionKey &
+/** Moves a transaction on. Without a conclusion it stays Pending. */
+export type TransactionMove = store.TransactionKey &
   Cause & {
     readonly steps: readonly TimelineStep[]
     readonly transactionHash?: string
@@ -170,7 +168,7 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
     erasure,
     open: async (tx, transaction) => {
       const [opened] = openMany(tx, [transaction], await taken(tx, [transaction]))
-      return present(opened, 'one transaction is opened')
+      return present(opened, `no transaction opened for partner ${transaction.partnerId}`)
     },
     taken,
     openMany,
@@ -180,7 +178,7 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
       moveMany(tx, [{ partnerId, id, steps, actor, reason, conclusion }]),
     noteAfterEnd: async (tx, { partnerId, id }, step, cause = {}) => {
       const row = await store.lockTransaction(tx, partnerId, id)
-      const { status, reference } = present(row, 'the transaction of a payment exists')
+      const { status, reference } = present(row, `no transaction ${id}`)
       assert(status !== 'Pending', 'a return follows an end')
       const now = clock.now()
       const recordId = newId()
@@ -251,7 +249,7 @@ function toRows(
 function completed(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
   const opening = ownJson<readonly store.TimelineEntry[]>(row.timeline)
   // The transaction ends as it opens: the end has the cause of the opening.
-  const { actor = 'worker', record } = present(opening.at(-1), 'a transaction opens with a step')
+  const { actor = 'worker', record } = present(opening.at(-1), `transaction ${row.id} has an empty timeline`)
   const ending = ownJson<readonly store.TimelineEntry[]>(entries(steps, 'Completed', now, { actor }, record))
   return { ...row, status: 'Completed', timeline: JSON.stringify([...opening, ...ending]) }
 }
@@ -263,16 +261,18 @@ function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transa
     const recordIds = moves.map(() => newId())
     const moved = await store.moveTransactions(
       tx,
-      moves.map((move, index) => toStoreMove(move, now, present(recordIds[index], 'each move has a record'))),
+      moves.map((move, index) =>
+        toStoreMove(move, now, present(recordIds[index], `no audit record for transaction ${move.id}`)),
+      ),
     )
     const byKey = new Map(moved.map((row) => [partnerKey(row.partnerId, row.id), row]))
     const rows = moves.map(({ partnerId, id }) =>
-      present(byKey.get(partnerKey(partnerId, id)), 'the transaction of a payment is Pending'),
+      present(byKey.get(partnerKey(partnerId, id)), `transaction ${id} is not Pending`),
     )
     audit.append(
       tx,
       moves.map(({ conclusion, ...move }, index) => {
-        const { reference } = present(rows[index], 'each move has a row')
+        const { reference } = present(rows[index], `no row for transaction ${move.id}`)
         return recordOfSteps({
           ...move,
           reference,
@@ -283,9 +283,9 @@ function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transa
     )
     eventOutbox.appendMany(
       tx,
-      moves.flatMap(({ partnerId, conclusion }, index) => {
+      moves.flatMap(({ partnerId, id, conclusion }, index) => {
         if (!conclusion) return []
-        const row = present(rows[index], 'each move has a row')
+        const row = present(rows[index], `no row for transaction ${id}`)
         const data = statusChanged(row, conclusion.status, conclusion.customFields ?? null)
         return [{ partnerId, type: 'transaction.status.changed' as const, occurredAt: now, data }]
       }),
@@ -294,7 +294,7 @@ function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transa
 }
 
 function toStoreMove(
-  { partnerId, id, steps, transactionHash, userIpAddress, conclusion, ...cause }: Move,
+  { partnerId, id, steps, transactionHash, userIpAddress, conclusion, ...cause }: TransactionMove,
   now: Date,
   record: string,
 ): store.TransactionMove {
@@ -380,7 +380,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
   }
 }
 
-// Domain -> event `data`.
+// Maps a transaction to event `data`.
 
 function statusChanged(
   row: Moved,
@@ -445,7 +445,12 @@ type Opening = {
 /** Creates one record for each row, with the id of its transaction. */
 const recordsOfOpenings = (rows: readonly TransactionRow[], openings: readonly Opening[]): readonly NewRecord[] =>
   rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {
-    const { steps, actor = 'worker', requestedBy, requestId } = present(openings[index], 'each row has an opening')
+    const {
+      steps,
+      actor = 'worker',
+      requestedBy,
+      requestId,
+    } = present(openings[index], `no opening for transaction ${id}`)
     const maker = requestedBy && { id: requestedBy.id, name: requestedBy.name, ip: requestedBy.ipAddress }
     return {
       partnerId,

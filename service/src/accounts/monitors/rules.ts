@@ -115,7 +115,7 @@ export function judge({ balance, monitors, movements, readTo }: Reading, crossin
   const crossings: Crossing[] = []
   let sums: Sums = balance
   const observe = ({ id }: MonitorRow, position: string, reference: string | null) => {
-    const monitor = present(now.get(id), 'every monitor is in the map')
+    const monitor = present(now.get(id), `no monitor ${id}`)
     const value = measured(monitor, sums)
     const kind = kindOf(monitor, value)
     if (kind === undefined) return

@@ -4,10 +4,9 @@ import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../.
 import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Balance } from '../../ledger/index.ts'
-import { certainUntil, type MonitorsDeps } from './deps.ts'
+import { certainUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
 import { changedTerms, isOtherLine, measured, type MonitorTerms, termsOf } from './rules.ts'
 import * as store from './store.ts'
-import { createMonitorStep } from './work.ts'
 
 /** `lastBalance`: null until a worker has judged it. */
 export type Monitor = store.MonitorRow & { readonly lastBalance: bigint | null }
@@ -113,7 +112,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
       if (account?.isClosed === true)
         throw new Refusal('account_blocked', 'The balance is closed and no longer changes.')
       await store.ensureBalance(tx, { ...key, currency, position: nilId })
-      const locked = present(await store.lockBalance(tx, key), 'the row exists')
+      const locked = present(await store.lockBalance(tx, key), `no monitored balance ${accountId}`)
       if (locked.monitors >= wire.monitorsPerAccountMax)
         throw new Refusal(
           'monitor_limit_reached',
@@ -149,7 +148,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
 async function startOf(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
   const moment = await certainUntil(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
-  const { posted, reserved } = present(sums, 'the balance exists')
+  const { posted, reserved } = present(sums, `no balance ${row.accountId}`)
   return { ...row, position: firstIdOf(moment), posted, reserved }
 }
 

@@ -5,15 +5,16 @@
  *
  * Transfers are judged in the order of their ids, and only those before which none can still appear (README.md of the ledger).
  */
-import { after, type Clock, firstIdOf, momentOfId, newId, nilId, writeAmount } from '../../kernel/index.ts'
-import type { MovementPage, Standing } from '../../ledger/index.ts'
-import type { Tx } from '../../postgres/index.ts'
-import { certainUntil, limitsDefault, type MonitorLimits, type MonitorsDeps } from './deps.ts'
-import { queueMonitorMails } from './mail.ts'
+import { after, type Clock, firstIdOf, type Log, momentOfId, newId, nilId, writeAmount } from '../../kernel/index.ts'
+import type { Ledger, MovementPage, Standing } from '../../ledger/index.ts'
+import { type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
+import { type MembersByAddress, queueMonitorMails } from './mail.ts'
 import { type Crossing, judge, type Judgement, rearmedAt } from './rules.ts'
 import * as store from './store.ts'
 import type { EventData } from '@partner-payments/wire'
 import type { EventOutbox } from '../../events/index.ts'
+import type { Cursors } from '../../kernel/api/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
 
 /** The balances with more to read that a step reads again: in turn, so that none delays the others. */
 const behindPerStepMax = 64
@@ -252,3 +253,40 @@ function appendCrossed(
       })),
   )
 }
+
+export type MonitorsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly cursors: Cursors
+  readonly eventOutbox: Pick<EventOutbox, 'appendMany'>
+  readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'movementsBehind' | 'standings'>
+  readonly mail: Pick<MailQueue, 'enqueue'>
+  /** The members of a partner's team among some addresses, by the address as given. */
+  readonly membersByAddress: MembersByAddress
+  /** REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which make the ids, and that of the database. */
+  readonly clockDifferenceMsMax: number
+  /** Tests set smaller ones. */
+  readonly limits?: MonitorLimits
+}
+
+type MonitorLimits = {
+  /** Balances that one look reads without a lock, in one statement. */
+  readonly balancesPerLookMax: number
+  /** Balances that one transaction judges. */
+  readonly balancesPerBatchMax: number
+  /** Transfers that one transaction reads: in about 20 ms. */
+  readonly transfersPerBatchMax: number
+  /** Limit for one balance in one transaction. Each crossing is a row, an event and mails. */
+  readonly crossingsPerBalanceMax: number
+}
+const limitsDefault: MonitorLimits = {
+  balancesPerLookMax: 500,
+  balancesPerBatchMax: 32,
+  transfersPerBatchMax: 8_000,
+  crossingsPerBalanceMax: 200,
+}
+
+/** All transfers before this time are visible to the next statement (README.md of the ledger). */
+export const certainUntil = async (tx: Tx, { clockDifferenceMsMax }: Pick<MonitorsDeps, 'clockDifferenceMsMax'>) =>
+  after(await oldestTransactionStart(tx), -clockDifferenceMsMax)

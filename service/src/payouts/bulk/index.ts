@@ -4,7 +4,7 @@
  * Tables: payouts.bulks, payouts.bulk_items. Invariants: each item has its own idempotency key, so that an item that is submitted again
  * is never a second payout. A bulk ends when each of its items has a result.
  */
-export { bulksJob } from './jobs.ts'
+export { bulksJob, type BulkPayouts, createBulkPayouts } from './service.ts'
 export { bulkPayoutsRoutes } from './routes.ts'
-export { type BulkPayouts, createBulkPayouts } from './service.ts'
+
 export { keptBulks } from './store.ts'

@@ -28,6 +28,8 @@ import {
 } from '../index.ts'
 import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
 import * as store from './store.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
+import { bulksDue } from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
 
@@ -370,7 +372,7 @@ async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> 
   const settled = await Promise.allSettled(items.map((item) => submit(toCall(bulk, item, sums))))
   const failures: unknown[] = []
   const results = items.flatMap((item, index): readonly store.Result[] => {
-    const outcome = present(settled[index], 'each payout has an outcome')
+    const outcome = present(settled[index], `no outcome for item ${item.position} of bulk ${bulk.id}`)
     if (outcome.status === 'fulfilled') return [accepted(item, outcome.value.payout)]
     const reason: unknown = outcome.reason
     if (reason instanceof Refusal && !isForLater(reason)) return [refused(item, reason)]
@@ -407,7 +409,9 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const refusals = await submitAll(calls, (tx, payouts) =>
     end(
       tx,
-      items.map((item, index) => accepted(item, present(payouts[index], 'each payout is made'))),
+      items.map((item, index) =>
+        accepted(item, present(payouts[index], `no payout for item ${item.position} of bulk ${bulk.id}`)),
+      ),
       'Completed',
     ),
   )
@@ -415,7 +419,7 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const later = [...refusals.values()].find(isForLater)
   if (later !== undefined) throw later
   const results = items.map((item, index): store.Result => {
-    const refusal = refusals.get(present(calls[index], 'each item has a call'))
+    const refusal = refusals.get(present(calls[index], `no call for item ${item.position} of bulk ${bulk.id}`))
     return refusal === undefined ? { ...nothing, position: item.position, status: 'NotMade' } : refused(item, refusal)
   })
   await db.transaction((tx) => end(tx, results, 'Refused'))
@@ -446,7 +450,7 @@ function toCall(
 ): PayoutCall {
   const sum = present(
     sums.find((each) => each.currency === currency),
-    'the payout is in a sum',
+    `no sum in ${currency} for bulk ${id}`,
   ).amount
   return {
     caller: { partnerId, serviceAccountId: accountId, name: accountName, permissions: [] },
@@ -463,3 +467,9 @@ function toCall(
     payee: { beneficiaryId },
   }
 }
+
+/** Two, because a bulk that is made in one transaction must not delay the others. */
+const bulkWorkers = 2
+
+export const bulksJob = ({ step, releaseLeases }: Pick<BulkPayouts, 'step' | 'releaseLeases'>): Job =>
+  defineJob({ name: 'payouts.bulk', due: bulksDue, run: step, workers: bulkWorkers, releaseLeases })

@@ -12,7 +12,7 @@ import { type Currency, currencies, dayMs, hourMs, newId } from '../../kernel/in
 import { sql } from '../../postgres/index.ts'
 import { rateOf } from '../../rates/index.ts'
 import { payoutsRoutes } from '../routes.ts'
-import type { LimitPeriod, LimitScope } from './limit-rules.ts'
+import type { LimitPeriod, LimitScope } from './rules.ts'
 import { payoutControlsRoutes } from './routes.ts'
 
 /** One euro buys so many pounds and dollars. */

@@ -9,21 +9,26 @@ import { type AccountSnapshots, areRead, controlsVersion, type Ledger } from '..
 import type { Tx } from '../../postgres/index.ts'
 import type { Converter, Rates, ReferenceAmount } from '../../rates/index.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
-import { approvalOf, type ApprovalRule, dayApprovalOf, type NeededApproval } from './approval-rules.ts'
-import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
-import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
-import { feeOf, type FeeRule } from './fee-rules.ts'
 import {
+  approvalOf,
+  type ApprovalRule,
   areCounted,
+  type CoolingOff,
+  coolingOffOf,
+  dayApprovalOf,
   dayOfApproval,
+  feeOf,
+  type FeeRule,
   type HoldingLimit,
   type Limit,
   limitsOf,
   type LimitTable,
   limitTable,
+  type NeededApproval,
   type PeriodStarts,
   periodStarts,
-} from './limit-rules.ts'
+} from './rules.ts'
+import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
 import {
   type Balance,
   balancesOf,

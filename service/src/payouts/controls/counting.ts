@@ -6,7 +6,6 @@
 import type { Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, nilId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { NeededApproval } from './approval-rules.ts'
 import {
   type Counter,
   counterMapKey,
@@ -15,10 +14,11 @@ import {
   exceeds,
   type HoldingLimit,
   type Limit,
+  type NeededApproval,
   type PeriodStarts,
   periodStarts,
   readCounted,
-} from './limit-rules.ts'
+} from './rules.ts'
 import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
 import * as store from './store.ts'
 

@@ -6,8 +6,20 @@
  * balance with a rule has the mark that makes payouts read its rules. A counter is the sum of the payouts that were counted in it and
  * have not ended without a settlement; that of an approver is the sum of the approved ones, and is at most the maximum per person when one is added.
  */
-export { type ApprovalRule, payeeMismatches } from './approval-rules.ts'
-export { refuseCoolingOff } from './cooling-off-rules.ts'
+export {
+  type ApprovalRule,
+  payeeMismatches,
+  exceeds,
+  type Limit,
+  limitPeriods,
+  limitScopes,
+  resetsAt,
+  writeCounted,
+  type FeeRule,
+  feeRails,
+  refuseCoolingOff,
+} from './rules.ts'
+
 export {
   type Controlled,
   type Controls,
@@ -28,8 +40,7 @@ export {
   withDayApproval,
   withinLimits,
 } from './counting.ts'
-export { type FeeRule, feeRails } from './fee-rules.ts'
-export { exceeds, type Limit, limitPeriods, limitScopes, resetsAt, writeCounted } from './limit-rules.ts'
+
 export { type BeyondMaximum, countApprovals, lookBeyondMaximum } from './maxima.ts'
 export { payoutControlsRoutes } from './routes.ts'
 export { createPayoutControls, type PayoutControls } from './service.ts'

@@ -15,7 +15,7 @@ import { outcomeOf, refusalOf } from '../../../../test/support/refusals.ts'
 import { dayMs, newId, present } from '../../kernel/index.ts'
 import { type Sql, sql, type Tx } from '../../postgres/index.ts'
 import { instructionIdOf } from '../index.ts'
-import type { LimitPeriod, LimitScope } from './limit-rules.ts'
+import type { LimitPeriod, LimitScope } from './rules.ts'
 const service = await useModules({ now: new Date('2026-03-31T12:00:00Z') })
 // As another process: its own pool, batches and funds check.
 const other = await service.anotherProcess()

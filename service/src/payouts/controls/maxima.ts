@@ -22,7 +22,7 @@ import {
   resetsAt,
   scopeFor,
   sidesCounted,
-} from './limit-rules.ts'
+} from './rules.ts'
 import { countsAs, readReference, type Side, sideOfAll, sidesOf } from './sides.ts'
 import { maximaFor, type Maximum } from './store.ts'
 import * as store from './store.ts'

@@ -2,7 +2,7 @@
 import { payouts as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import type { FeeInForce } from './fee-rules.ts'
+import type { FeeInForce } from './rules.ts'
 import type { LimitNow, PayoutControls } from './service.ts'
 
 export const payoutControlsRoutes = (controls: PayoutControls) =>

@@ -7,11 +7,21 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
-import type { ApprovalRule } from './approval-rules.ts'
-import type { CoolingOff } from './cooling-off-rules.ts'
+import {
+  type ApprovalRule,
+  type CoolingOff,
+  type Counter,
+  counterOf,
+  type FeeInForce,
+  type FeeRule,
+  feesInForce,
+  leftOf,
+  type Limit,
+  periodStarts,
+  resetsAt,
+  scopeFor,
+} from './rules.ts'
 import { usedOf } from './counting.ts'
-import { type FeeInForce, type FeeRule, feesInForce } from './fee-rules.ts'
-import { type Counter, counterOf, leftOf, type Limit, periodStarts, resetsAt, scopeFor } from './limit-rules.ts'
 import type { Balance } from './sides.ts'
 import * as store from './store.ts'
 

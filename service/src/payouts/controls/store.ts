@@ -11,20 +11,20 @@ import {
   sql,
   type Tx,
 } from '../../postgres/index.ts'
-import type { ApprovalRule } from './approval-rules.ts'
-import type { CoolingOff } from './cooling-off-rules.ts'
-import type { FeeRule } from './fee-rules.ts'
-import type { VerificationState } from '@partner-payments/wire'
-import type { PageRequest } from '../../kernel/api/index.ts'
 import {
+  type ApprovalRule,
+  type CoolingOff,
   type CounterKey,
   counterPeriods,
   type CounterScope,
   counterScopes,
+  type FeeRule,
   type Limit,
   type LimitScope,
   type PeriodStarts,
-} from './limit-rules.ts'
+} from './rules.ts'
+import type { VerificationState } from '@partner-payments/wire'
+import type { PageRequest } from '../../kernel/api/index.ts'
 
 export async function hasControls(tx: Tx, partnerId: string, currency: Currency): Promise<boolean> {
   const row = await tx.row(sql`/* payout-controls.hasControls */

@@ -2,16 +2,17 @@
  * The only writer of a recall's progress: the engine of lifecycles with the table of recalls. A transition writes the recall, a step
  * in the timeline of the payout's transaction, and an event. Locks: the payout, if the caller has it, then recalls, then transactions.
  */
-import type { EventOutbox } from '../../events/index.ts'
-import { type Clock, type Minor, present } from '../../kernel/index.ts'
+import type { EventOutbox, NewEvent } from '../../events/index.ts'
+import { type Clock, type Minor, partnerKey, present, writeAmount } from '../../kernel/index.ts'
 import { type Actor, type Advanced, createEngine, type Move } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { payoutById } from '../index.ts'
+import { leftBalance, payoutById, type PayoutRow, type ReturnedByRecall } from '../index.ts'
 import type { Transactions } from '../../transactions/index.ts'
-import { recallUpdated } from './events.ts'
 import { recallLifecycle } from './lifecycle.ts'
 import { answerDue } from './rules.ts'
 import * as store from './store.ts'
+import type { EventData } from '@partner-payments/wire'
+import type { RecallRow } from './store.ts'
 
 /** `reasonCode`: the bank's, of ISO 20022; `bankText`: its own words. */
 type Answer = { readonly reasonCode: string | null; readonly bankText?: string | null }
@@ -74,7 +75,7 @@ async function write(
   }
   const events = written.map(async ({ row }) => {
     const payout = await payoutById(tx, row.partnerId, row.payoutId)
-    return recallUpdated(row, present(payout, 'a recall has its payout'), now)
+    return recallUpdated(row, present(payout, `no payout ${row.payoutId} for recall ${row.id}`), now)
   })
   eventOutbox.appendMany(tx, await Promise.all(events))
 }
@@ -97,3 +98,55 @@ function changed({ row, trigger, transition, implied }: RecallMove, now: Date): 
   const { reasonCode: answerCode = null, bankText: answerText = null } = 'reasonCode' in trigger ? trigger : {}
   return { ...moved, answeredAt: now, answerCode, answerText }
 }
+
+export function createReturnedByRecall(deps: AdvanceDeps): ReturnedByRecall {
+  const advance = createAdvanceRecalls(deps)
+  return {
+    /**
+     * Locks the recall that was agreed to, otherwise the newest. Without one, the bank returned the money on its own.
+     */
+    lock: async (tx, payouts) => {
+      if (payouts.length === 0) return new Map()
+      const found = new Map<string, store.RecallRow>()
+      for (const row of await store.lockRecallsOf(tx, payouts)) {
+        const key = partnerKey(row.partnerId, row.payoutId)
+        if (found.get(key)?.status !== 'Accepted') found.set(key, row)
+      }
+      return found
+    },
+    settle: async (tx, returns) =>
+      void (await advance(
+        tx,
+        returns.map(({ partnerId, recallId: id, amount, reference }) => ({
+          key: { partnerId, id },
+          trigger: { kind: 'returned', amount, reference },
+        })),
+      )),
+  }
+}
+
+type Data = Omit<EventData<'payout.recall.updated'>, 'eventType' | 'timestamp'>
+
+const dataOf = (recall: RecallRow, payout: PayoutRow): Data => ({
+  ...leftBalance(payout),
+  customFields: null,
+  idempotencyKey: null,
+  reference: recall.payoutReference,
+  websiteReference: null,
+  payoutId: recall.payoutId,
+  recallId: recall.id,
+  reason: recall.reason,
+  status: recall.status,
+  answerCode: recall.answerCode,
+  answerDueOn: recall.answerDueOn,
+  settledAmount: recall.settledAmount === null ? null : writeAmount(recall.settledAmount, recall.currency),
+  settledCurrency: recall.currency,
+  returnReference: recall.returnReference,
+})
+
+export const recallUpdated = (recall: RecallRow, payout: PayoutRow, now: Date): NewEvent<'payout.recall.updated'> => ({
+  partnerId: recall.partnerId,
+  type: 'payout.recall.updated',
+  occurredAt: now,
+  data: dataOf(recall, payout),
+})

@@ -4,8 +4,8 @@
  * Tables: payouts.recalls. Invariants: a payout has at most one recall that is open, and one for each reason. Money that comes
  * back ends the recall, whatever the bank has answered.
  */
-export { recallsJob } from './jobs.ts'
-export { createReturnedByRecall } from './returned.ts'
+export { recallsJob, createRecalls, operatorOf, type RecallClaim, type Recalls } from './service.ts'
+export { createReturnedByRecall } from './advance.ts'
 export { recallsRoutes } from './routes.ts'
-export { createRecalls, operatorOf, type RecallClaim, type Recalls } from './service.ts'
+
 export { eraseRecalls, recallsDue } from './store.ts'

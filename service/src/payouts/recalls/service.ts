@@ -4,10 +4,17 @@ import { type Caller, notFound } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { instructionIdOf, lockPayouts, payoutOfInstruction, type Payouts, retryDelayAfter } from '../index.ts'
-import { type AdvanceDeps, type AdvanceRecalls, createAdvanceRecalls, type RecallTrigger } from './advance.ts'
-import { recallUpdated } from './events.ts'
+import {
+  type AdvanceDeps,
+  type AdvanceRecalls,
+  createAdvanceRecalls,
+  type RecallTrigger,
+  recallUpdated,
+} from './advance.ts'
 import { requireRecallable } from './rules.ts'
 import * as store from './store.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
+import { answersDue } from './store.ts'
 
 export type RecallClaim = store.RecallRow & { readonly leaseId: string }
 
@@ -237,10 +244,15 @@ function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls):
     for (const [index, result] of results.entries())
       if (result.status === 'fulfilled') expired += result.value ? 1 : 0
       else {
-        const { partnerId, id: recallId } = present(ahead[index], 'each recall has a result')
+        const { partnerId, id: recallId } = present(ahead[index], `no recall for result ${index}`)
         log.error({ err: result.reason as unknown, partnerId, recallId }, 'recall not expired; will retry')
       }
     last = isEnd ? start : (ahead.at(-1) ?? start)
     return expired
   }
 }
+
+// The job that expires recalls whose bank has not answered in time. Settlement sends recalls.
+
+export const recallsJob = ({ expireStep }: Pick<Recalls, 'expireStep'>): Job =>
+  defineJob({ name: 'payouts.recalls', due: answersDue, run: expireStep, age: { queue: 'expiring_recalls' } })

@@ -15,7 +15,7 @@ export const positionOf = ({ nextIndex: index, nextNumber: number }: OrderRow): 
 
 /** The date that an order has next. Every order that has not ended has one. */
 const nextOf = (order: OrderRow): Occurrence =>
-  present(occurrenceFrom(scheduleOf(order), positionOf(order)), 'an order that has not ended has a date')
+  present(occurrenceFrom(scheduleOf(order), positionOf(order)), `no next date for standing order ${order.id}`)
 
 /** `try`: make the payout. `skip`: it is too late for it. `giveUp`: it was tried until midnight. */
 export function taskOf(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {

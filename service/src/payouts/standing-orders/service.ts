@@ -46,16 +46,18 @@ import {
 } from './rules.ts'
 import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
 import * as store from './store.ts'
-import { type OrderRow, personalOrders } from './store.ts'
+import { type OrderRow, ordersDue, personalOrders } from './store.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 
 export type StandingOrders = {
   /**
    * Creates an order, whose payouts workers make. Refuses: validation_failed (amount, currency, schedule), not_found
-   * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, standing_order_limit_reached.
+   * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
+   * standing_order_limit_reached.
    */
   readonly create: (
     caller: Caller,
@@ -285,7 +287,7 @@ function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number> {
     const results = await Promise.allSettled(orders.map(execute))
     let moved = 0
     for (const [index, order] of orders.entries()) {
-      const result = present(results[index], 'each order has a result')
+      const result = present(results[index], `no result for standing order ${order.id}`)
       if (result.status === 'fulfilled') moved += result.value ? 1 : 0
       else {
         const { partnerId, id: orderId } = order
@@ -343,9 +345,11 @@ function createExecute(deps: StandingOrdersDeps): (order: store.OrderRow) => Pro
       const held = await stillDue(tx, orders)
       if (held.size === 0) return orders.map(() => false)
       const tried = orders.filter((order) => held.has(order) && asked.calls.has(order))
-      const calls = tried.map((order) => present(asked.calls.get(order), 'the order has a call'))
+      const calls = tried.map((order) => present(asked.calls.get(order), `no call for standing order ${order.id}`))
       const outcomes = await accept(work, tx, calls, asked.found, position)
-      const byOrder = new Map(tried.map((order, index) => [order, present(outcomes[index], 'a call has an outcome')]))
+      const byOrder = new Map(
+        tried.map((order, index) => [order, present(outcomes[index], `no outcome for standing order ${order.id}`)]),
+      )
       const now = clock.now()
       const untried = [...held].filter((order) => !byOrder.has(order))
       const executed = [
@@ -391,7 +395,9 @@ async function notTried(tx: Tx, orders: readonly store.OrderRow[], now: Date): P
   const byOrder = new Map(retrying.map((execution) => [execution.orderId, execution]))
   return [
     ...late.map((order) => skipped(order, now)),
-    ...over.map((order) => givenUp(order, present(byOrder.get(order.id), 'it is being tried again'), now)),
+    ...over.map((order) =>
+      givenUp(order, present(byOrder.get(order.id), `no execution to retry for standing order ${order.id}`), now),
+    ),
   ]
 }
 
@@ -487,3 +493,6 @@ function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow
       })),
   )
 }
+
+export const ordersJob = ({ step }: Pick<StandingOrders, 'step'>): Job =>
+  defineJob({ name: 'payouts.orders', due: ordersDue, run: step, age: { queue: 'standing_orders' } })

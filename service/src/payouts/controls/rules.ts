@@ -1,9 +1,9 @@
-/** Pure: the limits that apply to a payout, their periods, and the amounts that remain. */
+/** Pure: limits and their periods, approvals, fees and cooling-offs. */
 import { Refusal } from '../../kernel/api/index.ts'
-import { ownJson, type VerificationState } from '@partner-payments/wire'
-import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
-import type { NeededApproval } from './approval-rules.ts'
+import { ownJson, type Rail, type VerificationState } from '@partner-payments/wire'
+import { after, amountText, type Currency, hourMs, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import { countsAs, type Side } from './sides.ts'
+import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
@@ -248,5 +248,195 @@ export function readCounted(
     countersFor(payout, side, starts)
       .filter(({ name }) => names.has(name))
       .map(({ name: _name, ...counter }) => ({ ...counter, amount: side.amount })),
+  )
+}
+
+/**
+ * Criteria by which a payout waits: it is above an amount; its beneficiary is too new; it would take what leaves on a day (UTC) without an
+ * approval above a sum; the sum of its bulk is above an amount; or its beneficiary was found not to be the account holder. Null: the criterion
+ * does not apply.
+ */
+export type ApprovalRule = {
+  readonly partnerId: string
+  readonly id: string
+  readonly currency: Currency
+  /** True: payouts in every currency are judged by their amount in `currency`. */
+  readonly allCurrencies: boolean
+  readonly aboveAmount: Minor | null
+  readonly aboveDayAmount: Minor | null
+  readonly aboveBulkAmount: Minor | null
+  readonly beneficiaryHours: number | null
+  readonly payeeMismatch: boolean
+  /** The sum that one person may approve on a day (UTC). Null: any sum. */
+  readonly perPersonAmount: Minor | null
+  readonly expiresHours: number
+  /** True if only a person with a passkey may approve. */
+  readonly needsPasskey: boolean
+}
+
+/** The reason why a payout waits, as a word and as a sentence, and the end of the wait. */
+export type NeededApproval = {
+  readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
+  readonly because: string
+  readonly expiresAt: Date
+  readonly needsPasskey: boolean
+}
+
+type Held = Omit<Side, 'pointer'> & {
+  readonly partnerId: string
+  /** When the beneficiary was created. Null: the payout has none. */
+  readonly beneficiarySince: Date | null
+  /** The last result for the name and the account of the beneficiary. Null: there is none. */
+  readonly payeeCheck: PayeeCheck | null
+  /** The sum of its bulk, in this currency or over all. Null: it is in none. */
+  readonly bulkSum: Minor | null
+}
+
+/** The words for what a result means. Null: the name is that of the account. */
+export const payeeMismatches: Readonly<Record<PayeeCheck, string | null>> = {
+  match: null,
+  close_match: 'The name of the beneficiary is not exactly that of the account.',
+  no_match: 'The name of the beneficiary does not match the account.',
+}
+
+/** The rule of a currency, or the one over all currencies. */
+const ruleFor = (
+  rules: readonly ApprovalRule[],
+  { partnerId, currency, name }: Pick<Held, 'partnerId' | 'currency' | 'name'>,
+) =>
+  rules.find(
+    (each) => each.partnerId === partnerId && each.currency === currency && each.allCurrencies === (name === 'all'),
+  )
+
+export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Date): NeededApproval | null {
+  const { currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
+  const rule = ruleFor(rules, payout)
+  if (rule === undefined) return null
+  const { aboveAmount, aboveBulkAmount, beneficiaryHours, payeeMismatch, expiresHours, needsPasskey } = rule
+  const expiresAt = after(now, expiresHours * hourMs)
+  // First, because the approver has to know it.
+  const mismatch = payeeMismatch && payeeCheck !== null ? payeeMismatches[payeeCheck] : null
+  if (mismatch !== null) return { cause: 'payee', because: mismatch, expiresAt, needsPasskey }
+  if (aboveAmount !== null && amount > aboveAmount) {
+    const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.${countsAs(payout)}`
+    return { cause: 'amount', because, expiresAt, needsPasskey }
+  }
+  if (aboveBulkAmount !== null && bulkSum !== null && bulkSum > aboveBulkAmount) {
+    const because = `The payouts of the bulk are above ${amountText(aboveBulkAmount, currency)} ${currency}.`
+    return { cause: 'bulk', because, expiresAt, needsPasskey }
+  }
+  if (beneficiaryHours === null || beneficiarySince === null) return null
+  if (after(beneficiarySince, beneficiaryHours * hourMs) <= now) return null
+  const because = `The beneficiary was created less than ${beneficiaryHours} hours ago.`
+  return { cause: 'beneficiary', because, expiresAt, needsPasskey }
+}
+
+/** Reads what may leave on a day without an approval, and the approval that a payout beyond it needs. Undefined: any sum. */
+export function dayApprovalOf(
+  rules: readonly ApprovalRule[],
+  payout: Omit<Side, 'pointer'> & { readonly partnerId: string },
+  now: Date,
+): { readonly amount: Minor; readonly needed: NeededApproval } | undefined {
+  const { currency } = payout
+  const rule = ruleFor(rules, payout)
+  if (rule === undefined || rule.aboveDayAmount === null) return undefined
+  const { aboveDayAmount: amount, expiresHours, needsPasskey } = rule
+  const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.${countsAs(payout)}`
+  return { amount, needed: { cause: 'day', because, expiresAt: after(now, expiresHours * hourMs), needsPasskey } }
+}
+
+export const feeRails = ['any', 'Sepa', 'Swift', 'Wallet'] as const
+
+/** Amounts in minor units of `currency`; 10,000 basis points are 100 %. */
+export type FeeRule = {
+  readonly partnerId: string
+  readonly id: string
+  readonly currency: Currency
+  /** `any`: for a rail without a rule of its own. */
+  readonly rail: (typeof feeRails)[number]
+  readonly fixedAmount: Minor
+  readonly basisPoints: number
+  readonly minAmount: Minor
+  /** Null: none. */
+  readonly maxAmount: Minor | null
+  /** The rule holds from then until the next one of the same rail. */
+  readonly validFrom: Date
+}
+
+type Charged = { readonly partnerId: string; readonly currency: Currency; readonly rail: Rail; readonly amount: Minor }
+
+/** The newest rule of the rail that holds at a time; without one, the newest rule of any rail. */
+function ruleOf(rules: readonly FeeRule[], { partnerId, currency, rail }: Charged, now: Date): FeeRule | undefined {
+  const valid = rules.filter(
+    (rule) => rule.partnerId === partnerId && rule.currency === currency && rule.validFrom <= now,
+  )
+  const newest = (of: FeeRule['rail']) =>
+    valid.filter((rule) => rule.rail === of).toSorted((a, b) => b.validFrom.getTime() - a.validFrom.getTime())[0]
+  return newest(rail) ?? newest('any')
+}
+
+export type FeeInForce = {
+  readonly rule: FeeRule
+  /** False: it begins later. */
+  readonly isInForce: boolean
+  /** When the next rule of the same currency and rail begins. Null: none is set. */
+  readonly validUntil: Date | null
+}
+
+/** The rules in force now or later, in the given order: those of a currency and rail are oldest first. */
+export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeInForce[] {
+  return rules.flatMap((rule, at) => {
+    const next = rules[at + 1]
+    const isReplaced = next !== undefined && next.currency === rule.currency && next.rail === rule.rail
+    const validUntil = isReplaced ? next.validFrom : null
+    if (validUntil !== null && validUntil <= now) return []
+    return [{ rule, isInForce: rule.validFrom <= now, validUntil }]
+  })
+}
+
+const whole = 10_000n
+
+/** Fixed part and share, the share rounded up to the minor unit, within the bounds of the rule. Zero: no rule holds. */
+export function feeOf(rules: readonly FeeRule[], charged: Charged, now: Date): Minor {
+  const rule = ruleOf(rules, charged, now)
+  if (rule === undefined) return 0n
+  const { fixedAmount, basisPoints, minAmount, maxAmount } = rule
+  const fee = fixedAmount + (charged.amount * BigInt(basisPoints) + whole - 1n) / whole
+  const atLeast = fee < minAmount ? minAmount : fee
+  return maxAmount !== null && atLeast > maxAmount ? maxAmount : atLeast
+}
+
+/** A beneficiary is paid in the currency only after it has been unchanged for this many hours. */
+export type CoolingOff = {
+  readonly partnerId: string
+  readonly id: string
+  readonly currency: Currency
+  readonly hours: number
+}
+
+type Paid = {
+  readonly partnerId: string
+  readonly currency: Currency
+  /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
+  readonly unchangedSince: Date | null
+}
+
+/** Null: no rule applies to the payout. Undefined: the time has passed. Otherwise the time from which the beneficiary can be paid. */
+export function coolingOffOf(rules: readonly CoolingOff[], payout: Paid, now: Date): Date | undefined | null {
+  const { partnerId, currency, unchangedSince } = payout
+  const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
+  if (rule === undefined || unchangedSince === null) return null
+  const from = after(unchangedSince, rule.hours * hourMs)
+  return from <= now ? undefined : from
+}
+
+export function refuseCoolingOff(from: Date): Refusal {
+  const time = from.toISOString()
+  return new Refusal(
+    'beneficiary_cooling_off',
+    `The beneficiary is new or has a new name. It can be paid from ${time}.`,
+    {
+      errors: [{ pointer: '/beneficiaryId', code: 'invalid_value', message: `can be paid from ${time}` }],
+    },
   )
 }
