@@ -3,8 +3,14 @@ import { amountText, assert, type Clock, type Log, newId, present } from '../ker
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, withoutProposal } from './decisions.ts'
-import { entryOfCase } from './entries.ts'
-import { type Booked, type CaseKind, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
+import {
+  type Booked,
+  type CaseKind,
+  entryOfCase,
+  openingTransfer,
+  operatorPartnerId,
+  reversingTransfer,
+} from './rules.ts'
 import { reportOf, toReturn } from './report.ts'
 import { insertReturn, lastRemarks } from './store.ts'
 import * as store from './store.ts'

@@ -13,15 +13,15 @@ import {
 } from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { bankTextOf, withBankText } from '../../rails/index.ts'
-import type { BankDeps } from './deps.ts'
+import { bankTextOf, type InstructionKey, openFrom, withBankText } from '../../rails/index.ts'
+import { type BankDeps, byShard } from './deps.ts'
 import { isRecallFile, paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, payeeCheckedId, rejectedId, type Report, settledId, writeReports } from './reports.ts'
 import { writeAnswers } from './recall-answers.ts'
-import { createRequeue } from './requeue.ts'
-import { byShard } from './shards.ts'
 import * as store from './store-incoming.ts'
+import { whyNotReached } from './schemes.ts'
+import * as instructions from './store-instructions.ts'
 
 const wordsPerPageMax = 1000
 
@@ -455,3 +455,34 @@ const reasonText = (reasons: readonly Reason[]): string =>
 
 /** The bank's own words about a payment. The code is told apart. */
 const wordsOf = (reasons: readonly Reason[]): string | null => bankTextOf(reasons.flatMap(({ texts }) => texts))
+
+// Sends instant payments again as credit transfers, if the bank's refusal concerns only the instant scheme.
+
+/** `reasonCode`: the bank's reason. */
+type RefusedInstant = InstructionKey & { readonly reasonCode: string }
+
+/**
+ * Returns those that are sent again. The others stay as they are: they were not instant payments, are not at the bank,
+ * or no credit transfer reaches their bank. The caller decides which reasons allow it.
+ */
+export function createRequeue({ clock, rules }: Pick<BankDeps, 'clock' | 'rules'>) {
+  return async (tx: Tx, refused: readonly RefusedInstant[]): Promise<readonly InstructionKey[]> => {
+    const now = clock.now()
+    const times = { dueAt: openFrom(now, rules, 'EUR'), now }
+    const again: InstructionKey[] = []
+    for (const group of byShard(tx, refused)) {
+      const codes = new Map(group.map((each) => [partnerKey(each.partnerId, each.id), each.reasonCode]))
+      const instants = await instructions.lockInstantsAtBank(tx, rules.id, group)
+      const rows = instants
+        .filter((row) => whyNotReached('CreditTransfer', row, rules) === null)
+        .map(({ partnerId, id }) => ({
+          partnerId,
+          id,
+          schemeReason: `refused as an instant payment: ${codes.get(partnerKey(partnerId, id)) ?? ''}`,
+        }))
+      if (rows.length > 0) await instructions.requeueAsCreditTransfer(tx, rows, times)
+      again.push(...rows)
+    }
+    return again
+  }
+}

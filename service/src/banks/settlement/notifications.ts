@@ -2,10 +2,16 @@
 import { Unreachable } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import type { BankNotification, Connector, Money } from '../../rails/index.ts'
-import { endOfCall, inTime } from './calls.ts'
+import {
+  asTold,
+  endOfCall,
+  inTime,
+  type NotificationOutcome,
+  plainText,
+  type SettlementDeps,
+  type Source,
+} from './deps.ts'
 import type { Applied } from '../../lifecycle/index.ts'
-import type { NotificationOutcome, SettlementDeps, Source } from './deps.ts'
-import { asTold, plainText } from './reasons.ts'
 import { type CaseKind, operatorPartnerId } from '../../cases/index.ts'
 
 const notificationsPerStepMax = 5000

@@ -4,9 +4,9 @@
  */
 import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { loadEvm } from './load.ts'
+import { loadEvm } from './node.ts'
 import * as store from './store-chain.ts'
-import { keyContext } from './sealed.ts'
+import { keyContext } from './store-chain.ts'
 import type { Secp256k1Signature } from './viem.ts'
 
 /**
