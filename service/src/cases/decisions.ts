@@ -275,10 +275,11 @@ async function carryOut(
   row: store.CaseRow,
   { action, toPartnerId = row.partnerId, customerId, payoutId }: Proposal,
 ): Promise<void> {
-  const currency = present(row.currency, 'the case has money')
-  const amount = present(row.booked, 'the case has money')
+  const currency = present(row.currency, `case ${row.id} has no currency`)
+  const amount = present(row.booked, `case ${row.id} has no money`)
   const money: Booked = { currency, amount }
-  if (action === 'return') return effects.sendBack(tx, row, money, present(row.proposalId, 'it is proposed'))
+  if (action === 'return')
+    return effects.sendBack(tx, row, money, present(row.proposalId, `case ${row.id} has no proposal`))
   if (action === 'fees' || action === 'write-off')
     return ledger.enter(tx, entryOfCase(row, currency, feesTransfer(amount)))
   await ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(row.connector, amount)))

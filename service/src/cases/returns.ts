@@ -139,8 +139,8 @@ async function apply(
   { partnerId, id, caseId }: store.ReturnRow,
   report: ReturnReport,
 ): Promise<boolean | 'contradiction'> {
-  const row = present(await store.lockCase(tx, partnerId, caseId), 'a return belongs to a case')
-  const locked = present(await store.lockReturn(tx, partnerId, id), 'it was just read')
+  const row = present(await store.lockCase(tx, partnerId, caseId), `no case ${caseId} of return ${id}`)
+  const locked = present(await store.lockReturn(tx, partnerId, id), `no return ${id}`)
   const { status, amount, currency } = locked
   const { kind, money = { currency, amount } } = report
   const reportedBy = kind === 'payout.settled' ? locked.settledBy : locked.endedBy

@@ -253,7 +253,7 @@ export async function resolve(
   }
   const found = await context.find(instructions)
   return instructions.map((instruction, index) => {
-    const acknowledgement = present(known.get(instruction), 'each instruction has its acknowledgement')
+    const acknowledgement = present(known.get(instruction), `no acknowledgement for instruction ${instruction.id}`)
     assert.deepEqual(found[index], acknowledgement, 'find answers the same acknowledgement')
     return acknowledgement
   })

@@ -160,9 +160,14 @@ async function messageOf(deps: BankDeps, file: ContentHeld, payments: Payments):
   if (kind === 'pain.001') return paymentsMessage(file, openPayers(deps, payments), rules)
   const recalls = await recallsOfFile(db, file.id)
   const [first] = recalls
-  const fileId = present(first?.fileId, 'a recall names the file of its payment')
+  const fileId = present(first?.fileId, `recall file ${file.id} has no recalls`)
   const original = (await files.filesByIds(db, [fileId])).get(fileId)
-  return recallMessage({ ...file, kind }, present(original, 'the file of a payment is kept'), recalls, rules)
+  return recallMessage(
+    { ...file, kind },
+    present(original, `no file ${fileId}, whose payments are recalled`),
+    recalls,
+    rules,
+  )
 }
 
 // Makes files of waiting payments: a row for the file, and payments that name it, in one transaction.

@@ -215,14 +215,14 @@ async function inspectReport(
           messageId = `${messageId} ${pagedId(part.statement.id, part.statement.page)}`
       } else if (part.kind === 'entry') {
         const { entry } = part
-        count(present(open, 'an entry is in a statement'), entry)
+        count(present(open, `message ${messageId} has an entry outside of a statement`), entry)
         if (typeof open?.account === 'string' || !isBooked(entry)) continue
         unread.booked += 1
         if (entry.problem === undefined) continue
         unread.entries += 1
         unread.first ||= entry.problem
       } else {
-        const ended = present(open, 'a statement that ends has begun')
+        const ended = present(open, `message ${messageId} ends a statement that did not begin`)
         const { facts, wrong } = end(ended, isStatement, messagePage)
         statements.push(facts)
         if (wrong !== undefined) problem ??= { what: 'sum_differs', text: wrong, mayBeTaken: true }

@@ -102,7 +102,7 @@ export async function writeAnswers(
         status,
         answerCode,
         answerDetails: bankText,
-      } = present(byId.get(recall.id), 'an answer changes its own recall')
+      } = present(byId.get(recall.id), `recall ${recall.id} changed without an answer to it`)
       if (status === 'Pending') continue
       const accepted = status === 'Accepted'
       const answer = { accepted, reasonCode: accepted ? null : answerCode, bankText }

@@ -147,10 +147,10 @@ export function recallMessage(
   rules: BankRules,
 ): Message {
   const [first] = recalls
-  const { currency, batchId } = present(first, 'a recall has payments')
+  const { currency, batchId } = present(first, `recall message ${file.messageId} has no recalls`)
   const account = present(
     rules.accounts.find((each) => each.currency === currency),
-    'a payment has an account',
+    `no ${currency} account at ${rules.id} for recalled batch ${batchId}`,
   )
   const recall: Recall = {
     kind: file.kind,
@@ -221,11 +221,11 @@ export const createRecallLetter =
     if (payment === undefined || recall === undefined || rules === undefined)
       throw new Refusal('not_found', 'No file-based bank has a recall of this payment.')
     const [sent] = await sentByReferences(db, payment.connector, [{ id, endToEndId: null }])
-    const { creditorName, creditorAccount, attempt } = present(sent, 'a payment that was found exists')
+    const { creditorName, creditorAccount, attempt } = present(sent, `${rules.id} has no instruction ${id}`)
     const { currency, amount, endToEndId, settledAt } = payment
     const account = present(
       rules.accounts.find((each) => each.currency === currency),
-      'a payment has an account',
+      `no ${currency} account at ${rules.id} for payment ${id}`,
     )
     const file = payment.fileId === null ? undefined : (await filesByIds(db, [payment.fileId])).get(payment.fileId)
     const day = (at: Date) => at.toISOString().slice(0, 10)

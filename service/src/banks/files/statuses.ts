@@ -267,7 +267,7 @@ async function tellUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: 
     unclear.map(({ sent }) => sent),
   ))
     for (const { partnerId, id } of await store.markMissing(tx, rules.id, group, now, now)) {
-      const { sent, word } = present(named.get(id), 'a payment that is marked was reported')
+      const { sent, word } = present(named.get(id), `payment ${id} was marked without a report about it`)
       const why = reasonText(word.reasons)
       const text =
         word.meaning === 'blocked'

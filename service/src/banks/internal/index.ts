@@ -49,7 +49,7 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
     forecast: (_payment, at) => forecastAt(at),
     instruct: async (instructions, options) => {
       const received = await untilAborted(receive(instructions), options)
-      return instructions.map((one) => present(received.get(keyOf(one)), 'each instruction has an answer'))
+      return instructions.map((one) => present(received.get(keyOf(one)), `no answer for instruction ${one.id}`))
     },
     find: async (keys, options) => {
       const read = Promise.all(byShard(db, keys).map((group) => store.answersByIds(db, group)))
@@ -59,7 +59,7 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
     notifications: async (notificationsMax, options) => {
       const due = await untilAborted(store.dueTransfers(db, clock.now(), notificationsMax), options)
       const debtors = await untilAborted(debtorsOf(due), options)
-      return due.map((row, index) => toNotification(row, present(debtors[index], 'each payer is named')))
+      return due.map((row, index) => toNotification(row, present(debtors[index], `no payer for transfer ${row.id}`)))
     },
     notificationsDue: store.transfersDue,
     oldestNotification: (now) => store.oldestDue(db, now),

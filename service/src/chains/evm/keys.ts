@@ -54,7 +54,7 @@ export function createChainKeys(deps: {
       const privateKey = `0x${randomBytes(seedBytes).toString('hex')}`
       await insert(tx, 'sender', evm.addressOf(privateKey), privateKey)
       const keys = new Map((await store.keys(tx)).map((row) => [row.name, row.publicKey]))
-      const of = (name: store.KeyName) => present(keys.get(name), 'the key was just made')
+      const of = (name: store.KeyName) => present(keys.get(name), `no key ${name} of the connector`)
       await also?.(tx)
       return { sender: of('sender'), addresses: of('addresses') }
     })

@@ -158,7 +158,10 @@ async function place(
       connector,
       sender,
       recipient: instruction.creditorAccount.toLowerCase(),
-      travelRuleSealed: present(travelRules.get(keyOf(instruction)), 'each instruction has its parties'),
+      travelRuleSealed: present(
+        travelRules.get(keyOf(instruction)),
+        `no travel rule data for instruction ${instruction.id}`,
+      ),
     }
     const none = { errorKey: null, errorDetails: null, reasonCode: null }
     if (isRefused(verdict)) {
