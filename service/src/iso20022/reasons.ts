@@ -1,4 +1,4 @@
-/** The meaning of a bank's reason code for a partner. */
+/** The meaning of a bank's reason codes and statuses for a partner. */
 import type { ErrorKey } from '@partner-payments/wire'
 
 // The reason codes of the external code lists of ISO 20022 that banks of SEPA use: in status reports (ExternalStatusReason1Code),

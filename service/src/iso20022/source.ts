@@ -1,4 +1,4 @@
-/** The bytes of a message, and the limits on holding them. */
+/** The bytes of a message, the limits on holding them, and the problems of a file that is not a message. */
 
 /** The bytes in order, in chunks of any length. */
 export type Source = AsyncIterable<Uint8Array>

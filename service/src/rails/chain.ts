@@ -1,4 +1,4 @@
-/** The interface of chains: the part that wallets show, and the simulated chain for simulations. */
+/** The interface of chains: addresses, the part that wallets show, and the simulated chain for simulations. */
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { createHash } from 'node:crypto'

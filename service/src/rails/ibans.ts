@@ -213,7 +213,7 @@ export function ibanMistake(text: string): string | undefined {
   }
 }
 
-/** Pure: the account and the reference of a Swiss QR-bill (sources of the rules: `iso20022/profiles/swiss.ts`). */
+/** Pure: the account and the reference of a Swiss QR-bill (sources of the rules: `iso20022/profiles/profiles.ts`). */
 
 /** The IID of a QR-IBAN, its characters 5 to 9, is a number from 30000 to 31999. */
 export const isQrIban = (iban: string): boolean => /^(?:CH|LI)\d{2}3[01]\d{3}/.test(iban)

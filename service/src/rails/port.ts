@@ -328,7 +328,7 @@ export type BankSimulator = {
   ) => void
 }
 
-// How this process has last spoken with each bank. In memory: what the calls of the workers tell, without a look of its own.
+// The health of connectors in this process, in memory: the workers report the results of their calls to it.
 
 export type ConnectorState = {
   /** The time since which this process has watched. */

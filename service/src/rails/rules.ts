@@ -1,4 +1,4 @@
-/** Pure: which connector carries a payment. */
+/** Pure: the ids of connectors, and which one carries a payment. */
 import type { Rail } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
 

@@ -1,4 +1,4 @@
-/** The sealed names of screening: the details of hits, and names that were replaced. */
+/** The sealed names of screening: details of hits, and earlier names of subjects. */
 import type { SealedColumn, Tx } from '../postgres/index.ts'
 import { type Clock, newId, type Sealer } from '../kernel/index.ts'
 import { distinctNames, type SubjectKey, type SubjectName } from './rules.ts'

@@ -1,4 +1,4 @@
-/** Checks of `instruct` while the bank answers: limits, duplicates, refusals, batches, exact amounts and texts. */
+/** Checks of calls that the bank answers: `instruct` (limits, duplicates, refusals, batches, amounts, texts), `find`, `forecast` and `recall`. */
 import assert from 'node:assert/strict'
 import { amountMajorMax, currencies, type Currency, newId, systemClock } from '../../kernel/index.ts'
 import { callTimeoutMsMax, type Instruction, type RecallOutcome, type RecallRequest } from '../../rails/index.ts'

@@ -1,4 +1,4 @@
-/** Archives the bytes of files on the disk of this process, each whole or not at all. */
+/** Archives the bytes of files on the disk of this process, each whole or not at all, and compares them with the database. */
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Unreachable } from '../../kernel/api/index.ts'

@@ -1,4 +1,4 @@
-/** Recalls: requests to take payments back. */
+/** Recalls of payments: the requests, their files, and their letters to banks that take no files of recalls. */
 import { Refusal } from '../../kernel/api/index.ts'
 import { after, amountText, type Clock, newId, present, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'

@@ -240,7 +240,7 @@ export const applyWord = (tx: Tx, deps: Writing, sent: store.Sent, meaning: 'set
 async function write(tx: Tx, deps: Writing, said: readonly Said[]): Promise<void> {
   const { clock, rules } = deps
   const now = clock.now()
-  await tellUnclear(tx, deps, said)
+  await reportUnclear(tx, deps, said)
   const written = said.flatMap(({ sent, word }) => applied(sent, word, rules.id, now) ?? [])
   const payees = written.flatMap(({ payee }) => payee ?? [])
   for (const group of byShard(tx, payees)) store.notePayees(tx, group, now)
@@ -254,7 +254,7 @@ async function write(tx: Tx, deps: Writing, said: readonly Said[]): Promise<void
  * Payments that the bank blocks, or refuses as duplicates, wait for its booking, with a case. `DU..` about an accepted
  * payment reports the second arrival of that payment, and changes nothing.
  */
-async function tellUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: readonly Said[]): Promise<void> {
+async function reportUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: readonly Said[]): Promise<void> {
   const unclear = said.filter(({ sent: { status }, word }) => {
     if (word.meaning !== 'duplicate' && word.meaning !== 'blocked') return false
     const isRepeated = word.meaning === 'duplicate' && codeOf(word)?.startsWith('DU') === true

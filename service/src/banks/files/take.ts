@@ -67,9 +67,9 @@ async function takeOne(context: Context, taking: Taking): Promise<FileTaken> {
   const known = await store.messagesByHash(db, rules.id, spooled.sha256)
   const counted = known.find(({ state }) => state === 'Taking' || state === 'Taken')
   const own = known.find(({ fileName, finishedAt }) => fileName === file.name && finishedAt === null)
-  if (counted !== undefined && (counted === own || counted.state === 'Taking')) return goOn(context, taking, counted)
+  if (counted !== undefined && (counted === own || counted.state === 'Taking')) return resume(context, taking, counted)
   if (counted !== undefined) return repeat(context, taking, counted)
-  return own === undefined ? takeNew(context, taking) : goOn(context, taking, own)
+  return own === undefined ? takeNew(context, taking) : resume(context, taking, own)
 }
 
 /** A container that is cut may be one that the bank still writes. Otherwise it is quarantined, as it is. */
@@ -87,7 +87,7 @@ async function notUnpacked(
   const { db, rules } = deps
   const known = await store.messagesByHash(db, rules.id, taking.spooled.sha256)
   const own = known.find(({ fileName, finishedAt }) => fileName === taking.file.name && finishedAt === null)
-  if (own !== undefined) return goOn(context, taking, own)
+  if (own !== undefined) return resume(context, taking, own)
   return putAside(context, taking, { what: 'file_unreadable', problem: `${problem}.`, kind: null, messageId: null })
 }
 
@@ -191,7 +191,7 @@ async function takeNew(context: Context, taking: Taking): Promise<FileTaken> {
   return finish(context, taking, row, 'taken')
 }
 
-async function goOn(context: Context, taking: Taking, found: store.KnownMessage): Promise<FileTaken> {
+async function resume(context: Context, taking: Taking, found: store.KnownMessage): Promise<FileTaken> {
   const { deps, answers } = context
   if (found.state === 'Aside') return finish(context, taking, found, 'aside')
   if (found.state === 'Taking') {

@@ -1,4 +1,4 @@
-/** The parts of the settlement worker. */
+/** The dependencies of the settlement worker, its calls to a bank, and the reasons that partners read. */
 import type { Cases, Returns } from '../../cases/index.ts'
 import { assert, type Log } from '../../kernel/index.ts'
 import type { Deposits } from '../../deposits/index.ts'
@@ -89,7 +89,7 @@ export const plainText = (bankText: string | null | undefined): string | null =>
  * The details with the bank's code, by which a partner's support can ask the bank, and its own words: `The account does not exist. (AC01)
  * The bank says: “Account unknown”`.
  */
-export function asTold<T extends Reason>(reason: T): T & { readonly bankText: string | null } {
+export function asReported<T extends Reason>(reason: T): T & { readonly bankText: string | null } {
   const { details, reasonCode } = reason
   const bankText = plainText(reason.bankText)
   const coded = reasonCode === null ? details : `${details} (${reasonCode})`

@@ -1,6 +1,6 @@
 /**
  * Submits the payouts of one connector to its bank in sets: claim, record the attempts, enquire about retries,
- * instruct, record the answers. One call to the bank carries a set.
+ * instruct, record the answers. One call to the bank carries a set. Recalls and returns of money go the same way.
  */
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
@@ -14,7 +14,7 @@ import type {
   InstructionOutcome,
   RecallOutcome,
 } from '../../rails/index.ts'
-import { asTold, endOfCall, type InstructionOutcomes, inTime, late, type SettlementDeps } from './deps.ts'
+import { asReported, endOfCall, type InstructionOutcomes, inTime, late, type SettlementDeps } from './deps.ts'
 import type { RecallClaim } from '../../payouts/recalls/index.ts'
 import type { ReturnClaim } from '../../cases/index.ts'
 
@@ -247,7 +247,7 @@ async function record(
   await eachOrLog(bank, answers, ({ attempt, outcome }) =>
     outcome === 'unknown'
       ? payouts.unreachable(attempt)
-      : payouts.answered(attempt, outcome.accepted ? outcome : asTold(outcome)),
+      : payouts.answered(attempt, outcome.accepted ? outcome : asReported(outcome)),
   )
 }
 
@@ -390,7 +390,7 @@ async function returnSend({ log, returns }: SettlementDeps, connector: Connector
     if (outcome === 'unknown') await returns.postponed(claim)
     else if (outcome.accepted && outcome.notBefore !== undefined) await returns.postponed(claim, outcome.notBefore)
     else if (outcome.accepted) await returns.accepted(claim)
-    else await returns.refused(claim, asTold(outcome).details)
+    else await returns.refused(claim, asReported(outcome).details)
   } catch (error) {
     const facts = { err: error, connector: connector.id, returnId, caseId }
     if (error instanceof Unreachable) log.warn(facts, 'bank unreachable')

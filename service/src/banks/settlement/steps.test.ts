@@ -14,7 +14,7 @@ import { createAgeWatch, processBankNotifications, type RetryPauses, submitDuePa
 import { checkSoundness } from '../../../../test/lifecycle/soundness.ts'
 import { depositLifecycle, mayExpire } from '../../deposits/lifecycle.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from '../../payouts/lifecycle.ts'
-import { asTold } from './deps.ts'
+import { asReported } from './deps.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { BankNotification, Connector } from '../../rails/index.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
@@ -356,11 +356,15 @@ suite('reasons', async () => {
   })
 
   test('a reason without a code or words of the bank is left as it is', () => {
-    assert.deepEqual(asTold({ details: 'No.', reasonCode: null }), { details: 'No.', reasonCode: null, bankText: null })
+    assert.deepEqual(asReported({ details: 'No.', reasonCode: null }), {
+      details: 'No.',
+      reasonCode: null,
+      bankText: null,
+    })
   })
 
   test('the words of the bank follow the sentence of the service, are marked, and are plain', () => {
-    const { details, bankText } = asTold({
+    const { details, bankText } = asReported({
       details: 'The bank refused.',
       reasonCode: 'NARR',
       bankText: ' \u202eTown\nand <b>country</b>\u0000 < required ',

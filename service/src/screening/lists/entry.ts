@@ -1,4 +1,4 @@
-/** Entry of a list about one person or organisation, independent of the published format. */
+/** An entry of a list, independent of the published format, and what the readers of all formats share. */
 import countryCodes from 'i18n-iso-countries/index.js'
 
 /** A list of politically exposed persons, by the name that it was loaded under. Its hits hold no payment unless PEP_HITS says so. */

@@ -391,7 +391,7 @@ function createTextSearch<Entry>({
   }
 }
 
-// Decides whether a name is on the lists in memory. Caches names: frequent payers recur.
+// Decides whether a name is on the lists in memory. It caches names, because frequent payers recur.
 
 const rememberedMax = 10_000
 
