@@ -13,7 +13,7 @@ Transfer. A code that is not listed, or a bank's own, is a \`BankRejection\`.
 ${duplicates.map((code) => `\`${code}\``).join(', ')} say that the bank has the payment already. They fail no payment, because the bank may execute
 what it has: the payment waits for the booking, with a case if the bank has not accepted it.
 
-This page is generated from \`service/src/iso20022/reasons.ts\`, \`reason-messages.ts\` and \`statuses.ts\`.
+This page is generated from \`service/src/iso20022/reasons.ts\`.
 
 | code | \`errorKey\` | sentence | again as a credit transfer |
 |---|---|---|---|

@@ -72,7 +72,7 @@ const jsonReaders: Readonly<Record<string, string>> = {
   'service/src/access/signature-variants.ts': 'writes a body again in other forms, and reads none of its fields',
   'service/src/monitoring/rules.ts': 'refuses each field of a rule with its pointer',
   'service/src/chains/evm/settings.ts': 'refuses each field of a setting in words',
-  'service/src/banks/files/setting-files.ts': 'refuses each field of a setting in words',
+  'service/src/banks/files/settings.ts': 'refuses each field of a setting in words',
 }
 const parsing = [
   [/\bJSON\s*(?:\?\.|\.)\s*parse\b|\bJSON\s*\[/g, 'JSON.parse'],

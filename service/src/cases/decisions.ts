@@ -16,13 +16,10 @@ import {
 } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { Overtaken } from './overtaken.ts'
-import { entryOfCase } from './entries.ts'
-import { appendDecision, type DecisionKind, type DecisionRow, decisionsOf } from './store.ts'
-import { type CaseReport, reportOf } from './report.ts'
 import {
   type Booked,
   type CaseAction,
+  entryOfCase,
   feesTransfer,
   hasExpired,
   misfitOf,
@@ -32,6 +29,8 @@ import {
   resolutions,
   reversingTransfer,
 } from './rules.ts'
+import { appendDecision, type CaseRow, type DecisionKind, type DecisionRow, decisionsOf } from './store.ts'
+import { type CaseReport, reportOf } from './report.ts'
 import * as store from './store.ts'
 
 export type CaseKey = { readonly partnerId: string; readonly id: string }
@@ -126,7 +125,7 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 export const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
 
 /** Locks the case, if no one has decided it. Refuses: not_found, validation_failed. */
-export async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
+async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
   if (found.resolution !== null)
@@ -276,10 +275,11 @@ async function carryOut(
   row: store.CaseRow,
   { action, toPartnerId = row.partnerId, customerId, payoutId }: Proposal,
 ): Promise<void> {
-  const currency = present(row.currency, 'the case has money')
-  const amount = present(row.booked, 'the case has money')
+  const currency = present(row.currency, `case ${row.id} has no currency`)
+  const amount = present(row.booked, `case ${row.id} has no money`)
   const money: Booked = { currency, amount }
-  if (action === 'return') return effects.sendBack(tx, row, money, present(row.proposalId, 'it is proposed'))
+  if (action === 'return')
+    return effects.sendBack(tx, row, money, present(row.proposalId, `case ${row.id} has no proposal`))
   if (action === 'fees' || action === 'write-off')
     return ledger.enter(tx, entryOfCase(row, currency, feesTransfer(amount)))
   await ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(row.connector, amount)))
@@ -311,3 +311,74 @@ async function expireOne(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey
   const note = 'No second person decided on the proposal in time.'
   await decide(deps, tx, row, { ...row, ...withoutProposal }, { kind: 'expired', actor: 'service', note })
 }
+
+// The refusal of a step that another person's step has overtaken.
+
+/** Steps of other people, after which a step no longer applies. */
+export type Overtaking = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
+
+/** `who` and `at` stay values, so that a page writes them in the language and the zone of its reader. */
+export class Overtaken extends Refusal {
+  readonly by: Overtaking
+  readonly who: string
+  readonly at: Date | null
+
+  constructor(by: Overtaking, detail: string, { who = null, at = null }: { who?: string | null; at?: Date | null }) {
+    super('validation_failed', detail)
+    this.by = by
+    this.who = who ?? ''
+    this.at = at
+  }
+}
+
+// The owner of a case, who looks into it, and notes. An owner has no part in the decision, which two persons make. Each step locks the
+// case and is in its history.
+
+/** An account of staff. */
+type Person = { readonly id: string; readonly fullName: string }
+
+type Assigning = CaseKey & {
+  /** The person who assigns it. */
+  readonly by: Person
+  /** The new owner. Null: the case has none again. */
+  readonly owner: Person | null
+  /** The owner that the person saw. Null: none. Of two at once the second one saw an owner that the case no longer has. */
+  readonly seen: string | null
+}
+
+export type CaseOwners = {
+  /** Gives a case to a person, or takes its owner away. Refuses: not_found, validation_failed (decided, or another owner than the one seen). */
+  readonly assign: (tx: Tx, assigning: Assigning) => Promise<CaseRow>
+  /** Adds a note to the history of a case that is open. Refuses: not_found, validation_failed (decided). */
+  readonly remark: (tx: Tx, remark: CaseKey & { readonly by: Person; readonly note: string }) => Promise<CaseRow>
+}
+
+export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners => ({
+  assign: async (tx, { partnerId, id, by, owner, seen }) => {
+    const row = await lockUndecided(tx, partnerId, id)
+    if (row.ownerId !== seen) throw ownedMeanwhile('the case', row)
+    if (row.ownerId === (owner?.id ?? null)) return row
+    const ownedSince = owner && deps.clock.now()
+    const changed = { ...row, ownerId: owner?.id ?? null, ownerName: owner?.fullName ?? null, ownedSince }
+    const kind = owner === null ? 'handed_back' : owner.id === by.id ? 'taken' : 'given'
+    const note = kind === 'given' ? `to ${owner?.fullName}` : ''
+    return decide(deps, tx, row, changed, { kind, actor: by.fullName, note })
+  },
+  remark: async (tx, { partnerId, id, by, note }) => {
+    const row = await lockUndecided(tx, partnerId, id)
+    return decide(deps, tx, row, row, { kind: 'remarked', actor: by.fullName, note })
+  },
+})
+
+/** The refusal of an assignment whose author saw another owner. `what`: `the case`, or `it`. */
+export const ownedMeanwhile = (
+  what: string,
+  { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,
+): Overtaken =>
+  who === null
+    ? new Overtaken(
+        'handedBack',
+        `${what.replace(/^./, (first) => first.toUpperCase())} was handed back meanwhile, and has no owner.`,
+        {},
+      )
+    : new Overtaken('owned', `${who} has ${what} since ${at?.toISOString() ?? ''}.`, { who, at })

@@ -8,10 +8,18 @@
  * notes are erased with the report (docs/decisions/0055-erasure.md).
  */
 export { caseActions, type CaseAction, type CaseKind, keptFromPartners, operatorPartnerId } from './rules.ts'
-export { type CaseEffects, createDecisions, type Decisions } from './decisions.ts'
+export {
+  type CaseEffects,
+  createDecisions,
+  type Decisions,
+  Overtaken,
+  type Overtaking,
+  type CaseOwners,
+  createCaseOwners,
+  ownedMeanwhile,
+} from './decisions.ts'
 export { type CaseReport, reportOf } from './report.ts'
-export { type CaseOwners, createCaseOwners, ownedMeanwhile } from './owners.ts'
-export { Overtaken, type Overtaking } from './overtaken.ts'
+
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'
 export { type CaseRow, type OwnedBy, keptCases, returnsDue } from './store.ts'

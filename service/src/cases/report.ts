@@ -55,7 +55,7 @@ export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
 /** Makes the return of a credit to the account that sent it. */
 export function toReturn(row: CaseRow, { currency, amount }: Booked, id: string, now: Date): ReturnRow {
   const { debtor, endToEndId = null, remittance = null } = reportOf(row)
-  const { account, bic, name } = present(debtor, 'only a credit with its debtor is sent back')
+  const { account, bic, name } = present(debtor, `case ${row.id} has no debtor to return money to`)
   return {
     partnerId: row.partnerId,
     id,

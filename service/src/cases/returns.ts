@@ -7,9 +7,8 @@ import { after, type Clock, newId, present, secondMs } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { decide } from './decisions.ts'
-import { entryOfCase } from './entries.ts'
+import { type Booked, entryOfCase, resolutions, reversingTransfer } from './rules.ts'
 import { toReturn } from './report.ts'
-import { type Booked, resolutions, reversingTransfer } from './rules.ts'
 import type { NewCase } from './service.ts'
 import * as store from './store.ts'
 
@@ -62,7 +61,10 @@ export function createReturns(deps: ReturnsDeps): Returns {
   const { db, clock } = deps
   const underLease = (claim: ReturnClaim, work: (tx: Tx, row: store.CaseRow) => Promise<void>) =>
     db.transaction(async (tx) => {
-      const row = present(await store.lockCase(tx, claim.partnerId, claim.caseId), 'a return belongs to a case')
+      const row = present(
+        await store.lockCase(tx, claim.partnerId, claim.caseId),
+        `no case ${claim.caseId} of return ${claim.id}`,
+      )
       const held = await store.lockReturn(tx, claim.partnerId, claim.id)
       // Another worker has it, or the bank's report came first.
       if (held?.leaseId === claim.leaseId && held.status === 'Due') await work(tx, row)
@@ -137,8 +139,8 @@ async function apply(
   { partnerId, id, caseId }: store.ReturnRow,
   report: ReturnReport,
 ): Promise<boolean | 'contradiction'> {
-  const row = present(await store.lockCase(tx, partnerId, caseId), 'a return belongs to a case')
-  const locked = present(await store.lockReturn(tx, partnerId, id), 'it was just read')
+  const row = present(await store.lockCase(tx, partnerId, caseId), `no case ${caseId} of return ${id}`)
+  const locked = present(await store.lockReturn(tx, partnerId, id), `no return ${id}`)
   const { status, amount, currency } = locked
   const { kind, money = { currency, amount } } = report
   const reportedBy = kind === 'payout.settled' ? locked.settledBy : locked.endedBy

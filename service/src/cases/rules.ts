@@ -1,5 +1,5 @@
 /** Pure: how a case is booked, what may be decided about it, and by whom. */
-import type { AccountName } from '../ledger/index.ts'
+import { type AccountName, type Entry, entryOf } from '../ledger/index.ts'
 import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 
 /** Partner whose ledger holds money that belongs to no known partner (RFC 9562, version 8). */
@@ -136,3 +136,11 @@ export function returnRemittance(endToEndId: string | null, remittance: string |
   const named = endToEndId === null || endToEndId === '' || endToEndId === 'NOTPROVIDED' ? '' : ` ${endToEndId}`
   return `Return of your payment${named}${remittance ? `: ${remittance}` : ''}`.slice(0, 140).trimEnd()
 }
+
+// The entry of the ledger that moves the money of a case.
+
+export const entryOfCase = (
+  { partnerId, id }: { readonly partnerId: string; readonly id: string },
+  currency: Currency,
+  moved: ReturnType<typeof openingTransfer>,
+): Entry => entryOf('decision', { partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })

@@ -3,8 +3,14 @@ import { amountText, assert, type Clock, type Log, newId, present } from '../ker
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, withoutProposal } from './decisions.ts'
-import { entryOfCase } from './entries.ts'
-import { type Booked, type CaseKind, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
+import {
+  type Booked,
+  type CaseKind,
+  entryOfCase,
+  openingTransfer,
+  operatorPartnerId,
+  reversingTransfer,
+} from './rules.ts'
 import { reportOf, toReturn } from './report.ts'
 import { insertReturn, lastRemarks } from './store.ts'
 import * as store from './store.ts'
@@ -170,14 +176,14 @@ async function record(
 }
 
 async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
-  const row = present(await store.lockCase(tx, partnerId, id), 'money that waits has a case')
+  const row = present(await store.lockCase(tx, partnerId, id), `no case ${id} for the money that waits`)
   assert(row.resolution === null, `case ${id} is open while its money waits`)
   const end = { resolution: 'released', resolvedBy: 'service', note, resolvedAt: deps.clock.now() } as const
   await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'service', note })
 }
 
 async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
-  const row = present(await store.lockCase(tx, partnerId, id), 'money that waits has a case')
+  const row = present(await store.lockCase(tx, partnerId, id), `no case ${id} for the money that waits`)
   const { currency, booked, resolution, returningSince } = row
   const isHere = currency !== null && booked !== null && booked > 0n && resolution === null && returningSince === null
   if (!isHere || reportOf(row).debtor === undefined) return

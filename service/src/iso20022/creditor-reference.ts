@@ -1,5 +1,5 @@
 /** Pure: creditor references (ISO 11649): made, checked, and found in what a payment says. */
-import type { EntryDetail } from './model-report.ts'
+import type { EntryDetail } from './model.ts'
 
 /** A reference has `RF`, two check digits and 1 to 21 letters or digits. */
 const headChars = 4

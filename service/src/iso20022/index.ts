@@ -18,26 +18,26 @@ export {
   namedInTexts,
   type NamedReferences,
 } from './creditor-reference.ts'
-export type { MessageKind, MessageName } from './messages.ts'
-export type * from './model-report.ts'
+export { type MessageKind, type MessageName, recognise } from './messages.ts'
 export type * from './model.ts'
-export { MessageProblem, type ProblemCode } from './problem.ts'
-export { type KindForm, type Pain001Profile, pain001Xml } from './profiles/profile.ts'
+export { MessageProblem, type ProblemCode, type Limits, limitsDefault, type Source } from './source.ts'
+export { type KindForm, type Pain001Profile, pain001Xml, type PaymentKind, type Rule } from './profiles/profile.ts'
 export { profileIds, profileOf, usualProfile } from './profiles/profiles.ts'
-export type { PaymentKind, Rule } from './profiles/rule.ts'
 export { readAccountReport } from './readers/account-report.ts'
 export { readPain001, readRecall, readRecallAnswer } from './readers/recall.ts'
-
 export { readStatusReport } from './readers/status-report.ts'
-export { type BankReason, reasonOf, reasons } from './reasons.ts'
-export { recognise } from './recognise.ts'
+export {
+  type BankReason,
+  reasonOf,
+  reasons,
+  type PayeeResult,
+  type StatusMeaning,
+  statuses,
+  statusOf,
+} from './reasons.ts'
 export { inSepaCharacters, isSepaReference, sepaText } from './sepa-message.ts'
-
-export { type PayeeResult, type StatusMeaning, statuses, statusOf } from './statuses.ts'
 export { splitDocuments } from './split.ts'
-export { type Limits, limitsDefault, type Source } from './source.ts'
 export { accountReportXml } from './writers/account-report.ts'
-
 export { recallAnswerXml, recallXml } from './writers/recall.ts'
 export { statusReportXml } from './writers/status-report.ts'
 export { decoded } from './xml/decode.ts'

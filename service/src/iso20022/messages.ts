@@ -1,7 +1,7 @@
 /** The known messages: the name of each, and the element within its document. */
-import type { ReportKind } from './model-report.ts'
-import { MessageProblem } from './problem.ts'
-import { type Node, pathOf } from './xml/tree.ts'
+import type { ReportKind } from './model.ts'
+import { type Limits, limitsDefault, MessageProblem, type Source } from './source.ts'
+import { type Node, pathOf, readTree } from './xml/tree.ts'
 
 export const messageElements = {
   'pain.001': 'CstmrCdtTrfInitn',
@@ -58,3 +58,26 @@ export const reportElements = {
   { readonly statement: string; readonly page: string; readonly information: string }
 >
 export const reportKinds = Object.keys(reportElements) as ReportKind[]
+
+// Recognises the message of a file, as its reader reads it.
+
+/**
+ * The name of the message; version: `02`, `08`, empty if there is no namespace. Undefined: an unknown message. Refuses
+ * a file that is not a message, by a `MessageProblem`. Reads the source until the message begins.
+ */
+export async function recognise(source: Source, limits?: Partial<Limits>): Promise<MessageName | undefined> {
+  let begun: { readonly name: MessageName | undefined } | undefined
+  const reader = {
+    began: (namespace: string, { name }: { readonly name: string }) => {
+      begun = { name: nameOf(namespace, name) }
+    },
+    ended: () => 'released' as const,
+  }
+  try {
+    for await (const _ of readTree(source, reader, { ...limitsDefault, ...limits })) if (begun !== undefined) break
+  } catch (error) {
+    // The reader of the message reports problems after its beginning.
+    if (begun === undefined) throw error
+  }
+  return begun?.name
+}

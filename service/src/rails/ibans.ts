@@ -3,7 +3,57 @@
  * release 101 of SWIFT's IBAN Registry, the newest one on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md).
  */
 import { countrySpecs } from 'ibantools'
-import { territories } from './sepa.ts'
+import type { Rail } from '@partner-payments/wire'
+import { type Currency, isFiat } from '../kernel/index.ts'
+
+// Pure: which accounts SEPA reaches. EPC409-09, "EPC list of SEPA scheme countries": 41 countries, the last one of which is Serbia (22 May
+// 2025; its banks take credit transfers since May 2026). Compared on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md).
+
+const countries: ReadonlySet<string> = new Set([
+  // Member states of the European Union.
+  ...['AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR', 'HR', 'HU'],
+  ...['IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI', 'SK'],
+  // Other states, and Gibraltar, which has IBANs of its own.
+  ...['AD', 'AL', 'CH', 'GB', 'GI', 'IS', 'LI', 'MC', 'MD', 'ME', 'MK', 'NO', 'RS', 'SM', 'VA'],
+])
+
+type Territory = { readonly ibansOf: string; readonly inSepa: boolean }
+const of = (ibansOf: string, inSepa: boolean, codes: readonly string[]) =>
+  codes.map((code) => [code, { ibansOf, inSepa }] as const)
+
+/**
+ * Territories whose banks use the IBANs of another country, and their own country in the BIC (SWIFT, IBAN Registry;
+ * EPC409-09).
+ */
+const territories: ReadonlyMap<string, Territory> = new Map([
+  ...of('FI', true, ['AX']),
+  ...of('FR', true, ['BL', 'GF', 'GP', 'MF', 'MQ', 'PM', 'RE', 'YT']),
+  ...of('FR', false, ['NC', 'PF', 'TF', 'WF']),
+  ...of('GB', true, ['GG', 'IM', 'JE']),
+])
+
+export const territoriesWithIbansOf = (country: string): readonly string[] =>
+  [...territories].flatMap(([code, { ibansOf }]) => (ibansOf === country ? [code] : []))
+
+/** `account`: an IBAN. `country`: of the account, if no BIC names it. */
+type Place = { readonly account: string; readonly bic: string | null; readonly country?: string }
+
+/**
+ * Decides by the country of the IBAN and that of the bank: an IBAN of France may belong to a territory outside SEPA.
+ */
+function isInSepa({ account, bic, country = account.slice(0, 2) }: Place): boolean {
+  const bank = bic?.slice(4, 6) ?? country
+  return countries.has(account.slice(0, 2)) && (countries.has(bank) || territories.get(bank)?.inSepa === true)
+}
+
+/**
+ * SEPA carries euro within its area, SWIFT all other bank money, and wallets carry tokens. Without a place, euro goes
+ * by SEPA.
+ */
+export function railOf(currency: Currency, place: Place | undefined): Rail {
+  if (!isFiat(currency)) return 'Wallet'
+  return currency === 'EUR' && (place === undefined || isInSepa(place)) ? 'Sepa' : 'Swift'
+}
 
 type Spec = (typeof countrySpecs)['DE']
 const specs: Readonly<Record<string, Spec | undefined>> = countrySpecs
@@ -162,3 +212,32 @@ export function ibanMistake(text: string): string | undefined {
       return undefined
   }
 }
+
+/** Pure: the account and the reference of a Swiss QR-bill (sources of the rules: `iso20022/profiles/profiles.ts`). */
+
+/** The IID of a QR-IBAN, its characters 5 to 9, is a number from 30000 to 31999. */
+export const isQrIban = (iban: string): boolean => /^(?:CH|LI)\d{2}3[01]\d{3}/.test(iban)
+
+/** The digits of a QR reference without spaces, or undefined: 26 digits and a check digit, modulo 10 recursively. */
+export function qrReferenceOf(text: string | null): string | undefined {
+  const digits = (text ?? '').replaceAll(/\s/g, '')
+  if (!/^\d{27}$/.test(digits)) return undefined
+  let carry = 0
+  for (const digit of digits.slice(0, -1)) carry = carries[(carry + Number(digit)) % carries.length] ?? 0
+  return String((carries.length - carry) % carries.length) === digits.at(-1) ? digits : undefined
+}
+const carries = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5] as const
+
+/**
+ * Reports what is wrong with the reference of a payment to this account. A bill without its reference is returned, and so is its reference at an
+ * account of Switzerland or Liechtenstein that is no QR-IBAN. Elsewhere 27 digits are a text like any other.
+ */
+export function qrMistake(account: string, reference: string | null): 'missing' | 'misplaced' | undefined {
+  const isReference = qrReferenceOf(reference) !== undefined
+  if (isQrIban(account)) return isReference ? undefined : 'missing'
+  return isReference && /^(?:CH|LI)\d{2}/.test(account) ? 'misplaced' : undefined
+}
+export const qrMistakes = {
+  missing: 'must be the QR reference of the bill, 27 digits with a right check digit, because the account is a QR-IBAN',
+  misplaced: 'is a QR reference, which only a QR-IBAN takes: give the account of the bill, or another reference',
+} as const

@@ -8,7 +8,15 @@
  *
  * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*, rails.iso_* (file-based banks).
  */
-export { addressProblem, checksummed, zeroAddress } from './address.ts'
+export {
+  addressProblem,
+  checksummed,
+  zeroAddress,
+  type ChainNetwork,
+  type ChainSimulator,
+  type Received,
+  type Tokens,
+} from './chain.ts'
 export {
   type BankFile,
   type BankFileFacts,
@@ -20,7 +28,37 @@ export {
   type FileRecall,
   type FileStatement,
 } from './bank-files.ts'
-export type { BankSimulator, BankStep, PayerFacts } from './bank-simulator.ts'
+export {
+  type BankSimulator,
+  type BankStep,
+  type PayerFacts,
+  type Acknowledgement,
+  type BankNotification,
+  type CallOptions,
+  callTimeoutMsMax,
+  type Connector,
+  type ConnectorLimits,
+  type Credit,
+  type Debit,
+  type DebitReason,
+  type Forecast,
+  type ForecastPayment,
+  type IncomingDebtor,
+  type Instruction,
+  type InstructionKey,
+  type InstructionOutcome,
+  type Money,
+  type Oddity,
+  type PayeeResult,
+  type PayerOrigin,
+  type RecallOutcome,
+  type RecallRequest,
+  type WaitingPayment,
+  untilAborted,
+  type ConnectorHealth,
+  type ConnectorState,
+  createConnectorHealth,
+} from './port.ts'
 export { bankTextCharsMax, bankTextOf, withBankText } from './bank-text.ts'
 export {
   type BankBooks,
@@ -55,7 +93,7 @@ export {
   openFrom,
   valueDateOf,
 } from './calendar.ts'
-export type { ChainNetwork, ChainSimulator, Received, Tokens } from './chain.ts'
+
 export {
   chainConnectorId,
   internalConnectorId,
@@ -64,7 +102,9 @@ export {
   isoConnectorId,
   sandboxConnectorId,
   simulatedChainConnectorId,
-} from './connector-ids.ts'
+  type ChooseConnector,
+  createChooseConnector,
+} from './rules.ts'
 export {
   addressText,
   holdsOn,
@@ -96,35 +136,11 @@ export {
   ibanProblem,
   isBic,
   isIban,
+  isQrIban,
+  qrMistake,
+  qrMistakes,
+  qrReferenceOf,
+  railOf,
+  territoriesWithIbansOf,
 } from './ibans.ts'
 export { debtorLacks, type PayerData, payerLacks, type PayerRegion, payerRegionOf } from './payer-data.ts'
-export { isQrIban, qrMistake, qrMistakes, qrReferenceOf } from './qr-bill.ts'
-export {
-  type Acknowledgement,
-  type BankNotification,
-  type CallOptions,
-  callTimeoutMsMax,
-  type Connector,
-  type ConnectorLimits,
-  type Credit,
-  type Debit,
-  type DebitReason,
-  type Forecast,
-  type ForecastPayment,
-  type IncomingDebtor,
-  type Instruction,
-  type InstructionKey,
-  type InstructionOutcome,
-  type Money,
-  type Oddity,
-  type PayeeResult,
-  type PayerOrigin,
-  type RecallOutcome,
-  type RecallRequest,
-  type WaitingPayment,
-} from './port.ts'
-export { type ChooseConnector, createChooseConnector } from './rules.ts'
-export { railOf, territoriesWithIbansOf } from './sepa.ts'
-
-export { untilAborted } from './until-aborted.ts'
-export { type ConnectorHealth, type ConnectorState, createConnectorHealth } from './health.ts'

@@ -1,7 +1,8 @@
 /** The port of a bank or chain connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
-import type { AccountType, ErrorKey, PayeeAddress, PaymentMethod } from '@partner-payments/wire'
-import type { Currency, Minor } from '../kernel/index.ts'
-import type { Sql } from '../postgres/index.ts'
+import type { AccountType, DepositOutcome, ErrorKey, PayeeAddress, PaymentMethod } from '@partner-payments/wire'
+import type { Clock, Currency, Minor } from '../kernel/index.ts'
+import type { Sql, Tx } from '../postgres/index.ts'
+import { Unreachable } from '../kernel/api/index.ts'
 
 export type Instruction = {
   readonly partnerId: string
@@ -268,3 +269,108 @@ export type Connector = {
 
 /** Shorter than the lease of a claim, so that a call is known to have failed before another worker asks the bank. */
 export const callTimeoutMsMax = 10_000
+
+// Ends a wait at its signal, for connectors whose records are in this database. The database has its own time limit,
+// which is longer than their caller waits.
+
+export async function untilAborted<T>(work: Promise<T>, options?: CallOptions): Promise<T> {
+  if (options === undefined) return work
+  const { signal } = options
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(new Unreachable('downstream_timeout', 'the connector does not answer in time'))
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+// The interface of the simulated bank, as simulations and the checkout page of a sandbox drive it.
+
+/** A step of a payment that a payer makes at the bank, which the bank reports. */
+export type BankStep = 'initiate' | 'submit' | 'accept' | 'settle' | 'fail'
+
+export type PayerFacts = {
+  readonly name: string
+  readonly ipAddress: string
+  /** Country of the bank. */
+  readonly countryCode: string
+  readonly money: Money
+}
+
+export type BankSimulator = {
+  /** The bank's delay between two steps. */
+  readonly stepMs: number
+  /** The countries whose banks a payer can choose. */
+  readonly countries: readonly string[]
+  /** An account under the payer's name, at the bank of the country. */
+  readonly debtorOf: (payer: Pick<PayerFacts, 'name' | 'countryCode'>) => IncomingDebtor
+  /** Schedules the notifications of a simulated deposit, in the transaction that opens it. */
+  readonly scheduleDeposit: (
+    tx: Tx,
+    deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
+  ) => Promise<void>
+  /**
+   * Schedules the notifications of a payer's steps, the first one due at once, in the transaction that records the
+   * payer's action.
+   */
+  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, steps: readonly BankStep[], payer: PayerFacts) => void
+  /** Money arrives on an account at this bank. `creditId`: the bank's id of it, a UUID. It reports the credit one step later. */
+  readonly sendCredit: (tx: Tx, partnerId: string, creditId: string, credit: Credit) => void
+  /** The bank takes a credit back. */
+  readonly reverseCredit: (
+    tx: Tx,
+    partnerId: string,
+    creditId: string,
+    reversed: { readonly money: Money; readonly details: string },
+  ) => void
+}
+
+// The health of connectors in this process, in memory: the workers report the results of their calls to it.
+
+export type ConnectorState = {
+  /** The time since which this process has watched. */
+  readonly since: Date
+  /** The last exchange that the bank answered, or whose file it took or gave. Null: none yet. */
+  readonly answeredAt: Date | null
+  readonly failedAt: Date | null
+  /** Exchanges that failed one after the other since the last that did not. */
+  readonly failures: number
+  /** The reason of the last failure, in the words of the error. Null: it did not. */
+  readonly problem: string | null
+  /** The breaker holds payouts back. */
+  readonly heldBack: boolean
+  /** Payouts between their claim and the answer of the bank. */
+  readonly inFlight: number
+}
+
+export type ConnectorHealth = {
+  readonly answered: (connector: string) => void
+  readonly failed: (connector: string, error: unknown) => void
+  readonly breaker: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
+  readonly stateOf: (connector: string) => ConnectorState
+}
+
+const problemCharsMax = 300
+
+export function createConnectorHealth({ clock }: { readonly clock: Clock }): ConnectorHealth {
+  const since = clock.now()
+  const fresh = { since, answeredAt: null, failedAt: null, failures: 0, problem: null, heldBack: false, inFlight: 0 }
+  const states = new Map<string, ConnectorState>()
+  const stateOf = (connector: string): ConnectorState => states.get(connector) ?? fresh
+  const change = (connector: string, changed: Partial<ConnectorState>) =>
+    void states.set(connector, { ...stateOf(connector), ...changed })
+  return {
+    answered: (connector) => change(connector, { answeredAt: clock.now(), failures: 0, problem: null }),
+    failed: (connector, error) =>
+      change(connector, {
+        failedAt: clock.now(),
+        failures: stateOf(connector).failures + 1,
+        problem: (error instanceof Error ? error.message : String(error)).slice(0, problemCharsMax),
+      }),
+    breaker: (connector, { inFlight, isOpen }) => change(connector, { inFlight, heldBack: isOpen }),
+    stateOf,
+  }
+}

@@ -5,7 +5,7 @@
 import type { AccountType, beneficiaries, PayeeAddress, Rail } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
 import { readDomestic } from './domestic.ts'
-import { railOf } from './sepa.ts'
+import { railOf } from './ibans.ts'
 
 export type Requirement = {
   readonly party: (typeof beneficiaries.requirementParties)[number]

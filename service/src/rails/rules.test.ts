@@ -4,8 +4,7 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { createChooseConnector } from './rules.ts'
 import { railsSettings } from './settings.ts'
-import { ibanCountries } from './ibans.ts'
-import { railOf } from './sepa.ts'
+import { ibanCountries, railOf } from './ibans.ts'
 import {
   domesticText,
   readAmericanNumber,

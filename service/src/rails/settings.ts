@@ -1,8 +1,7 @@
 /** The settings that choose a payment's connector. */
 import { type Rail, transactions } from '@partner-payments/wire'
 import { type Currency, integer, isCurrency, type Mode, oneOf, refuseSetting, type Settings } from '../kernel/index.ts'
-import { isChainConnectorId, isIsoConnectorId } from './connector-ids.ts'
-import type { ConnectorRule } from './rules.ts'
+import { type ConnectorRule, isChainConnectorId, isIsoConnectorId } from './rules.ts'
 
 const connectorIds = ['sandbox', 'none'] as const
 

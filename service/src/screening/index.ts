@@ -47,9 +47,8 @@ export {
   type SubjectName,
   type SweptKind,
 } from './rules.ts'
-export { screeningJobs } from './jobs.ts'
+export { screeningJobs, createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export type { HeldPayment, HitView } from './hit-view.ts'
-export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 

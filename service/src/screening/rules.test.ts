@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { WordMatch } from './names/compare.ts'
 import type { SecondData } from './rules.ts'
 import { exclusionOf, type ListedPerson, type SecondDatumRule } from './second-datum.ts'
-import { isImoNumber, readImoNumber } from './lists/imo.ts'
+import { isImoNumber, readImoNumber } from './lists/entry.ts'
 import { craftText, createCraftIndex } from './vessels.ts'
 
 const pair = (word: string, weight = 50): WordMatch => ({ word, listed: word, how: 'equal', likeness: 100, weight })

@@ -5,16 +5,14 @@
  */
 import { setImmediate as pause } from 'node:timers/promises'
 import { ownJson } from '@partner-payments/wire'
-import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer } from '../kernel/index.ts'
+import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type HitDetail, openDetail, sealDetail } from './details.ts'
+import { type HitDetail, openDetail, readEarlierNames, sealDetail } from './sealed.ts'
 import { type HeldPayment, type HitView, isClearedPair, paymentsShown, viewOfHit } from './hit-view.ts'
 import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
 import type { ListEntry } from './lists/entry.ts'
-import type { Match, NameIndex } from './names/index-of-names.ts'
+import { createMatches, type Match, type NameIndex } from './names/index-of-names.ts'
 import { countryMatches } from './countries.ts'
-import { createMatches } from './names/matches.ts'
-import { readEarlierNames } from './earlier-names.ts'
 import {
   accountKey,
   changesOf,
@@ -29,9 +27,10 @@ import {
   sweptKinds,
 } from './rules.ts'
 import { type Exclusion, exclusionOf, type SecondDatumRule } from './second-datum.ts'
-import type { Hit } from './service.ts'
+import type { Hit, Screening } from './service.ts'
 import { currentLists, detailsOf } from './store-lists.ts'
 import * as store from './store.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
 export type ScreenerDeps = {
   readonly db: Database
@@ -372,3 +371,19 @@ async function sweep(deps: ScreenerDeps, partnerId: string, generation: number):
     return isLast ? 'ended' : Math.max(1, ids.length)
   })
 }
+
+/** A name also waits for a list, which a read of the names does not show: therefore tables wake the job. */
+const namesEveryMs = 5 * secondMs
+
+export const screeningJobs = (screener: Screener, screening: Screening): readonly Job[] => [
+  defineJob({
+    name: 'screening.names',
+    wokenBy: ['screening.subjects', 'screening.lists'],
+    everyMs: namesEveryMs,
+    quietAfterMs: minuteMs,
+    run: screener.screenStep,
+    releaseLeases: screening.releaseLeases,
+    age: { queue: 'screening_names', since: screening.oldestDueSubject },
+  }),
+  defineJob({ name: 'screening.sweep', everyMs: minuteMs, run: screener.sweepStep }),
+]

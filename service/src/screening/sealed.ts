@@ -1,8 +1,15 @@
-/** The sealed names of screening: the details of hits, and names that were replaced. */
-import type { SealedColumn } from '../postgres/index.ts'
+/** The sealed names of screening: details of hits, and earlier names of subjects. */
+import type { SealedColumn, Tx } from '../postgres/index.ts'
+import { type Clock, newId, type Sealer } from '../kernel/index.ts'
+import { distinctNames, type SubjectKey, type SubjectName } from './rules.ts'
+import { earlierNamesOf, insertEarlierNames } from './store-lists.ts'
+import { ownJson } from '@partner-payments/wire'
+import type { ListedFacts, ListEntry } from './lists/entry.ts'
+import type { WordMatch } from './names/compare.ts'
+import type { HitRow } from './store.ts'
 
 /** Binds the names of a hit to its row. */
-export const hitContext = (partnerId: string, id: string) => ['screening.hits', partnerId, id]
+const hitContext = (partnerId: string, id: string) => ['screening.hits', partnerId, id]
 
 export const sealedHits: SealedColumn = {
   table: 'screening.hits',
@@ -12,7 +19,7 @@ export const sealedHits: SealedColumn = {
 }
 
 /** Binds an earlier name to its row. */
-export const earlierNameContext = (partnerId: string, id: string) => ['screening.earlier_names', partnerId, id]
+const earlierNameContext = (partnerId: string, id: string) => ['screening.earlier_names', partnerId, id]
 
 export const sealedEarlierNames: SealedColumn = {
   table: 'screening.earlier_names',
@@ -20,3 +27,54 @@ export const sealedEarlierNames: SealedColumn = {
   key: { id: 'uuid' },
   contextOf: (partnerId, cell) => earlierNameContext(partnerId, cell('id')),
 }
+
+// The earlier names of a subject. It is screened under them too, because a payment may name them.
+
+export async function readEarlierNames(tx: Tx, sealer: Sealer, key: SubjectKey): Promise<readonly SubjectName[]> {
+  const rows = await earlierNamesOf(tx, key)
+  return rows.map(({ partnerId, id, role, nameSealed }) => ({
+    role,
+    name: sealer.open(nameSealed, earlierNameContext(partnerId, id)),
+  }))
+}
+
+/** Keeps each name once in its role. The caller holds the lock of the subject's own row. */
+export async function keepEarlierNames(
+  tx: Tx,
+  { clock, sealer }: { readonly clock: Clock; readonly sealer: Sealer },
+  key: SubjectKey,
+  names: readonly SubjectName[],
+): Promise<void> {
+  const known = await readEarlierNames(tx, sealer, key)
+  const added = distinctNames([...known, ...names]).filter((name) => !known.includes(name))
+  if (added.length === 0) return
+  const { partnerId, kind: subjectKind, id: subjectId } = key
+  const rows = added.map(({ role, name }) => {
+    const id = newId()
+    const nameSealed = sealer.seal(name, earlierNameContext(partnerId, id))
+    return { partnerId, id, subjectKind, subjectId, role, nameSealed, replacedAt: clock.now() }
+  })
+  await insertEarlierNames(tx, rows)
+}
+
+// Details of a hit for the person who decides: names and words, sealed in its row.
+
+export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> &
+  ListedFacts & {
+    readonly name: string
+    readonly listedName: string
+    readonly isReordered: boolean
+    readonly words: readonly WordMatch[]
+    /** Every name of the entry, the primary one first. Undefined: an earlier version opened the hit. */
+    readonly listedNames?: readonly string[]
+    /** When the list was published by which the hit was opened, as a time of ISO 8601. */
+    readonly publishedAt?: string
+  }
+
+export const sealDetail = (sealer: Sealer, partnerId: string, id: string, detail: HitDetail): Buffer =>
+  sealer.seal(JSON.stringify(detail), hitContext(partnerId, id))
+
+export const openDetail = (
+  sealer: Sealer,
+  { partnerId, id, detailSealed }: Pick<HitRow, 'partnerId' | 'id' | 'detailSealed'>,
+): HitDetail => ownJson<HitDetail>(sealer.open(detailSealed, hitContext(partnerId, id)))

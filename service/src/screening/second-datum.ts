@@ -5,10 +5,8 @@
 import type { Match } from './names/index-of-names.ts'
 import type { WordMatch } from './names/compare.ts'
 import { isCommonName } from './corpus/common-names.ts'
-import { isCountryCode } from './lists/country-codes.ts'
-import type { ListEntry } from './lists/entry.ts'
+import { isCountryCode, type ListEntry, readSdnDay } from './lists/entry.ts'
 import { type SecondData, twoPersonsScoreMin } from './rules.ts'
-import { readSdnDay } from './lists/times.ts'
 
 /** `birth`: only dates of birth exclude. `birth-or-country`: also the countries, if the name is not whole. */
 export type SecondDatumRule = 'birth-or-country' | 'birth' | 'off'

@@ -1,11 +1,10 @@
 /** The verbs of screening. The worker: screener.ts. */
 import { type Clock, type Decider, isNoName, type NotTwo, partnerKey, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type HitDetail, openDetail } from './details.ts'
+import { type HitDetail, keepEarlierNames, openDetail } from './sealed.ts'
 import { type Countries, countryEntryId, type CountryRules, createCountries, sideOf } from './countries.ts'
 import { isPepSource } from './lists/entry.ts'
 import { createLists, type Lists, type ListsDeps } from './lists.ts'
-import { keepEarlierNames } from './earlier-names.ts'
 import {
   accountKey,
   hasExpired,
@@ -35,7 +34,7 @@ import {
 import * as store from './store.ts'
 import { craftText } from './vessels.ts'
 import { Refusal } from '../kernel/api/index.ts'
-import { createMatches } from './names/matches.ts'
+import { createMatches } from './names/index-of-names.ts'
 
 const isAccount = ({ kind }: HeldParty) => kind === 'account'
 

@@ -3,8 +3,7 @@
  * counts only beside a word that says that a vessel is meant, because names such as ORIENTAL stand in many texts.
  */
 import anyAscii from 'any-ascii'
-import type { Craft, ListedName } from './lists/entry.ts'
-import { isImoNumber } from './lists/imo.ts'
+import { type Craft, isImoNumber, type ListedName } from './lists/entry.ts'
 
 /** A listed craft in a text. `said`: the words of the text. `score`: 100 for a number, less for a name. */
 export type CraftMatch<Entry> = {

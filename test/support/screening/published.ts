@@ -13,8 +13,8 @@ import {
   type ListSource,
   namesOf,
   ofacPlace,
+  readImoNumber,
 } from '../../../service/src/screening/lists/entry.ts'
-import { readImoNumber } from '../../../service/src/screening/lists/imo.ts'
 import { samplesFolder } from '../samples.ts'
 
 export type PublishedEntry = ListEntry & { readonly source: ListSource }

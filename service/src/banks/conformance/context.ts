@@ -17,7 +17,7 @@ import {
   type InstructionKey,
   type InstructionOutcome,
 } from '../../rails/index.ts'
-import type { Behaviour, Harness, OpenConnector } from './harness.ts'
+import type { Ability, Behaviour, Harness, OpenConnector } from './harness.ts'
 
 /** More than a check leaves at the bank. */
 export const manyNotifications = 5000
@@ -253,7 +253,7 @@ export async function resolve(
   }
   const found = await context.find(instructions)
   return instructions.map((instruction, index) => {
-    const acknowledgement = present(known.get(instruction), 'each instruction has its acknowledgement')
+    const acknowledgement = present(known.get(instruction), `no acknowledgement for instruction ${instruction.id}`)
     assert.deepEqual(found[index], acknowledgement, 'find answers the same acknowledgement')
     return acknowledgement
   })
@@ -280,4 +280,13 @@ async function enquire(
     }
   }
   return absent
+}
+
+export type Check = {
+  /** The guarantee that is checked. */
+  readonly title: string
+  /** The abilities that the bank needs for the check. */
+  readonly needs: readonly Ability[]
+  /** Throws if it does not hold. */
+  readonly run: (context: Context) => Promise<void>
 }

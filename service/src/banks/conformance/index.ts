@@ -2,17 +2,13 @@
  * The conformance kit: the guarantees of every connector, as checks. They need no test framework, so that the author of
  * a connector runs them from any program: `runChecks(harness)`. How to: docs/guides/connectors.md.
  */
-import type { Check } from './check.ts'
-import { createContext } from './context.ts'
-import { enquiryChecks } from './enquiries.ts'
-import { forecastChecks } from './forecast.ts'
+import { type Check, createContext } from './context.ts'
+import { enquiryChecks, forecastChecks, recallChecks, submissionChecks } from './submission.ts'
 import type { Harness } from './harness.ts'
 import { notificationChecks } from './notifications.ts'
 import { outageChecks } from './outages.ts'
-import { recallChecks } from './recalls.ts'
-import { submissionChecks } from './submission.ts'
 
-export type { Check } from './check.ts'
+export type { Check } from './context.ts'
 export type { BankRecord, Behaviour, Disorder, Fault, Harness } from './harness.ts'
 
 export const checks: readonly Check[] = [

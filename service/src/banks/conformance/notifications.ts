@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { newId, systemClock } from '../../kernel/index.ts'
 import type { BankNotification, Instruction } from '../../rails/index.ts'
-import type { Check } from './check.ts'
-import { type Context, manyNotifications } from './context.ts'
+import { type Check, type Context, manyNotifications } from './context.ts'
 import type { Behaviour } from './harness.ts'
 
 const kindsOf = (notifications: readonly BankNotification[], { id }: Instruction): readonly string[] =>

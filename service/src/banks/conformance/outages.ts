@@ -1,9 +1,9 @@
 /** Checks of a bank that is away: lost calls, lost answers, half of an answer, calls that hang. */
 import assert from 'node:assert/strict'
 import type { CallOptions, Connector } from '../../rails/index.ts'
-import type { Check } from './check.ts'
 import {
   afterTimeoutMs,
+  type Check,
   checkExecuted,
   type Context,
   ended,

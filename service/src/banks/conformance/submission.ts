@@ -1,9 +1,8 @@
-/** Checks of `instruct` while the bank answers: limits, duplicates, refusals, batches, exact amounts and texts. */
+/** Checks of calls that the bank answers: `instruct` (limits, duplicates, refusals, batches, amounts, texts), `find`, `forecast` and `recall`. */
 import assert from 'node:assert/strict'
-import { amountMajorMax, currencies, type Currency, newId } from '../../kernel/index.ts'
-import { callTimeoutMsMax, type Instruction } from '../../rails/index.ts'
-import type { Check } from './check.ts'
-import { checkExecuted, type Context, resolve } from './context.ts'
+import { amountMajorMax, currencies, type Currency, newId, systemClock } from '../../kernel/index.ts'
+import { callTimeoutMsMax, type Instruction, type RecallOutcome, type RecallRequest } from '../../rails/index.ts'
+import { type Check, checkExecuted, type Context, ended, resolve } from './context.ts'
 import type { BankRecord } from './harness.ts'
 
 const accepted = { accepted: true } as const
@@ -223,3 +222,137 @@ export const submissionChecks: readonly Check[] = [
   amounts,
   texts,
 ]
+
+// Checks of `find`, and of empty lists.
+
+/** The settlement worker asks for each instruction under two ids, during an upgrade. */
+const keysPerInstruction = 2
+
+const many: Check = {
+  title: 'find answers twice as many keys as a call has instructions, in order, with nothing for unknown ids',
+  needs: ['settle', 'refuse'],
+  run: async (context) => {
+    const [partnerId] = context.harness.partnerIds
+    const { instructionsPerCallMax } = context.connector().limits
+    const behaviours = ['settle', 'refuse', 'settle', 'settle', 'refuse'] as const
+    const instructions = behaviours.slice(0, instructionsPerCallMax).map((behaviour) => context.instruction(behaviour))
+    const outcomes = await context.instruct(instructions)
+    const asked = Array.from({ length: instructionsPerCallMax * keysPerInstruction }, (_none, index) => {
+      // Asks backwards, so that the order of the bank differs from the order of the question.
+      const known = instructions.length - 1 - (index % (instructions.length + 1))
+      const id = instructions[known]?.id ?? newId()
+      return { key: { partnerId, id }, expected: outcomes[known] }
+    })
+    assert.deepEqual(
+      await context.find(asked.map(({ key }) => key)),
+      asked.map(({ expected }) => expected),
+    )
+  },
+}
+
+const ofAnotherPartner: Check = {
+  title: 'find does not know an instruction under the id of another partner',
+  needs: ['settle'],
+  run: async (context) => {
+    const [partnerId, other] = context.harness.partnerIds
+    const own = context.instruction()
+    const others = context.instruction('settle', { partnerId: other })
+    await context.instruct([own, others])
+    assert.deepEqual(
+      await context.find([own, { partnerId: other, id: own.id }, others, { partnerId, id: others.id }]),
+      [{ accepted: true }, undefined, { accepted: true }, undefined],
+    )
+    const notifications = await context.notificationsOf([own, others], 2)
+    for (const instruction of [own, others]) {
+      const found = notifications.find(({ subjectId }) => subjectId === instruction.id)
+      assert.equal(found?.partnerId, instruction.partnerId, 'a notification names the partner of its instruction')
+    }
+  },
+}
+
+const empty: Check = {
+  title: 'empty lists are answered with empty lists',
+  needs: [],
+  run: async (context) => {
+    assert.deepEqual(await context.instruct([]), [])
+    assert.deepEqual(await context.find([]), [])
+    assert.deepEqual(await context.read(), [], 'without notifications a reading is empty')
+    await context.acknowledge([])
+  },
+}
+
+export const enquiryChecks: readonly Check[] = [many, ofAnotherPartner, empty]
+
+// Checks of `forecast`: it is a computation, asks no bank and leaves nothing there.
+
+const dateForm = /^\d{4}-\d{2}-\d{2}$/
+
+const forecasts: Check = {
+  title: 'a forecast has times in order, is the same each time, and sends the bank nothing',
+  needs: [],
+  run: async ({ connector, harness, instruction }) => {
+    const one = instruction()
+    const at = (harness.clock ?? systemClock).now()
+    const forecast = connector().forecast(one, at)
+    assert.deepEqual(connector().forecast(one, at), forecast, 'two forecasts at one time are the same')
+    assert.equal(await harness.recordOf(one), undefined, 'a forecast sends the bank nothing')
+    assert.ok(forecast.possible, 'a payment that the bank accepts is possible')
+    const { cutOffAt, submitsAt, valueDate, arrivesOn } = forecast
+    assert.ok(submitsAt >= at, 'a payment is submitted at the time of the forecast or later')
+    assert.ok(cutOffAt === null || cutOffAt > submitsAt, 'the cut-off is after the submission')
+    assert.match(valueDate, dateForm, 'the value date is YYYY-MM-DD')
+    if (arrivesOn === null) return
+    assert.match(arrivesOn, dateForm, 'the day of arrival is YYYY-MM-DD')
+    assert.ok(arrivesOn >= valueDate, 'the money does not arrive before the value date')
+  },
+}
+
+export const forecastChecks: readonly Check[] = [forecasts]
+
+// Checks of `recall`. A connector without it passes: its bank takes no recalls.
+
+const unknown: Promise<RecallOutcome> = Promise.resolve('unknown')
+
+/**
+ * Asks for a recall and returns the outcome, without the time until which the connector keeps the request. Asks again
+ * while it is unknown, as the worker does.
+ */
+async function ask(context: Context, request: RecallRequest): Promise<RecallOutcome> {
+  const connector = context.connector()
+  const { callTimeoutMs } = connector.limits
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const calling = connector.recall?.(request, { signal: AbortSignal.timeout(callTimeoutMs) })
+    const outcome = await ended('recall', calling ?? unknown, callTimeoutMs)
+    if (outcome !== 'unknown') return outcome.taken ? { taken: true } : outcome
+  }
+  return 'unknown'
+}
+
+const recalls: Check = {
+  title: 'a recall is taken once under its id, also after a restart, and not for a payment that the bank does not have',
+  needs: ['settle'],
+  run: async (context) => {
+    if (context.connector().recall === undefined) return
+    const payment = context.instruction()
+    await context.instruct([payment])
+    await context.acknowledge(await context.notificationsOf([payment], 1))
+    const asked = { partnerId: payment.partnerId, reason: 'DUPL', details: null, requestedBy: 'Grace Hopper' }
+    const request: RecallRequest = { ...asked, id: newId(), instructionId: payment.id }
+    const outcome = await ask(context, request)
+    assert.deepEqual(await ask(context, request), outcome, 'the same request is answered the same')
+    await context.restart()
+    assert.deepEqual(await ask(context, request), outcome, 'the same request is answered the same after a restart')
+    const other = await ask(context, { ...asked, id: newId(), instructionId: newId() })
+    assert.ok(other !== 'unknown' && !other.taken, 'a recall of an unknown payment is not taken')
+    await context.harness.letTimePass()
+    const notifications = await context.read()
+    const answers = notifications.filter(({ subjectId }) => subjectId === request.id)
+    assert.ok(answers.length <= 1, 'the bank answers a recall once')
+    assert.ok(
+      answers.every(({ kind }) => kind === 'recall.answered'),
+      'the answer to a recall names that recall',
+    )
+  },
+}
+
+export const recallChecks: readonly Check[] = [recalls]

@@ -5,18 +5,20 @@
  */
 import { ownJson } from '@partner-payments/wire'
 import type { Tx } from '../../postgres/index.ts'
-import { assign, makeRoom, type Pair as AnyPair } from './assign.ts'
 import {
+  assign,
   compare,
   daysBetween,
   type Facts,
   factsOf,
   looksAlike,
+  makeRoom,
   namesOf,
+  type Pair as AnyPair,
   statementDaysMax,
   type Verdict,
 } from './evidence.ts'
-import * as store from './store-announced.ts'
+import * as store from './store-entries.ts'
 import type { AccountKey, KnownEntry } from './store-entries.ts'
 import type { Booking, References, Unit } from './units.ts'
 

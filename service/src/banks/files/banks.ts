@@ -19,38 +19,41 @@ import {
 import {
   type BankDeps,
   type BankRules,
+  byShard,
   type Payers,
   type RemoteFile,
   type Scheme,
   schemes,
   type Transport,
 } from './deps.ts'
-import { createLetterAnswered, createLetterSent, createRecallLetter, createTellLetters } from './recall-letter.ts'
-import { createReleaseFile } from './release.ts'
-import { createRequestRecall, createTakeRecall, type RecallRequest } from './recalls.ts'
+import {
+  createLetterAnswered,
+  createLetterSent,
+  createMakeRecalls,
+  createRecallLetter,
+  createRequestRecall,
+  createTakeRecall,
+  createTellLetters,
+  type RecallRequest,
+} from './recalls.ts'
+import { createIncoming, createReleaseFile } from './incoming.ts'
 import type { BankConfig } from './settings.ts'
 import { createShownFiles } from './shown.ts'
 import * as files from './store-instructions.ts'
 import { countQueued, filesByIds, filesDue } from './store-instructions.ts'
 import * as recalls from './store-recalls.ts'
-import type { FolderConfig, TransportConfig } from './transport/settings.ts'
+import { type FolderConfig, isFinishedName, type TransportConfig, within } from './transport/settings.ts'
 import { createSftpTransport } from './transport/sftp.ts'
-import { createAdopt } from './adopt.ts'
-import { createDeliverFiles } from './deliver.ts'
+import { createAdopt } from './archive.ts'
+import { createDeliverFiles, createFileMaker, createRecentBytes } from './deliver.ts'
 import type { FileKind } from './ids.ts'
-import { createIncoming } from './incoming.ts'
-import { createFileMaker } from './make.ts'
-import { createMakeRecalls } from './make-recalls.ts'
-import { createRecentBytes } from './recent-bytes.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
 import { ownJson } from '@partner-payments/wire'
-import { byShard } from './shards.ts'
 import { applyEntries } from './store-entries.ts'
-import * as store from './store-statements.ts'
+import * as store from './store-books.ts'
 import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { Refusal, Unreachable } from '../../kernel/api/index.ts'
-import { isFinishedName, within } from './transport/names.ts'
 import { chooseScheme, isRefused, isSepa } from './schemes.ts'
 import { applyWord } from './statuses.ts'
 import { paymentById } from './store-recalls.ts'

@@ -2,20 +2,22 @@
  * Delivers files: each step is committed before the next one begins, so that the process that continues after a kill
  * knows what the bank has (docs/decisions/0044-a-bank-by-files.md).
  */
-import { after, newId, present, secondMs } from '../../kernel/index.ts'
+import { after, type Currency, newId, present, secondMs } from '../../kernel/index.ts'
 import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
-import { dayOf } from '../../rails/index.ts'
-import type { BankDeps } from './deps.ts'
-import type { RecentBytes } from './recent-bytes.ts'
+import { dayOf, nextWindow } from '../../rails/index.ts'
+import { type BankDeps, byShard, type Scheme, schemes } from './deps.ts'
 import * as store from './store-instructions.ts'
 import { createHash } from 'node:crypto'
-import { batchIdsOf } from './ids.ts'
-import { executionDateOf, type Message, paymentsMessage } from './message.ts'
+import { batchIdsOf, fileNameOf, messageIdOf } from './ids.ts'
+import { executionDateOf, groupedByFile, inBatch, type Message, paymentsMessage } from './message.ts'
 import { openPayers } from './payer.ts'
-import { recallMessage } from './recall-message.ts'
+import { recallMessage } from './recalls.ts'
 import * as files from './store-instructions.ts'
-import { paymentsOfBatches } from './store-instructions.ts'
+import { insertFile, paymentsOfBatches } from './store-instructions.ts'
 import { recallsOfFile } from './store-recalls.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { kindOf } from './schemes.ts'
+import { adoptedOf } from './store-books.ts'
 
 /** Each delivery mostly waits for the disk of the bank and of this process. */
 const filesAtOnceMax = 4
@@ -158,7 +160,116 @@ async function messageOf(deps: BankDeps, file: ContentHeld, payments: Payments):
   if (kind === 'pain.001') return paymentsMessage(file, openPayers(deps, payments), rules)
   const recalls = await recallsOfFile(db, file.id)
   const [first] = recalls
-  const fileId = present(first?.fileId, 'a recall names the file of its payment')
+  const fileId = present(first?.fileId, `recall file ${file.id} has no recalls`)
   const original = (await files.filesByIds(db, [fileId])).get(fileId)
-  return recallMessage({ ...file, kind }, present(original, 'the file of a payment is kept'), recalls, rules)
+  return recallMessage(
+    { ...file, kind },
+    present(original, `no file ${fileId}, whose payments are recalled`),
+    recalls,
+    rules,
+  )
+}
+
+// Makes files of waiting payments: a row for the file, and payments that name it, in one transaction.
+
+/** Returns how many payments are in files that it made. */
+export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {
+  return async (): Promise<number> => {
+    const made = await Promise.all(schemes.map((scheme) => makeFile(deps, recent, scheme)))
+    for (const payments of made) if (payments > 0) onMade(payments)
+    return made.reduce((sum, count) => sum + count, 0)
+  }
+}
+
+async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Promise<number> {
+  const { db, clock, rules } = deps
+  const now = clock.now()
+  // A payment whose window closed before it was in a file waits for the next window of its currency.
+  const isOpen = (currency: Currency) => scheme === 'Instant' || nextWindow(now, rules, currency).opensAt <= now
+  const open = [...new Set(rules.accounts.map(({ currency }) => currency))].filter(isOpen)
+  if (open.length === 0) return 0
+  const queued = await store.queuedPayments(
+    db,
+    { connector: rules.id, scheme, currencies: open },
+    now,
+    rules.paymentsPerFileMax,
+  )
+  const [oldest] = queued
+  const windowMs = scheme === 'Instant' ? rules.instantWindowMs : rules.fileWindowMs
+  const isDue =
+    queued.length >= rules.paymentsPerFileMax || (oldest && oldest.dueAt.getTime() + windowMs <= now.getTime())
+  if (!isDue) return 0
+  const files = await db.transaction(async (tx) => {
+    const groups = byShard(tx, queued)
+    const locked = await Promise.all(groups.map((group) => store.lockQueued(tx, rules.id, scheme, group)))
+    const found = await withoutAdopted(deps, tx, locked.flat(), now)
+    return groupedByFile(openPayers(deps, found), rules).flatMap((payments) => makeOne(deps, tx, payments, now) ?? [])
+  })
+  for (const { id, bytes } of files) recent.keep(id, bytes)
+  return files.reduce((sum, { payments }) => sum + payments, 0)
+}
+
+/** Undefined: the bank's profile has changed and carries no such payments. They stay in the queue. */
+function makeOne({ log, rules }: BankDeps, tx: Tx, payments: readonly store.Payment[], madeAt: Date) {
+  const [first] = payments
+  const kind = first && kindOf(first, rules)
+  if (kind === undefined || rules.profile.kinds[kind] === undefined) {
+    const facts = { connector: rules.id, profile: rules.profile.id, kind, payments: payments.length }
+    log.error(facts, "payments wait that the bank's profile does not carry")
+    return undefined
+  }
+  const id = newId()
+  const messageId = messageIdOf('pain.001', id)
+  const name = fileNameOf('pain.001', messageId)
+  const file = { id, kind: 'pain.001' as const, messageId, messageName: rules.profile.message, name, madeAt }
+  const filed = inBatch(id, payments)
+  const { contents, bytes } = paymentsMessage(file, filed, rules)
+  insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
+  for (const group of byShard(tx, filed)) store.fileInstructions(tx, group, id, madeAt)
+  return { id, bytes, payments: payments.length }
+}
+
+/** The payments that the bank does not have. The others belong to a file that the database did not know: adopt.ts. */
+async function withoutAdopted(
+  { rules }: BankDeps,
+  tx: Tx,
+  payments: readonly store.Stored[],
+  now: Date,
+): Promise<readonly store.Stored[]> {
+  const ids = payments.map(({ id }) => id)
+  const found = ids.length === 0 ? [] : await adoptedOf(tx, rules.id, ids)
+  if (found.length === 0) return payments
+  const adopted = new Map(found.map((one) => [`${one.id} ${one.attempt}`, one]))
+  const fileOf = ({ id, attempt }: store.Stored) => adopted.get(`${id} ${attempt}`)
+  for (const [fileId, ofFile] of Map.groupBy(payments, (payment) => fileOf(payment)?.fileId)) {
+    if (fileId === undefined) continue
+    const rows = ofFile.map((payment) => ({ ...payment, batchId: fileOf(payment)?.batchId ?? '' }))
+    for (const group of byShard(tx, rows)) store.fileInstructions(tx, group, fileId, now)
+  }
+  return payments.filter((payment) => fileOf(payment) === undefined)
+}
+
+/** The bytes of files that were just made, so that the delivery that follows need not rebuild them. A hint only. */
+type RecentBytes = {
+  readonly keep: (fileId: string, bytes: Buffer) => void
+  /** Can be taken once. Undefined: they are rebuilt from the rows. */
+  readonly take: (fileId: string) => Buffer | undefined
+}
+
+const filesMax = 8
+
+export function createRecentBytes(): RecentBytes {
+  const kept = new Map<string, Buffer>()
+  return {
+    keep: (fileId, bytes) => {
+      kept.set(fileId, bytes)
+      const [oldest] = kept.keys()
+      if (kept.size > filesMax && oldest !== undefined) kept.delete(oldest)
+    },
+    take: (fileId) => {
+      const bytes = kept.get(fileId)
+      kept.delete(fileId)
+      return bytes
+    },
+  }
 }

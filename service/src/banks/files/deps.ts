@@ -127,3 +127,12 @@ export type BankDeps = {
   /** The partner whose ledger holds money without a known owner; entries of the bank belong to it. */
   readonly operatorId: string
 }
+
+/** Groups rows for statements: a sharded database runs one for each partner. */
+export function byShard<T extends { readonly partnerId: string }>(
+  { sharded }: Pick<Database, 'sharded'>,
+  rows: readonly T[],
+): readonly (readonly T[])[] {
+  if (rows.length === 0) return []
+  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
+}

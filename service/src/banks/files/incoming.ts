@@ -2,14 +2,12 @@
  * Receives files of a file-based bank: stores messages, matches their entries, and reports their meaning to settlement
  * (docs/decisions/0044-a-bank-by-files.md).
  */
-import { Unreachable } from '../../kernel/api/index.ts'
-import type { BankDeps, RemoteFile } from './deps.ts'
+import { Refusal, Unreachable } from '../../kernel/api/index.ts'
+import { type BankDeps, byShard, type RemoteFile } from './deps.ts'
 import { createLeases, type Lease, LeaseLost } from './lease.ts'
-import { createSpool } from './spool.ts'
-import { createTakeReleased } from './release.ts'
-import { createAnswers, createTake, type Later } from './take.ts'
-import { createWatch } from './watch.ts'
-import { amountText, type Currency, minuteMs, secondMs } from '../../kernel/index.ts'
+import { createSpool, type Spool } from './spool.ts'
+import { type Answers, createAnswers, createTake, createWatch, type Later } from './take.ts'
+import { amountText, type Clock, type Currency, derivedTimeId, minuteMs, secondMs } from '../../kernel/index.ts'
 import {
   balancesAlong,
   inOrder,
@@ -21,15 +19,16 @@ import {
   pageNumberOf,
 } from '../../rails/index.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
-import { type Absent, absentOf, markAbsent } from './store-announced.ts'
-import { latestStatements, type Statement } from './store-statements.ts'
+import { type Absent, absentOf, endWaiting, markAbsent, overdueWaiting, type Waiting } from './store-entries.ts'
+import { latestStatements, type Statement } from './store-books.ts'
 import { paymentName } from './ids.ts'
 import { matchWaitingReversals } from './reversals.ts'
 import { absolute } from './accounts.ts'
 import { matchText } from './scores.ts'
-import { byShard } from './shards.ts'
-import { endWaiting, overdueWaiting, type Waiting } from './store-entries.ts'
 import { markMissing, silentSince } from './store-incoming.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { inspect } from './inspect.ts'
+import * as store from './store-incoming.ts'
 
 export type Incoming = {
   /** One round of work with the files of the bank. Returns how much was done; 0 rests. */
@@ -376,3 +375,79 @@ function between(
 
 const nameOf = ({ sequence, statementId }: Statement) =>
   sequence === null ? statementId : `${sequence} (${statementId})`
+
+// Takes files that were quarantined after all: their bank has used a message id again, or their sums differ, and two persons have decided that the
+// entries count. Entries that are known from elsewhere do not count twice, as in every message.
+
+/** Refuses: not_found, validation_failed (it has already been released). */
+export const createReleaseFile =
+  ({ clock }: { readonly clock: Clock }) =>
+  async (tx: Tx, id: string): Promise<{ readonly connector: string; readonly fileName: string }> => {
+    const row = await store.lockAside(tx, id)
+    if (row === undefined || row.kind === null || row.messageId === null)
+      throw new Refusal('not_found', 'The case is not about a file that was read and quarantined.')
+    if (row.releasedAt !== null) throw new Refusal('validation_failed', 'The file has already been released.')
+    await store.releaseAside(tx, id, clock.now())
+    return { connector: row.connector, fileName: row.fileName }
+  }
+
+/** Takes the released files, and returns how many. Each step may be the last one before a kill: the next one continues. */
+function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
+  const { db, rules, clock, log } = deps
+  return async (lease: Lease): Promise<number> => {
+    const rows = await store.releasedFiles(db, rules.id)
+    for (const row of rows) {
+      await takeOne(lease, row)
+      await store.endReleased(db, row.id, clock.now())
+      log.info({ connector: rules.id, file: row.fileName }, 'bank file taken by decision')
+    }
+    return rows.length
+  }
+
+  async function takeOne(lease: Lease, row: store.AsideRow): Promise<void> {
+    const spooled = await spool.again(row)
+    if (spooled === undefined) return failed(row, 'the archive does not have it')
+    try {
+      const verdict = await inspect(spooled, rules, lease.keep, true)
+      if (!('message' in verdict)) return await failed(row, verdict.refused.problem)
+      const { message } = verdict
+      const { fileName, sha256, receivedAt } = row
+      // The bank may have used its message id for another message.
+      const messageId = `${message.messageId} ${sha256.slice(0, 12)}`
+      const named = {
+        id: derivedTimeId(row.id, 'released'),
+        connector: rules.id,
+        kind: message.kind,
+        messageId,
+        fileName,
+        sha256,
+      }
+      const made = {
+        ...named,
+        bytes: spooled.bytes,
+        state: 'Taking',
+        problem: null,
+        receivedAt,
+        takenAt: null,
+      } as const
+      await lease.transaction((tx) => store.insertMessage(tx, made))
+      await answers({ lease, spooled }, made, message)
+      await store.finishMessage(db, made.id, clock.now())
+    } finally {
+      await spool.drop(spooled)
+    }
+  }
+
+  /** The case of the file is decided: what prevents the decision is another one. */
+  async function failed({ id, fileName }: store.AsideRow, why: string): Promise<void> {
+    const text = `The file ${fileName} was released and cannot be taken: ${why}`
+    const report = oddity(
+      { operatorId: deps.operatorId, connector: rules.id },
+      'file_unreadable',
+      text,
+      [id, 'released'],
+      id,
+    )
+    await db.transaction(async (tx) => writeReports(tx, rules.id, [report], clock.now()))
+  }
+}

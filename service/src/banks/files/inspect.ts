@@ -1,20 +1,33 @@
 /** Parses a file to its end before any of it is booked, and reports what is wrong with it. */
 import {
+  type BankEntry,
   type MessageKind,
   MessageProblem,
   readAccountReport,
   readRecallAnswer,
   readStatusReport,
   type RecallAnswer,
-  type ReportPart,
   recognise,
+  type ReportPart,
+  type StatementHead,
   type StatusReport,
 } from '../../iso20022/index.ts'
-import type { Oddity } from '../../rails/index.ts'
-import { inspectReport, type InspectedReport } from './inspect-report.ts'
-import type { BankRules } from './deps.ts'
-import { keepParsed } from './parsed.ts'
-import { type Spooled, sourceOf } from './spool.ts'
+import { type Oddity, pageIdOf } from '../../rails/index.ts'
+import type { BankAccount, BankRules } from './deps.ts'
+import { keepParsed, sourceOf, type Spooled } from './spool.ts'
+import { type Currency, type Minor, present } from '../../kernel/index.ts'
+import {
+  accountOf,
+  accountText,
+  balancesOf,
+  type Counted,
+  type DatedBalance,
+  minorOf,
+  neighboursOf,
+  nothingCounted,
+  totalsProblem,
+} from './accounts.ts'
+import { isForeign } from './units.ts'
 
 export type Inspected = { readonly messageId: string } & (
   | { readonly kind: 'camt.052' | 'camt.053' | 'camt.054'; readonly report: InspectedReport }
@@ -124,4 +137,226 @@ function createDays(timeZone: string): (written: string) => string {
     last = { written, day: at.toZonedDateTimeISO(timeZone).toPlainDate().toString() }
     return last.day
   }
+}
+
+// Checks a camt.052, camt.053 or camt.054: counts, sums and balances of each statement, before an entry is booked.
+
+/** `minor` null: the page repeats a balance that belongs to another one. */
+type StatedBalance = { readonly minor: Minor | null; readonly on: string }
+
+export type StatementFacts = {
+  /** Undefined: the statement is not about an account of ours, and its entries are ignored. */
+  readonly account: BankAccount | undefined
+  readonly skipped?: { readonly what: Oddity; readonly text: string }
+  readonly statementId: string
+  readonly sequence: bigint | null
+  readonly opening: StatedBalance | null
+  readonly closing: StatedBalance | null
+  /** The number of booked entries. */
+  readonly entries: number
+  readonly credits: Minor
+  readonly debits: Minor
+  /**
+   * The sum of the booked entries whose amount cannot be read, as the balances prove it; it is in credits and debits. Undefined: there is none,
+   * or nothing proves it.
+   */
+  readonly unread?: { readonly count: number; readonly sum: Minor }
+  /** The difference between the movement of the balances and the entries; zero if they cannot be compared. */
+  readonly difference: Minor
+  /** Booked entries by their value date, if it is after the day of the closing balance. */
+  readonly valuedLater: ReadonlyMap<string, Minor>
+}
+
+export type InspectedReport = {
+  readonly messageId: string
+  readonly statements: readonly StatementFacts[]
+  /** `mayBeTaken`: people may decide that it counts as it is. */
+  readonly problem?: { readonly what: Oddity; readonly text: string; readonly mayBeTaken?: true }
+}
+
+type Open = {
+  readonly head: StatementHead
+  readonly account: BankAccount | 'account' | 'currency'
+  readonly all: Counted
+  readonly booked: Counted
+  /** Booked entries by their value date. */
+  readonly valued: Map<string, Minor>
+  /** An entry in another currency is not in the sums: then they cannot be checked. */
+  foreign: boolean
+  /** The booked entries whose amount cannot be read, and between which sums they may be. */
+  readonly unread: { count: number; least: Minor | null; most: Minor | null }
+}
+
+export const isBooked = ({ status }: BankEntry): boolean => status === 'BOOK'
+
+async function inspectReport(
+  parts: AsyncIterable<readonly ReportPart[]>,
+  { accounts }: BankRules,
+  keep: () => Promise<void>,
+): Promise<InspectedReport> {
+  const statements: StatementFacts[] = []
+  let messageId = ''
+  let isStatement = false
+  let messagePage: Page | undefined
+  let open: Open | undefined
+  let problem: InspectedReport['problem']
+  const unread = { booked: 0, entries: 0, first: '' }
+  for await (const chunk of parts) {
+    await keep()
+    for (const part of chunk) {
+      if (part.kind === 'head') {
+        messageId = pagedId(part.head.messageId, part.head.page)
+        messagePage = part.head.page
+        isStatement = part.head.kind === 'camt.053'
+      } else if (part.kind === 'statement') {
+        open = begin(part.statement, accounts)
+        // Each page of a statement may be a message of its own under the same id.
+        if (statements.length === 0 && isPage(part.statement.page))
+          messageId = `${messageId} ${pagedId(part.statement.id, part.statement.page)}`
+      } else if (part.kind === 'entry') {
+        const { entry } = part
+        count(present(open, `message ${messageId} has an entry outside of a statement`), entry)
+        if (typeof open?.account === 'string' || !isBooked(entry)) continue
+        unread.booked += 1
+        if (entry.problem === undefined) continue
+        unread.entries += 1
+        unread.first ||= entry.problem
+      } else {
+        const ended = present(open, `message ${messageId} ends a statement that did not begin`)
+        const { facts, wrong } = end(ended, isStatement, messagePage)
+        statements.push(facts)
+        if (wrong !== undefined) problem ??= { what: 'sum_differs', text: wrong, mayBeTaken: true }
+      }
+    }
+  }
+  const ours = statements.filter(({ account }) => account !== undefined)
+  if (problem === undefined && ours.length === 0) problem = statements[0]?.skipped
+  if (isBroken(unread))
+    problem ??= {
+      what: 'file_unreadable',
+      text: `${unread.entries} of its ${unread.booked} entries cannot be read; the first one: ${unread.first}.`,
+      mayBeTaken: true,
+    }
+  return { messageId, statements, ...(problem === undefined ? {} : { problem }) }
+}
+
+/** More is no slip of one entry, and too many cases for people. */
+const unreadEntriesMax = 100
+
+/** An entry that cannot be read waits alone. A message of which nothing can be read waits as a whole: the bank has changed its form. */
+const isBroken = ({ booked, entries }: { readonly booked: number; readonly entries: number }): boolean =>
+  entries > unreadEntriesMax || (entries > 1 && entries === booked)
+
+const begin = (head: StatementHead, accounts: readonly BankAccount[]): Open => ({
+  head,
+  account: accountOf(accounts, head),
+  all: nothingCounted(),
+  booked: nothingCounted(),
+  valued: new Map(),
+  foreign: false,
+  unread: { count: 0, least: 0n, most: 0n },
+})
+
+function count(open: Open, entry: BankEntry): void {
+  if (typeof open.account === 'string') return
+  const minor = minorOf(entry.amount, open.account.currency)
+  if (isForeign(entry, open.account)) open.foreign = true
+  add(open.all, entry.isCredit, minor ?? 0n)
+  if (!isBooked(entry)) return
+  add(open.booked, entry.isCredit, minor ?? 0n)
+  if (minor === undefined && !isForeign(entry, open.account)) countUnread(open, entry, open.account.currency)
+  const on = entry.valueDate
+  if (on !== undefined)
+    open.valued.set(on, (open.valued.get(on) ?? 0n) + (entry.isCredit ? (minor ?? 0n) : -(minor ?? 0n)))
+}
+
+/** An amount with too many decimals is one of its two neighbours; of another text nothing is known. */
+function countUnread({ unread }: Open, { amount, isCredit }: BankEntry, currency: Currency): void {
+  unread.count += 1
+  const between = neighboursOf(amount.minor === null ? amount.text : '', currency)
+  if (between === undefined || unread.least === null || unread.most === null) {
+    unread.least = null
+    unread.most = null
+    return
+  }
+  const [less, more] = isCredit ? between : [-between[1], -between[0]]
+  unread.least += less
+  unread.most += more
+}
+
+function add(counted: Counted, isCredit: boolean, minor: Minor): void {
+  counted.entries += 1
+  counted[isCredit ? 'creditEntries' : 'debitEntries'] += 1
+  counted[isCredit ? 'credits' : 'debits'] += minor
+}
+
+type Ending = { readonly facts: StatementFacts; readonly wrong?: string }
+
+function end(open: Open, isStatement: boolean, messagePage: Page | undefined): Ending {
+  const { head, account, booked, valued, unread } = open
+  const { entries, credits, debits } = booked
+  const named = { statementId: pagedId(head.id, head.page), sequence: sequenceOf(head), entries, credits, debits }
+  const counted = { ...named, difference: 0n, valuedLater: new Map<string, Minor>() }
+  if (typeof account === 'string') {
+    const skipped = skippedBecause(account, head)
+    return { facts: { ...counted, account: undefined, skipped, opening: null, closing: null } }
+  }
+  const { currency } = account
+  const explains = (moved: Minor) => open.foreign || isWithin(unread, moved - credits + debits)
+  const isPart = isPage(head.page ?? messagePage)
+  const { opening, closing } = isStatement
+    ? balancesOf(head, currency, { explains, isPage: isPart })
+    : { opening: null, closing: null }
+  const hasBoth = opening !== null && closing !== null && !open.foreign
+  const difference = hasBoth ? closing.minor - opening.minor - credits + debits : 0n
+  const facts = { ...counted, account, opening, closing }
+  if (hasBoth && !isPart && unread.count > 0 && isWithin(unread, difference)) {
+    const sums = difference > 0n ? { credits: credits + difference } : { debits: debits - difference }
+    return { facts: { ...facts, ...sums, unread: { count: unread.count, sum: difference } } }
+  }
+  const page = head.page ?? (difference === 0n ? undefined : messagePage)
+  if (isPage(page)) {
+    // Totals, and the balances that each page repeats, belong to the whole statement.
+    const [first, last] = difference === 0n ? [true, true] : [/^0*1$/.test(page.number), page.isLast]
+    const own = { opening: undated(opening, first), closing: undated(closing, last) }
+    return { facts: { ...facts, ...own, statementId: pagedId(head.id, page) } }
+  }
+  const wrong =
+    open.foreign || unread.count > 0
+      ? undefined
+      : head.totals && totalsProblem(head.totals, [open.all, booked], currency)
+  const valuedLater = new Map([...valued].filter(([on]) => closing !== null && on > closing.on))
+  const problem = wrong === undefined ? {} : { wrong: `Statement ${head.id} of ${account.iban}: ${wrong}.` }
+  return { facts: { ...facts, difference, valuedLater }, ...problem }
+}
+
+const isWithin = ({ least, most }: Open['unread'], sum: Minor): boolean =>
+  least === null || most === null || (least <= sum && sum <= most)
+
+/** Drops its amount if that belongs to another page. */
+const undated = (balance: DatedBalance | null, isOwn: boolean): StatementFacts['closing'] =>
+  balance === null || isOwn ? balance : { minor: null, on: balance.on }
+
+type Page = NonNullable<StatementHead['page']>
+const isPage = (page: Page | undefined): page is Page =>
+  page !== undefined && !(page.isLast && /^0*1$/.test(page.number))
+const pagedId = (id: string, page: Page | undefined): string => (isPage(page) ? pageIdOf(id, page.number) : id)
+
+/** The number within the year, if the bank gives one; otherwise its own count. */
+function sequenceOf({ electronicSequence, legalSequence }: StatementHead): bigint | null {
+  const text = electronicSequence ?? legalSequence
+  return text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : null
+}
+
+function skippedBecause(why: 'account' | 'currency', head: StatementHead) {
+  const account = accountText(head)
+  return why === 'account'
+    ? {
+        what: 'file_unreadable' as const,
+        text: `Statement ${head.id} is about the account ${account}, which is not configured.`,
+      }
+    : {
+        what: 'foreign_currency' as const,
+        text: `Statement ${head.id} of ${account} is in ${head.account.currency ?? 'a currency'} that is not configured.`,
+      }
 }

@@ -5,13 +5,12 @@
 import { amountText, derivedTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { findAnnounced, rowFacts, type Unknown } from './announced.ts'
-import { debtorOf } from './counterparty.ts'
+import { type Booking, debtorOf } from './units.ts'
 import { agreesBesidesReference, compare, evidencePoints, factsOf } from './evidence.ts'
 import { oddity, type Report } from './reports.ts'
 import { absolute } from './accounts.ts'
-import { type Alias, type Group, insertAliases, type Reading } from './store-announced.ts'
+import { type Alias, type Group, insertAliases, type Reading } from './store-entries.ts'
 import * as entries from './store-entries.ts'
-import type { Booking } from './units.ts'
 
 /** A booking that is written now. `waiting`: it replaces the sum that waited for it. `doubt`: it may be this entry. */
 export type Fresh = {

@@ -101,10 +101,13 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
   assert(first !== undefined, 'a batch has payments')
   const account = present(
     rules.accounts.find(({ currency }) => currency === first.currency),
-    'a payment has an account',
+    `no ${first.currency} account at ${rules.id} for payment ${first.id}`,
   )
   const { profile } = rules
-  const form = present(profile.kinds[kindOf(first, rules)], `the profile ${profile.id} carries the payments of a batch`)
+  const form = present(
+    profile.kinds[kindOf(first, rules)],
+    `profile ${profile.id} cannot carry payment ${first.id} of batch ${id}`,
+  )
   const chargeBearer = form.chargeBearer === 'configured' ? rules.chargeBearer : form.chargeBearer
   const payeeCheck = rules.payeeCheck && profile.payeeCheck?.[rules.payeeCheck]
   return {

@@ -21,7 +21,7 @@ import { dayMs, hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { bankInstructionId, batchIdsOf, readInstructionId } from './ids.ts'
 import { createRequestRecall } from './recalls.ts'
-import { createRequeue } from './requeue.ts'
+import { createRequeue } from './statuses.ts'
 import { countQueued, newestFiles, oldestUndelivered, releaseFileLeases } from './store-instructions.ts'
 
 /** A Monday on which TARGET is open. */

@@ -24,7 +24,7 @@ import type { BankRules } from './deps.ts'
 import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
 import { chooseScheme, isRefused, kindOf } from './schemes.ts'
 import type { Payment } from './store-instructions.ts'
-import { recallMessage } from './recall-message.ts'
+import { recallMessage } from './recalls.ts'
 
 const profiles = profileIds.map((id) => profileOf(id) ?? usualProfile)
 const monday = new Date('2026-11-23T09:00:00.000Z')

@@ -3,11 +3,10 @@ import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { bankTextOf } from '../../rails/index.ts'
-import type { BankDeps } from './deps.ts'
+import { type BankDeps, byShard } from './deps.ts'
 import { readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, recallAnswer, type Report, writeReports } from './reports.ts'
-import { byShard } from './shards.ts'
 import * as store from './store-incoming.ts'
 
 /** The meaning of a status, of one payment or of all. */
@@ -103,7 +102,7 @@ export async function writeAnswers(
         status,
         answerCode,
         answerDetails: bankText,
-      } = present(byId.get(recall.id), 'an answer changes its own recall')
+      } = present(byId.get(recall.id), `recall ${recall.id} changed without an answer to it`)
       if (status === 'Pending') continue
       const accepted = status === 'Accepted'
       const answer = { accepted, reasonCode: accepted ? null : answerCode, bankText }

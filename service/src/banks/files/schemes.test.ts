@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { usualProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
-import { assign, makeRoom, type Pair } from './assign.ts'
+import { assign, makeRoom, type Pair } from './evidence.ts'
 import type { ForecastPayment } from '../../rails/index.ts'
 import { forecastOf } from './banks.ts'
 

@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { readConfig } from '../../app/config.ts'
-import { bankProblem } from './check.ts'
-import { isoSettings } from './settings.ts'
+import { bankProblem, isoSettings } from './settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'partner-payments-settings-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

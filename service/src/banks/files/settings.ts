@@ -1,5 +1,6 @@
 /** The settings of file-based banks. */
-import { resolve } from 'node:path'
+import { accessSync, constants, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { resolve, sep } from 'node:path'
 import { type PostalAddress, profileIds, profileOf, usualProfile } from '../../iso20022/index.ts'
 import {
   type Currency,
@@ -25,13 +26,9 @@ import {
   textOf,
   timeOfDay,
 } from '../../kernel/index.ts'
-import { readJsonOrFile, readSettingFile } from './setting-files.ts'
 import { isBic, isIban, isoConnectorId, numberings } from '../../rails/index.ts'
 import { type BankAccount, type BankRules, chargeBearers, payerDataModes, payers, type Reach, schemes } from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
-
-export { bankProblem } from './check.ts'
-export { readJsonOrFile, readSettingFile }
 
 /** A bank, and the transport of its files. */
 export type BankConfig = BankRules & { readonly transport: TransportConfig }
@@ -303,3 +300,65 @@ export const isoSettings = {
     read: readBanks,
   },
 } as const satisfies Settings
+
+/** The text of a file that a setting names. */
+export function readSettingFile(path: string, refuse: (reason: string) => never): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    return refuse((error as Error).message)
+  }
+}
+
+/** The value of JSON, or of a file with JSON that the text names. `opening`: the sign with which the JSON begins. */
+export function readJsonOrFile(text: string, opening: '[' | '{'): unknown {
+  const refuse = (reason: string) => refuseSetting(`must be JSON, or name a file that can be read: ${reason}`)
+  const json = text.startsWith(opening) ? text : readSettingFile(text, refuse)
+  try {
+    return JSON.parse(json)
+  } catch {
+    return refuseSetting('must be JSON, or the path of a file with JSON')
+  }
+}
+
+type Folders = { readonly id: string; readonly archive: string; readonly transport: TransportConfig }
+
+/**
+ * Checks that the folders of a bank can be used, before the first payment needs them. Returns undefined, or one line that
+ * names the field. Folders of an SFTP server are checked when it is reached.
+ */
+export function bankProblem({ id, archive, transport }: Folders): string | undefined {
+  const problem = (field: string, what: string) => `${id}: ${field} ${what}`
+  const found = new Map<string, string>()
+  const given = { archive, ...(transport.kind === 'folder' ? foldersOf(transport) : {}) }
+  for (const [field, path] of Object.entries(given)) {
+    const usable = usableFolder(path, field === 'archive')
+    if ('reason' in usable) return problem(field, `cannot be used: ${usable.reason}`)
+    const same = [...found].find(([, other]) => other === usable.path)
+    if (same !== undefined) return problem(field, `is the same folder as ${same[0]}: ${path}`)
+    found.set(field, usable.path)
+  }
+  const own = found.get('archive') ?? archive
+  for (const [field, path] of found)
+    if (field !== 'archive' && own.startsWith(path + sep))
+      return problem('archive', `is within ${field}, which the bank reads and writes: ${archive}`)
+  return undefined
+}
+
+const foldersOf = ({ toBank, fromBank, taken }: Extract<TransportConfig, { readonly kind: 'folder' }>) => ({
+  'transport.toBank': toBank,
+  'transport.fromBank': fromBank,
+  ...(taken === undefined ? {} : { 'transport.taken': taken }),
+})
+
+/** The real path without links, by which two names of one folder are recognised. */
+function usableFolder(path: string, isOurs: boolean): { readonly path: string } | { readonly reason: string } {
+  try {
+    if (isOurs && statSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, { mode: 0o700 })
+    if (!statSync(path).isDirectory()) return { reason: `${path} is no folder` }
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    return { path: realpathSync(path) }
+  } catch (error) {
+    return { reason: (error as Error).message }
+  }
+}

@@ -13,15 +13,15 @@ import {
 } from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { bankTextOf, withBankText } from '../../rails/index.ts'
-import type { BankDeps } from './deps.ts'
+import { bankTextOf, type InstructionKey, openFrom, withBankText } from '../../rails/index.ts'
+import { type BankDeps, byShard } from './deps.ts'
 import { isRecallFile, paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, payeeCheckedId, rejectedId, type Report, settledId, writeReports } from './reports.ts'
 import { writeAnswers } from './recall-answers.ts'
-import { createRequeue } from './requeue.ts'
-import { byShard } from './shards.ts'
 import * as store from './store-incoming.ts'
+import { whyNotReached } from './schemes.ts'
+import * as instructions from './store-instructions.ts'
 
 const wordsPerPageMax = 1000
 
@@ -240,7 +240,7 @@ export const applyWord = (tx: Tx, deps: Writing, sent: store.Sent, meaning: 'set
 async function write(tx: Tx, deps: Writing, said: readonly Said[]): Promise<void> {
   const { clock, rules } = deps
   const now = clock.now()
-  await tellUnclear(tx, deps, said)
+  await reportUnclear(tx, deps, said)
   const written = said.flatMap(({ sent, word }) => applied(sent, word, rules.id, now) ?? [])
   const payees = written.flatMap(({ payee }) => payee ?? [])
   for (const group of byShard(tx, payees)) store.notePayees(tx, group, now)
@@ -254,7 +254,7 @@ async function write(tx: Tx, deps: Writing, said: readonly Said[]): Promise<void
  * Payments that the bank blocks, or refuses as duplicates, wait for its booking, with a case. `DU..` about an accepted
  * payment reports the second arrival of that payment, and changes nothing.
  */
-async function tellUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: readonly Said[]): Promise<void> {
+async function reportUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: readonly Said[]): Promise<void> {
   const unclear = said.filter(({ sent: { status }, word }) => {
     if (word.meaning !== 'duplicate' && word.meaning !== 'blocked') return false
     const isRepeated = word.meaning === 'duplicate' && codeOf(word)?.startsWith('DU') === true
@@ -267,7 +267,7 @@ async function tellUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: 
     unclear.map(({ sent }) => sent),
   ))
     for (const { partnerId, id } of await store.markMissing(tx, rules.id, group, now, now)) {
-      const { sent, word } = present(named.get(id), 'a payment that is marked was reported')
+      const { sent, word } = present(named.get(id), `payment ${id} was marked without a report about it`)
       const why = reasonText(word.reasons)
       const text =
         word.meaning === 'blocked'
@@ -455,3 +455,34 @@ const reasonText = (reasons: readonly Reason[]): string =>
 
 /** The bank's own words about a payment. The code is told apart. */
 const wordsOf = (reasons: readonly Reason[]): string | null => bankTextOf(reasons.flatMap(({ texts }) => texts))
+
+// Sends instant payments again as credit transfers, if the bank's refusal concerns only the instant scheme.
+
+/** `reasonCode`: the bank's reason. */
+type RefusedInstant = InstructionKey & { readonly reasonCode: string }
+
+/**
+ * Returns those that are sent again. The others stay as they are: they were not instant payments, are not at the bank,
+ * or no credit transfer reaches their bank. The caller decides which reasons allow it.
+ */
+export function createRequeue({ clock, rules }: Pick<BankDeps, 'clock' | 'rules'>) {
+  return async (tx: Tx, refused: readonly RefusedInstant[]): Promise<readonly InstructionKey[]> => {
+    const now = clock.now()
+    const times = { dueAt: openFrom(now, rules, 'EUR'), now }
+    const again: InstructionKey[] = []
+    for (const group of byShard(tx, refused)) {
+      const codes = new Map(group.map((each) => [partnerKey(each.partnerId, each.id), each.reasonCode]))
+      const instants = await instructions.lockInstantsAtBank(tx, rules.id, group)
+      const rows = instants
+        .filter((row) => whyNotReached('CreditTransfer', row, rules) === null)
+        .map(({ partnerId, id }) => ({
+          partnerId,
+          id,
+          schemeReason: `refused as an instant payment: ${codes.get(partnerKey(partnerId, id)) ?? ''}`,
+        }))
+      if (rows.length > 0) await instructions.requeueAsCreditTransfer(tx, rows, times)
+      again.push(...rows)
+    }
+    return again
+  }
+}

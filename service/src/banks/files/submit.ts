@@ -8,10 +8,9 @@ import {
   nextWindow,
   openFrom,
 } from '../../rails/index.ts'
-import type { BankDeps, BankRules } from './deps.ts'
+import { type BankDeps, type BankRules, byShard } from './deps.ts'
 import { sealPayers } from './payer.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
-import { byShard } from './shards.ts'
 import * as store from './store-instructions.ts'
 
 type Answers = ReadonlyMap<string, Acknowledgement>

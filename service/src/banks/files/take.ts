@@ -3,10 +3,10 @@
  * stored state: the file in the bank's folder, the row of its message (by the hash of its bytes), the file in the
  * archive.
  */
-import { amountText, derivedTimeId, type Minor, newId, nilId } from '../../kernel/index.ts'
+import { amountText, type Clock, derivedTimeId, type Minor, newId, nilId } from '../../kernel/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
 import { unpack, type Unpacked } from './containers.ts'
-import { inspect, type Inspected, type Refused } from './inspect.ts'
+import { inspect, type Inspected, type InspectedReport, type Refused, type StatementFacts } from './inspect.ts'
 import type { Lease } from './lease.ts'
 import { createRecallAnswers } from './recall-answers.ts'
 import { oddity, writeReports } from './reports.ts'
@@ -14,10 +14,8 @@ import type { Spool, Spooled } from './spool.ts'
 import { createStatuses } from './statuses.ts'
 import * as store from './store-incoming.ts'
 import { takeReport } from './take-report.ts'
-import type { createWatch } from './watch.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { InspectedReport, StatementFacts } from './inspect-report.ts'
-import { closingBefore, valuedBetween } from './store-statements.ts'
+import { closingBefore, valuedBetween } from './store-books.ts'
 
 /** `left`: it is incomplete, or stays where it is. */
 export type FileTaken = 'taken' | 'repeated' | 'aside' | 'left'
@@ -69,9 +67,9 @@ async function takeOne(context: Context, taking: Taking): Promise<FileTaken> {
   const known = await store.messagesByHash(db, rules.id, spooled.sha256)
   const counted = known.find(({ state }) => state === 'Taking' || state === 'Taken')
   const own = known.find(({ fileName, finishedAt }) => fileName === file.name && finishedAt === null)
-  if (counted !== undefined && (counted === own || counted.state === 'Taking')) return goOn(context, taking, counted)
+  if (counted !== undefined && (counted === own || counted.state === 'Taking')) return resume(context, taking, counted)
   if (counted !== undefined) return repeat(context, taking, counted)
-  return own === undefined ? takeNew(context, taking) : goOn(context, taking, own)
+  return own === undefined ? takeNew(context, taking) : resume(context, taking, own)
 }
 
 /** A container that is cut may be one that the bank still writes. Otherwise it is quarantined, as it is. */
@@ -89,7 +87,7 @@ async function notUnpacked(
   const { db, rules } = deps
   const known = await store.messagesByHash(db, rules.id, taking.spooled.sha256)
   const own = known.find(({ fileName, finishedAt }) => fileName === taking.file.name && finishedAt === null)
-  if (own !== undefined) return goOn(context, taking, own)
+  if (own !== undefined) return resume(context, taking, own)
   return putAside(context, taking, { what: 'file_unreadable', problem: `${problem}.`, kind: null, messageId: null })
 }
 
@@ -193,7 +191,7 @@ async function takeNew(context: Context, taking: Taking): Promise<FileTaken> {
   return finish(context, taking, row, 'taken')
 }
 
-async function goOn(context: Context, taking: Taking, found: store.KnownMessage): Promise<FileTaken> {
+async function resume(context: Context, taking: Taking, found: store.KnownMessage): Promise<FileTaken> {
   const { deps, answers } = context
   if (found.state === 'Aside') return finish(context, taking, found, 'aside')
   if (found.state === 'Taking') {
@@ -320,4 +318,41 @@ function text({ statementId, account, opening, closing, credits, debits }: State
     difference,
   ].map((minor) => amountText(minor, currency))
   return `Statement ${statementId} of ${account?.iban ?? ''}: the opening balance ${first} and the entries ${moved} are ${sum}, and the closing balance is ${last}. The value dates of entries do not explain the difference of ${more}.`
+}
+
+// Files left in the bank's folder: incomplete ones, until they grow or are too old. Known to this process only.
+
+type Seen = { readonly bytes: number; readonly modifiedMs: number; readonly sinceMs: number; readonly forever?: true }
+
+export function createWatch(clock: Clock) {
+  const seen = new Map<string, Seen>()
+  const sameOf = ({ name, bytes, modifiedAt }: RemoteFile): Seen | undefined => {
+    const found = seen.get(name)
+    return found?.bytes === bytes && found.modifiedMs === modifiedAt.getTime() ? found : undefined
+  }
+  const ageOf = ({ sinceMs }: Seen) => clock.now().getTime() - sinceMs
+  const note = (file: RemoteFile, more: Pick<Seen, 'forever'> = {}) => {
+    if (sameOf(file) !== undefined) return
+    const { name, bytes, modifiedAt } = file
+    seen.set(name, { bytes, modifiedMs: modifiedAt.getTime(), sinceMs: clock.now().getTime(), ...more })
+  }
+  return {
+    leave: (file: RemoteFile) => note(file),
+    leaveForever: (file: RemoteFile) => note(file, { forever: true }),
+    /** The file is unchanged, so that there is nothing to read. */
+    isLeft: (file: RemoteFile, staleAfterMs: number): boolean => {
+      const found = sameOf(file)
+      return found !== undefined && (found.forever === true || ageOf(found) < staleAfterMs)
+    },
+    /** The file has not grown for so long that no writer is at it. */
+    isStale: (file: RemoteFile, staleAfterMs: number): boolean => {
+      const found = sameOf(file)
+      return found !== undefined && ageOf(found) >= staleAfterMs
+    },
+    forget: (name: string) => void seen.delete(name),
+    /** Drops files that have left the folder. */
+    keepOnly: (names: ReadonlySet<string>) => {
+      for (const name of seen.keys()) if (!names.has(name)) seen.delete(name)
+    },
+  }
 }

@@ -11,13 +11,14 @@ import {
   type EntryDetail,
   namedInPayment,
   type NamedReferences,
+  type Party,
+  type PostalAddress,
   type Remittance,
   type TransactionCodes,
 } from '../../iso20022/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
-import type { Oddity } from '../../rails/index.ts'
+import type { IncomingDebtor, Oddity } from '../../rails/index.ts'
 import { absolute, minorOf, minorOfText } from './accounts.ts'
-import { type Counterparty, counterpartyOf } from './counterparty.ts'
 import type { BankAccount } from './deps.ts'
 
 export type References = {
@@ -439,3 +440,76 @@ const isReturn = ({ subFamily = '', domain, proprietary = '' }: EntryCodes): boo
   returnCodes.has(subFamily) || (domain === undefined && ownReturnCode.test(proprietary))
 
 const textOf = (texts: readonly string[]): string => texts.join(' ').trim()
+
+// Pure: the counterparty of a payment, as the bank reports it.
+
+export type Counterparty = {
+  readonly name: string | null
+  readonly account: string | null
+  readonly bic: string | null
+  readonly country: string | null
+  readonly address: string | null
+  /** Birth data and ids of the party. Absent: the bank gives none, and in entries of earlier versions. */
+  readonly identification?: string
+  /** Names the party on whose behalf the other one pays or is paid. Absent: the bank names none. */
+  readonly onBehalfOf?: string
+}
+
+const ibanForm = /^[A-Z]{2}\d{2}/
+
+function counterpartyOf(detail: EntryDetail | undefined, isCredit: boolean): Counterparty {
+  const [named, ultimate] = isCredit
+    ? [detail?.debtor, detail?.ultimateDebtor]
+    : [detail?.creditor, detail?.ultimateCreditor]
+  const party = named ?? ultimate
+  const identification = identificationOf(party)
+  const onBehalfOf = named === undefined || ultimate?.name === named.name ? undefined : ultimate?.name
+  const account = textOfAccount(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
+  const agent = isCredit ? detail?.debtorAgent : detail?.creditorAgent
+  const ofIban = account !== null && ibanForm.test(account) ? account.slice(0, 2) : null
+  return {
+    name: party?.name ?? null,
+    account,
+    bic: agent?.bic ?? null,
+    country: ofIban ?? party?.address?.country ?? null,
+    address: party?.address === undefined ? null : addressLine(party.address),
+    ...(identification === '' ? {} : { identification }),
+    ...(onBehalfOf === undefined ? {} : { onBehalfOf }),
+  }
+}
+
+/** Birth data, LEI and other ids, as one text. */
+function identificationOf(party: Party | undefined): string {
+  const { birth, lei, bic, others = [] } = party?.id ?? {}
+  const born = birth === undefined ? [] : [`born ${birth.date} in ${birth.city}, ${birth.country}`]
+  return [...born, lei, bic, ...others.map(({ id }) => id)].filter((text) => text !== undefined).join(', ')
+}
+
+const textOfAccount = (account: AccountId | undefined): string | null =>
+  account === undefined ? null : 'iban' in account ? account.iban.replaceAll(' ', '').toUpperCase() : account.other
+
+function addressLine(address: PostalAddress): string | null {
+  const { street, buildingNumber, buildingName, postBox, postCode, town, country, lines = [] } = address
+  const parts = [
+    [street, buildingNumber],
+    [buildingName],
+    [postBox],
+    ...lines.map((line) => [line]),
+    [postCode, town],
+    [country],
+  ]
+  const text = parts
+    .map((words) => words.filter((word) => word !== undefined && word !== '').join(' '))
+    .filter((part) => part !== '')
+    .join(', ')
+  return text === '' ? null : text
+}
+
+export const debtorOf = ({ name, account, bic, country, address, ...more }: Counterparty): IncomingDebtor => ({
+  ...more,
+  account: account ?? '',
+  bic: bic ?? '',
+  name: name ?? '',
+  countryCode: country ?? '',
+  address,
+})

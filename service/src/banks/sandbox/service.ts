@@ -168,7 +168,7 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
       received.map(({ row }) => row),
     )
     const stored = new Map(rows.map((row) => [keyOf(row), row]))
-    const storedOf = (key: string) => present(stored.get(key), 'a received instruction is stored')
+    const storedOf = (key: string) => present(stored.get(key), `the stored instructions lack ${key}`)
     const fresh = received.filter(({ row }) => storedOf(keyOf(row)).timesReceived === row.timesReceived)
     schedule(
       tx,

@@ -89,7 +89,7 @@ export async function receiveRecall(
     values (${row.partnerId}, ${row.id}, ${row.instructionId}, ${row.reason}, 1, ${row.receivedAt})
     on conflict (partner_id, id) do update set times_received = sandbox_recalls.times_received + 1
     returning times_received`)
-  return present(received, 'a request is stored').timesReceived
+  return present(received, `recall ${row.id} was not stored`).timesReceived
 }
 
 const newNotifications = insertBy<NotificationRow & { readonly dueAt: Date }>(

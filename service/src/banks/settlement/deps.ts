@@ -1,10 +1,11 @@
-/** The parts of the settlement worker. */
+/** The dependencies of the settlement worker, its calls to a bank, and the reasons that partners read. */
 import type { Cases, Returns } from '../../cases/index.ts'
-import type { Log } from '../../kernel/index.ts'
+import { assert, type Log } from '../../kernel/index.ts'
 import type { Deposits } from '../../deposits/index.ts'
 import type { PayoutAges, PayoutLife } from '../../payouts/index.ts'
 import type { Recalls } from '../../payouts/recalls/index.ts'
-import type { Connector } from '../../rails/index.ts'
+import { bankTextOf, type CallOptions, callTimeoutMsMax, type Connector, withBankText } from '../../rails/index.ts'
+import { Unreachable } from '../../kernel/api/index.ts'
 
 export type SettlementDeps = {
   readonly log: Log
@@ -42,3 +43,55 @@ export type InstructionOutcomes = Readonly<Record<'accepted' | 'refused' | 'unkn
 
 /** The notifications of one connector. */
 export type Source = { readonly deps: SettlementDeps; readonly connector: Connector }
+
+// Calls to a bank: each has a time limit.
+
+/** The `performance.now()` at which a call that begins now is abandoned. */
+export function endOfCall({ limits: { callTimeoutMs } }: Connector): number {
+  assert(callTimeoutMs <= callTimeoutMsMax, 'a call ends before the lease of its payouts')
+  return performance.now() + callTimeoutMs
+}
+
+export const late = () => new Unreachable('downstream_timeout', 'the bank does not answer in time')
+
+/** Makes a call with a signal that ends it. Throws Unreachable when the time is over: the outcome is then unknown. */
+export async function inTime<T>(endsAt: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  const { promise: end, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => {
+      controller.abort()
+      reject(late())
+    },
+    Math.max(0, endsAt - performance.now()),
+  )
+  try {
+    // A connector may ignore the signal: the race ends the wait in that case too.
+    return await Promise.race([call({ signal: controller.signal }), end])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+// The reason why a bank refused, rejected or returned a payment, as partners read it.
+
+type Reason = {
+  readonly details: string
+  readonly reasonCode: string | null
+  readonly bankText?: string | null | undefined
+}
+
+/** The words of a bank come from outside, whichever connector carries them. */
+export const plainText = (bankText: string | null | undefined): string | null =>
+  typeof bankText === 'string' ? bankTextOf([bankText]) : null
+
+/**
+ * The details with the bank's code, by which a partner's support can ask the bank, and its own words: `The account does not exist. (AC01)
+ * The bank says: “Account unknown”`.
+ */
+export function asReported<T extends Reason>(reason: T): T & { readonly bankText: string | null } {
+  const { details, reasonCode } = reason
+  const bankText = plainText(reason.bankText)
+  const coded = reasonCode === null ? details : `${details} (${reasonCode})`
+  return { ...reason, details: withBankText(coded, bankText), bankText }
+}

@@ -3,23 +3,21 @@
  * modules and owns no tables; a claim is a column of the payout. Design and invariants: README.md in this folder.
  */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
-import { minuteMs } from '../../kernel/index.ts'
+import { hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { depositsDue, screenedDepositsDue } from '../../deposits/index.ts'
 import { payoutsDue } from '../../payouts/index.ts'
 import { recallsDue } from '../../payouts/recalls/index.ts'
 import { returnsDue } from '../../cases/index.ts'
 import type { Connector } from '../../rails/index.ts'
-import { createAgeWatch } from './ages.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
-import { createSubmitter, submitDuePayouts } from './instructions.ts'
-import { sendDueRecalls } from './recalls.ts'
-import { sendDueReturns } from './returns.ts'
+import { createSubmitter, sendDueRecalls, sendDueReturns, submitDuePayouts } from './instructions.ts'
 import { createNotificationStep, processBankNotifications, type RetryPauses } from './notifications.ts'
+import type { OldestUnfinished } from '../../lifecycle/index.ts'
 
-export { type CandidatesDeps, createCandidateSources } from './candidates.ts'
+export { type CandidatesDeps, createCandidateSources, createInLedger } from './candidates.ts'
 export { type CaseEffectsDeps, createCaseEffects, createRefusal } from './case-effects.ts'
 export { type CancelEntry, createCancelEntry, createUndoPayment, type UndoPayment } from './wrong-debits.ts'
-export { createInLedger } from './in-ledger.ts'
+
 export {
   processBankNotifications,
   type RetryPauses,
@@ -83,4 +81,34 @@ function connectorJobs(deps: SettlementDeps, connector: Connector): readonly Job
       age: { queue: 'recalls', connector: id, since: () => recalls.oldestUnsent(id) },
     }),
   ]
+}
+
+// Detects stuck payments: a metric of the oldest in each status, and a log line about each one beyond its limit.
+
+/** A stuck payment is logged again after this time. */
+const repeatedLogMs = hourMs
+
+export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe }: SettlementDeps) {
+  /** The last log line by connector and status: the payment, and the `performance.now()` of the line. */
+  const told = new Map<string, { readonly id: string; readonly atMs: number }>()
+
+  const look = ({ subject, status, limitMs, ageMs, oldest }: OldestUnfinished): void => {
+    observe?.age(subject, status, { ageMs, limitMs })
+    const key = `${subject} ${status}`
+    if (oldest === null || ageMs <= limitMs) return void told.delete(key)
+    const last = told.get(key)
+    if (last?.id === oldest.id && performance.now() - last.atMs < repeatedLogMs) return
+    told.set(key, { id: oldest.id, atMs: performance.now() })
+    const { partnerId, id, connector } = oldest
+    const seconds = { ageSeconds: Math.round(ageMs / secondMs), limitSeconds: limitMs / secondMs }
+    log.error({ partnerId, paymentId: id, connector, status, ...seconds }, `${subject} stands still`)
+  }
+
+  /** Returns 0 so that the loop pauses. */
+  return async (): Promise<number> => {
+    const ids = await partnerIds()
+    for (const oldest of [...(await payoutAges.oldestUnfinished(ids)), ...(await deposits.oldestUnfinished())])
+      look(oldest)
+    return 0
+  }
 }

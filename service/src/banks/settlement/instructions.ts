@@ -1,15 +1,22 @@
 /**
  * Submits the payouts of one connector to its bank in sets: claim, record the attempts, enquire about retries,
- * instruct, record the answers. One call to the bank carries a set.
+ * instruct, record the answers. One call to the bank carries a set. Recalls and returns of money go the same way.
  */
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { assert, type Breaker, createBreaker, newId } from '../../kernel/index.ts'
 import { endToEndIdSent, instructionIdOf, type PayoutClaim } from '../../payouts/index.ts'
-import type { Acknowledgement, CallOptions, Connector, Instruction, InstructionOutcome } from '../../rails/index.ts'
-import { endOfCall, inTime, late } from './calls.ts'
-import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
-import { asTold } from './reasons.ts'
+import type {
+  Acknowledgement,
+  CallOptions,
+  Connector,
+  Instruction,
+  InstructionOutcome,
+  RecallOutcome,
+} from '../../rails/index.ts'
+import { asReported, endOfCall, type InstructionOutcomes, inTime, late, type SettlementDeps } from './deps.ts'
+import type { RecallClaim } from '../../payouts/recalls/index.ts'
+import type { ReturnClaim } from '../../cases/index.ts'
 
 /** How many sets a worker claims after it has lost payouts to another one. */
 const setsAfterLoss = 50
@@ -240,7 +247,7 @@ async function record(
   await eachOrLog(bank, answers, ({ attempt, outcome }) =>
     outcome === 'unknown'
       ? payouts.unreachable(attempt)
-      : payouts.answered(attempt, outcome.accepted ? outcome : asTold(outcome)),
+      : payouts.answered(attempt, outcome.accepted ? outcome : asReported(outcome)),
   )
 }
 
@@ -313,3 +320,106 @@ function instructionOf(attempt: PayoutClaim): Instruction {
     reference: attempt.reference,
   }
 }
+
+// Recalls of payouts on their way to a bank: claim what is due, ask the bank, record its answer.
+
+/**
+ * Recalls of a step are sent together, before their leases end, and each takes a connection when its answer is
+ * recorded.
+ */
+const recallsPerStepMax = 20
+
+/**
+ * Sends due recalls of a connector to its bank, and returns how many. One call for each, concurrently: one that fails
+ * or hangs delays no other. An earlier attempt may have reached the bank, which knows the request by its id.
+ */
+export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
+  if (connector.recall === undefined) return 0
+  const claims = await deps.recalls.claim(connector.id, recallsPerStepMax)
+  const sent = await Promise.allSettled(claims.map((claim) => send(deps, connector, claim)))
+  const failed = sent.find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
+  return claims.length
+}
+
+async function send({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
+  const { id: recallId, payoutId } = claim
+  try {
+    const outcome = await ask(connector, claim)
+    if (outcome === 'unknown') await recalls.postponed(claim)
+    else if (!outcome.taken) {
+      log.warn({ connector: connector.id, recallId, payoutId, details: outcome.details }, 'recall not accepted')
+      await recalls.declined(claim, outcome.reasonCode)
+    } else if (outcome.notBefore !== undefined) await recalls.postponed(claim, outcome.notBefore)
+    else await recalls.taken(claim)
+  } catch (error) {
+    const facts = { err: error, connector: connector.id, recallId, payoutId }
+    if (error instanceof Unreachable) log.warn(facts, 'bank unreachable')
+    else log.error(facts, 'recall failed')
+    await recalls.postponed(claim)
+  }
+}
+
+async function ask(connector: Connector, claim: RecallClaim): Promise<RecallOutcome> {
+  const { partnerId, id, instructionId, reason, details, requestedName } = claim
+  const request = { partnerId, id, instructionId, reason, details, requestedBy: requestedName }
+  return inTime(endOfCall(connector), async (options) => (await connector.recall?.(request, options)) ?? 'unknown')
+}
+
+// Returns the money of cases: claim what is due, ask the bank about earlier attempts, instruct, record the answer.
+
+const returnsPerStepMax = 50
+
+/**
+ * Sends due returns of a connector, and returns how many. One call for each: they are few, and a failing one affects no
+ * other.
+ */
+export async function sendDueReturns(deps: SettlementDeps, connector: Connector): Promise<number> {
+  const claims = await deps.returns.claim(
+    connector.id,
+    Math.min(returnsPerStepMax, connector.limits.instructionsPerCallMax),
+  )
+  for (const claim of claims) await returnSend(deps, connector, claim)
+  return claims.length
+}
+
+async function returnSend({ log, returns }: SettlementDeps, connector: Connector, claim: ReturnClaim): Promise<void> {
+  const { id: returnId, caseId } = claim
+  try {
+    const outcome = await returnSubmit(connector, claim)
+    if (outcome === 'unknown') await returns.postponed(claim)
+    else if (outcome.accepted && outcome.notBefore !== undefined) await returns.postponed(claim, outcome.notBefore)
+    else if (outcome.accepted) await returns.accepted(claim)
+    else await returns.refused(claim, asReported(outcome).details)
+  } catch (error) {
+    const facts = { err: error, connector: connector.id, returnId, caseId }
+    if (error instanceof Unreachable) log.warn(facts, 'bank unreachable')
+    else log.error(facts, 'return submission failed')
+    await returns.postponed(claim)
+  }
+}
+
+/** An earlier attempt may have reached the bank: it is asked first, and gets the same instruction if it has none. */
+async function returnSubmit(connector: Connector, claim: ReturnClaim): Promise<InstructionOutcome> {
+  const endsAt = endOfCall(connector)
+  const { partnerId, id } = claim
+  if (claim.attempts > 1) {
+    const [found] = await inTime(endsAt, (options) => connector.find([{ partnerId, id }], options))
+    if (found !== undefined) return found
+  }
+  const [outcome] = await inTime(endsAt, (options) => connector.instruct([returnInstructionOf(claim)], options))
+  return outcome ?? 'unknown'
+}
+
+const returnInstructionOf = (claim: ReturnClaim): Instruction => ({
+  partnerId: claim.partnerId,
+  id: claim.id,
+  endToEndId: claim.id.replaceAll('-', ''),
+  amount: claim.amount,
+  currency: claim.currency,
+  creditorName: claim.creditorName,
+  creditorAccount: claim.creditorAccount,
+  creditorBic: claim.creditorBic,
+  remittance: claim.remittance,
+  simulatedOutcome: null,
+})

@@ -2,10 +2,16 @@
 import { Unreachable } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import type { BankNotification, Connector, Money } from '../../rails/index.ts'
-import { endOfCall, inTime } from './calls.ts'
+import {
+  asReported,
+  endOfCall,
+  inTime,
+  type NotificationOutcome,
+  plainText,
+  type SettlementDeps,
+  type Source,
+} from './deps.ts'
 import type { Applied } from '../../lifecycle/index.ts'
-import type { NotificationOutcome, SettlementDeps, Source } from './deps.ts'
-import { asTold, plainText } from './reasons.ts'
 import { type CaseKind, operatorPartnerId } from '../../cases/index.ts'
 
 const notificationsPerStepMax = 5000
@@ -203,7 +209,7 @@ async function applyToReturn(
   if (kind !== 'payout.settled' && kind !== 'payout.rejected' && kind !== 'payout.returned') return 'unknown'
   if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
   const { money } = notification
-  const told = 'errorKey' in notification ? { details: asTold(notification).details } : {}
+  const told = 'errorKey' in notification ? { details: asReported(notification).details } : {}
   return returns.reported({ kind, partnerId, id, subjectId, connector, ...(money ? { money } : {}), ...told })
 }
 
@@ -227,16 +233,16 @@ async function applyToSubject(
     case 'payout.settled':
       return payouts.settled({ ...reporting, transactionHash: notification.transactionHash })
     case 'payout.rejected':
-      return payouts.rejected(reporting, asTold(notification))
+      return payouts.rejected(reporting, asReported(notification))
     case 'payout.returned':
-      return payouts.returned(reporting, asTold(notification))
+      return payouts.returned(reporting, asReported(notification))
     case 'deposit.initiated':
     case 'deposit.submitted':
     case 'deposit.accepted':
     case 'deposit.settled':
       return deposits.processNotification(connector, notification)
     case 'deposit.failed':
-      return deposits.processNotification(connector, asTold(notification))
+      return deposits.processNotification(connector, asReported(notification))
   }
 }
 

@@ -10,12 +10,11 @@ import { dayMs, hourMs, type Log, minuteMs, newId, present } from '../../kernel/
 import { sql } from '../../postgres/index.ts'
 import { createSubmitter } from './instructions.ts'
 import { createNotificationStep } from './notifications.ts'
-import { processBankNotifications, type RetryPauses, submitDuePayouts } from './index.ts'
+import { createAgeWatch, processBankNotifications, type RetryPauses, submitDuePayouts } from './index.ts'
 import { checkSoundness } from '../../../../test/lifecycle/soundness.ts'
 import { depositLifecycle, mayExpire } from '../../deposits/lifecycle.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from '../../payouts/lifecycle.ts'
-import { createAgeWatch } from './ages.ts'
-import { asTold } from './reasons.ts'
+import { asReported } from './deps.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { BankNotification, Connector } from '../../rails/index.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
@@ -357,11 +356,15 @@ suite('reasons', async () => {
   })
 
   test('a reason without a code or words of the bank is left as it is', () => {
-    assert.deepEqual(asTold({ details: 'No.', reasonCode: null }), { details: 'No.', reasonCode: null, bankText: null })
+    assert.deepEqual(asReported({ details: 'No.', reasonCode: null }), {
+      details: 'No.',
+      reasonCode: null,
+      bankText: null,
+    })
   })
 
   test('the words of the bank follow the sentence of the service, are marked, and are plain', () => {
-    const { details, bankText } = asTold({
+    const { details, bankText } = asReported({
       details: 'The bank refused.',
       reasonCode: 'NARR',
       bankText: ' \u202eTown\nand <b>country</b>\u0000 < required ',

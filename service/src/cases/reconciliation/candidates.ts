@@ -3,10 +3,9 @@
  * accounts.
  */
 import { type CaseReport, type CaseRow, reportOf } from '../index.ts'
-import type { Minor } from '../../kernel/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { BankInstruction, BankBooks } from '../../rails/index.ts'
-import { type Candidate, type Money, type Scored, scored } from './score.ts'
+import type { BankBooks, BankInstruction } from '../../rails/index.ts'
 
 /** Sources of candidates in the modules. */
 export type CandidateSources = {
@@ -69,3 +68,136 @@ const toCandidate = (row: BankInstruction): Candidate => ({
   references: [row.endToEndId, row.id.replaceAll('-', ''), ...(row.remittance === null ? [] : [row.remittance])],
   on: row.settledAt ?? row.createdAt,
 })
+
+// Pure: how well a payment fits the money of a case, as explained points.
+
+/** Known facts about the money of a case. Empty texts are unknown. */
+export type Money = {
+  readonly currency: Currency
+  /** Above zero, in either direction. */
+  readonly amount: Minor
+  /** The account, and the name, of the other side. */
+  readonly account: string
+  readonly name: string
+  /** All texts that may contain a reference: end-to-end ids, remittance, the bank's information. */
+  readonly texts: readonly string[]
+  readonly on: Date
+}
+
+/** A payment, or an owner of an account, that may explain the money. */
+export type Candidate = {
+  readonly kind: 'payout' | 'deposit' | 'owner'
+  readonly partnerId: string
+  readonly id: string
+  readonly status: string
+  readonly currency: Currency
+  readonly amount: Minor | null
+  readonly account: string
+  readonly name: string
+  /** References that name it. */
+  readonly references: readonly string[]
+  readonly on: Date | null
+}
+
+type Agreed = { readonly what: string; readonly points: number }
+export type Scored = { readonly candidate: Candidate; readonly score: number; readonly agreed: readonly Agreed[] }
+
+const points = {
+  amount: 40,
+  'amount nearly': 15,
+  reference: 35,
+  account: 25,
+  'account but for a typing error': 15,
+  name: 15,
+  'name nearly': 8,
+  'same day': 10,
+  'within five days': 5,
+  'within thirty days': 2,
+} as const
+
+const scoreMax = 100
+/** A lower score is chance. */
+const scoreMin = 40
+const dayMs = 86_400_000
+
+/** The best first, without poor matches. */
+export function scored(money: Money, candidates: readonly Candidate[]): readonly Scored[] {
+  return candidates
+    .filter(({ currency }) => currency === money.currency)
+    .map((candidate) => {
+      const agreed = agreedOf(money, candidate).map((what) => ({ what, points: points[what] }))
+      const sum = agreed.reduce((total, one) => total + one.points, 0)
+      return { candidate, score: Math.min(scoreMax, sum), agreed }
+    })
+    .filter(({ score }) => score >= scoreMin)
+    .toSorted((a, b) => b.score - a.score || (a.candidate.id < b.candidate.id ? -1 : 1))
+}
+
+type What = keyof typeof points
+const first = (...found: readonly (What | false)[]): readonly What[] => {
+  const best = found.find((what): what is What => what !== false)
+  return best === undefined ? [] : [best]
+}
+
+function agreedOf(money: Money, candidate: Candidate): readonly What[] {
+  const apart = candidate.amount === null ? undefined : absolute(candidate.amount - money.amount)
+  const accounts = [compact(money.account), compact(candidate.account)] as const
+  const alike = nameSimilarity(money.name, candidate.name)
+  const days = candidate.on === null ? Infinity : Math.abs(candidate.on.getTime() - money.on.getTime()) / dayMs
+  return [
+    // One percent: the usual charges of banks on the way.
+    ...first(apart === 0n && 'amount', apart !== undefined && apart * 100n <= money.amount && 'amount nearly'),
+    ...first(namesOne(money.texts, candidate.references) && 'reference'),
+    ...first(isSameText(...accounts) && 'account', isTypingError(...accounts) && 'account but for a typing error'),
+    ...first(alike >= 0.9 && 'name', alike >= 0.7 && 'name nearly'),
+    ...first(days <= 1 && 'same day', days <= 5 && 'within five days', days <= 30 && 'within thirty days'),
+  ]
+}
+
+const absolute = (amount: Minor): Minor => (amount < 0n ? -amount : amount)
+const compact = (text: string): string => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
+const isSameText = (a: string, b: string): boolean => a !== '' && a === b
+
+/** Shorter references occur in texts by chance. */
+const referenceCharsMin = 6
+function namesOne(texts: readonly string[], references: readonly string[]): boolean {
+  const whole = texts.map(compact).join(' ')
+  return references.map(compact).some((reference) => reference.length >= referenceCharsMin && whole.includes(reference))
+}
+
+/** One character is wrong, or two neighbours are exchanged: a typing error. */
+function isTypingError(a: string, b: string): boolean {
+  if (a.length !== b.length || a === b || a.length < referenceCharsMin) return false
+  const wrong = Array.from({ length: a.length }, (_none, at) => at).filter((at) => a[at] !== b[at])
+  const [one = -1, other = -1] = wrong
+  if (wrong.length === 1) return true
+  return wrong.length === 2 && other === one + 1 && a[one] === b[other] && a[other] === b[one]
+}
+
+const wordsOf = (name: string): readonly string[] =>
+  name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toUpperCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+    .toSorted()
+
+/** Similarity from 0 to 1, by the pairs of letters that both have, in any order of the words. */
+function nameSimilarity(a: string, b: string): number {
+  const [one, other] = [pairsOf(wordsOf(a)), pairsOf(wordsOf(b))]
+  if (one.length === 0 || other.length === 0) return 0
+  const left = [...other]
+  const common = one.filter((pair) => {
+    const at = left.indexOf(pair)
+    if (at >= 0) left.splice(at, 1)
+    return at >= 0
+  })
+  return (2 * common.length) / (one.length + other.length)
+}
+
+const pairsOf = (words: readonly string[]): readonly string[] =>
+  words.flatMap((word) => {
+    const marked = ` ${word} `
+    return Array.from({ length: marked.length - 1 }, (_none, at) => marked.slice(at, at + 2))
+  })

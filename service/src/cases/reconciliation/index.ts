@@ -6,7 +6,7 @@
  * look reads one snapshot, so that `ledger - bank = named items + unexplained` holds exactly in each; an item keeps the
  * time at which it was first seen; an unexplained difference has a case until it is gone.
  */
-export type { CandidateSources } from './candidates.ts'
+export type { CandidateSources, Candidate } from './candidates.ts'
 export {
   type DayLook,
   type DayReader,
@@ -17,4 +17,3 @@ export {
 } from './service.ts'
 export type { InLedger } from './look.ts'
 export type { Line } from './read.ts'
-export type { Candidate } from './score.ts'

@@ -1,12 +1,11 @@
 /** Reads for operators: every account with every item, now or as stored at a time; and candidates for a case. */
-import type { Cases, CaseRow } from '../index.ts'
+import type { CaseRow, Cases } from '../index.ts'
 import { amountText, type Clock, type Currency, type Minor, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { BankEntry, BankInstruction, BankStatement, BooksAccount, BankBooks } from '../../rails/index.ts'
-import { candidatesFor, type CandidateSources } from './candidates.ts'
+import type { BankBooks, BankEntry, BankInstruction, BankStatement, BooksAccount } from '../../rails/index.ts'
+import { candidatesFor, type CandidateSources, type Scored } from './candidates.ts'
 import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
 import { differenceKinds, type Item, type Looked, memoKinds } from './rules.ts'
-import type { Scored } from './score.ts'
 import * as store from './store.ts'
 
 /** One line: its fields by name. Amounts are decimal numbers of the account's currency. */

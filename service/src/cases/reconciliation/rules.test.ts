@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BankStatement } from '../../rails/index.ts'
 import { chainOf, unexplainedOf } from './rules.ts'
-import { type Candidate, type Money, scored } from './score.ts'
+import { type Candidate, type Money, scored } from './candidates.ts'
 
 const at = new Date('2026-01-10T12:00:00Z')
 let number = 0

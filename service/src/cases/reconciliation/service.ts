@@ -146,7 +146,7 @@ async function keep(
 ): Promise<void> {
   const { connector, account, currency, unexplained } = looked
   await deps.db.transaction(async (tx) => {
-    const row = present(await store.lockAccount(tx, looked), 'an account that is looked at is known')
+    const row = present(await store.lockAccount(tx, looked), `no account ${account} of ${connector}`)
     if (row.checkedAt !== null && row.checkedAt >= now) return
     for (const one of final) await store.insertCounted(tx, { ...one, connector, account, currency }, now)
     const runId = await keepRun(tx, row, looked, now)

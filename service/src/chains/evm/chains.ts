@@ -20,8 +20,7 @@ import { blockDue } from './simulated/store.ts'
 import { refuseField, Unreachable } from '../../kernel/api/index.ts'
 import { hashOf } from './rules.ts'
 import * as store from './simulated/store.ts'
-import { loadEvm } from './load.ts'
-import type { TransferLog } from './node.ts'
+import { loadEvm, type TransferLog } from './node.ts'
 
 // The simulated chain as a connector reads it, and where it sends its transactions.
 

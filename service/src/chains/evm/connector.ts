@@ -17,7 +17,7 @@ import {
 import type { ChainDeps } from './deps.ts'
 import * as store from './store-chain.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
-import { loadEvm } from './load.ts'
+import { type Block, loadEvm } from './node.ts'
 import {
   bookingIdOf,
   departureIdOf,
@@ -32,7 +32,6 @@ import {
 } from './rules.ts'
 import { endedAbove, insertNotification, ownHashes, reopen } from './store-chain.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Block } from './node.ts'
 
 export type ChainConnector = Connector & {
   readonly chainId: number

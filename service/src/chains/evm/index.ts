@@ -9,8 +9,8 @@ export {
 } from './chains.ts'
 export type { TravelParties } from './deps.ts'
 export { type ChainKeys, createChainKeys, deriveWalletAddress, messageSigner } from './keys.ts'
-export { receivedOn, eraseTransfers } from './store-chain.ts'
+export { receivedOn, eraseTransfers, sealedChainKeys, sealedTravelRules } from './store-chain.ts'
 
 export { proofAboveOf } from './settings.ts'
-export { sealedChainKeys, sealedTravelRules } from './sealed.ts'
+
 export { travelRuleOf } from './submit.ts'

@@ -4,9 +4,9 @@
  */
 import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { loadEvm } from './load.ts'
+import { loadEvm } from './node.ts'
 import * as store from './store-chain.ts'
-import { keyContext } from './sealed.ts'
+import { keyContext } from './store-chain.ts'
 import type { Secp256k1Signature } from './viem.ts'
 
 /**
@@ -54,7 +54,7 @@ export function createChainKeys(deps: {
       const privateKey = `0x${randomBytes(seedBytes).toString('hex')}`
       await insert(tx, 'sender', evm.addressOf(privateKey), privateKey)
       const keys = new Map((await store.keys(tx)).map((row) => [row.name, row.publicKey]))
-      const of = (name: store.KeyName) => present(keys.get(name), 'the key was just made')
+      const of = (name: store.KeyName) => present(keys.get(name), `no key ${name} of the connector`)
       await also?.(tx)
       return { sender: of('sender'), addresses: of('addresses') }
     })

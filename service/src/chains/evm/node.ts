@@ -4,6 +4,7 @@
  */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { CallOptions } from '../../rails/index.ts'
+import type * as viem from './viem.ts'
 
 export type Block = { readonly number: number; readonly hash: string; readonly parentHash: string }
 
@@ -60,3 +61,8 @@ export type ChainNode = {
   readonly fees: (options: CallOptions) => Promise<Fees>
   readonly preview: (transfer: TokenTransfer, options: CallOptions) => Promise<Preview>
 }
+
+type Evm = typeof viem
+
+let loading: Promise<Evm> | undefined
+export const loadEvm = (): Promise<Evm> => (loading ??= import('./viem.ts'))

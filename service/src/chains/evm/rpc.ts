@@ -1,10 +1,9 @@
 /** A node over JSON-RPC. An incomplete or malformed answer is Unreachable: the next step asks again. */
 import { readForeign, type Static, type TSchema, Type } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
-import { type Currency, currencies } from '../../kernel/index.ts'
+import { currencies, type Currency } from '../../kernel/index.ts'
 import type { CallOptions, Tokens } from '../../rails/index.ts'
-import { loadEvm } from './load.ts'
-import type { Block, ChainNode, Fees, Preview, Receipt, TransferLog } from './node.ts'
+import { type Block, type ChainNode, type Fees, loadEvm, type Preview, type Receipt, type TransferLog } from './node.ts'
 
 type RpcOptions = {
   readonly name: string

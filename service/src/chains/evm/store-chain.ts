@@ -1,9 +1,17 @@
 /** All SQL of a chain connector's reading: blocks, credits, and the notifications that follow. */
 import type { Currency, Minor, Sealer } from '../../kernel/index.ts'
-import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import {
+  acrossPartners,
+  dueWork,
+  insertBy,
+  ofPartners,
+  type SealedColumn,
+  type Sql,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 import type { ErrorKey } from '@partner-payments/wire'
 import type { InstructionKey } from '../../rails/index.ts'
-import { travelRuleContext } from './sealed.ts'
 
 export type Cursor = { readonly blockNumber: number; readonly blockHash: string; readonly headSeen: number }
 type StoredCursor = { readonly blockNumber: bigint; readonly blockHash: string; readonly headSeen: bigint }
@@ -466,4 +474,27 @@ export async function eraseTransfers(tx: Tx, sealer: Sealer, partnerId: string, 
     update rails.chain_transfers set creditor_name = '', error_details = null, travel_rule_sealed = erased.sealed
     from unnest(${ids}::uuid[], ${sealed}::bytea[]) as erased (id, sealed)
     where chain_transfers.partner_id = ${partnerId} and chain_transfers.id = erased.id`)
+}
+
+// The sealed keys of chain connectors, and the sealed parties of their transfers.
+
+/** Binds a sealed key to its name. */
+export const keyContext = (name: string) => ['rails.chain_keys', name]
+
+export const sealedChainKeys: SealedColumn = {
+  table: 'rails.chain_keys',
+  column: 'secret_sealed',
+  key: { name: 'text' },
+  isShared: true,
+  contextOf: (_partnerId, cell) => keyContext(cell('name')),
+}
+
+/** Binds the sealed parties of a transfer to their row. */
+export const travelRuleContext = (partnerId: string, id: string) => ['rails.travel_rule', partnerId, id]
+
+export const sealedTravelRules: SealedColumn = {
+  table: 'rails.chain_transfers',
+  column: 'travel_rule_sealed',
+  key: { id: 'uuid' },
+  contextOf: (partnerId, cell) => travelRuleContext(partnerId, cell('id')),
 }

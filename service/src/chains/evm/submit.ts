@@ -14,8 +14,7 @@ import type { Signer } from './keys.ts'
 import { gasWithReserve, refusalOf, refusalOfRevert, type RefusedTransfer } from './rules.ts'
 import * as store from './store-chain.ts'
 import { ownJson } from '@partner-payments/wire'
-import { transferByHash } from './store-chain.ts'
-import { travelRuleContext } from './sealed.ts'
+import { transferByHash, travelRuleContext } from './store-chain.ts'
 
 /** The decision about an instruction. `later`: the sending account is short, or the token is paused. */
 type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
@@ -159,7 +158,10 @@ async function place(
       connector,
       sender,
       recipient: instruction.creditorAccount.toLowerCase(),
-      travelRuleSealed: present(travelRules.get(keyOf(instruction)), 'each instruction has its parties'),
+      travelRuleSealed: present(
+        travelRules.get(keyOf(instruction)),
+        `no travel rule data for instruction ${instruction.id}`,
+      ),
     }
     const none = { errorKey: null, errorDetails: null, reasonCode: null }
     if (isRefused(verdict)) {

@@ -80,7 +80,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
         return make(tx, partnerId, { ownerId, customerId, currency, network })
       })
       const [made] = await withReceived(deps, partnerId, [wallet])
-      return present(made, 'each wallet has its sum')
+      return present(made, `no received sum for wallet ${wallet.id}`)
     },
     list: async (partnerId, { customerId: ref, ...query }) => {
       const request = cursors.read(listName(partnerId), query)
@@ -94,7 +94,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
       const wallet = await store.byId(db, partnerId, id)
       if (wallet === undefined) throw notFound('wallet')
       const [found] = await withReceived(deps, partnerId, [wallet])
-      return present(found, 'each wallet has its sum')
+      return present(found, `no received sum for wallet ${id}`)
     },
     close: store.closeWallets,
     ownership: createOwnership(deps),

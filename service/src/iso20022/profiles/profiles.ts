@@ -1,6 +1,5 @@
 /** All profiles of pain.001 by their ids. */
-import type { Pain001Profile } from './profile.ts'
-import type { PaymentKind, Rule, RuleSource } from './rule.ts'
+import type { Pain001Profile, PaymentKind, Rule, RuleSource } from './profile.ts'
 
 // The guideline of the European Payments Council for credit transfers: today's version 09, and 03 for banks that still take it.
 

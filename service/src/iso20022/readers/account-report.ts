@@ -1,16 +1,7 @@
 /** camt.052, camt.053 and camt.054: the bookings of a bank, as a stream. */
 import { expectMessage, reportElements, reportKinds } from '../messages.ts'
-import type {
-  Balance,
-  EntryDetail,
-  EntryTotals,
-  ReportHead,
-  ReportKind,
-  ReportPart,
-  StatementHead,
-} from '../model-report.ts'
-import { MessageProblem } from '../problem.ts'
-import { type Limits, limitsDefault, type Source } from '../source.ts'
+import type { Balance, EntryDetail, EntryTotals, ReportHead, ReportKind, ReportPart, StatementHead } from '../model.ts'
+import { type Limits, limitsDefault, MessageProblem, type Source } from '../source.ts'
 import { type Ended, type Node, readTree, refuseAt } from '../xml/tree.ts'
 import { detailOf, entryOf, readOr } from './entries.ts'
 import {

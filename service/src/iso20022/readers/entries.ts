@@ -1,5 +1,6 @@
 /** Entries of an account report and the payments within them. */
 import type {
+  Amount,
   AmountDetails,
   BankEntry,
   Charge,
@@ -7,9 +8,8 @@ import type {
   EntryDetail,
   ExchangedAmount,
   TransactionCodes,
-} from '../model-report.ts'
-import type { Amount } from '../model.ts'
-import { MessageProblem } from '../problem.ts'
+} from '../model.ts'
+import { MessageProblem } from '../source.ts'
 import { type Node, refuseAt } from '../xml/tree.ts'
 import {
   all,

@@ -25,12 +25,12 @@ import {
   neededToken,
   number,
   one,
+  readWhole,
   time,
   timeOf,
   token,
 } from './nodes.ts'
 import { accountOf, agentOf, partyOf, reasonOf, remittanceOf } from './values.ts'
-import { readWhole } from './whole.ts'
 import { amountText, type Minor } from '../../kernel/index.ts'
 
 type Transfer = Recall['transfers'][number]

@@ -2,9 +2,20 @@
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
 import type { Limits, Source } from '../source.ts'
 import { type Node, refuseAt } from '../xml/tree.ts'
-import { all, at, given, needed, neededToken, one, statedAmount, statedNumber, time, token } from './nodes.ts'
+import {
+  all,
+  at,
+  given,
+  needed,
+  neededToken,
+  one,
+  readWhole,
+  statedAmount,
+  statedNumber,
+  time,
+  token,
+} from './nodes.ts'
 import { reasonOf } from './values.ts'
-import { readWhole } from './whole.ts'
 
 /** The amount of the original payment; some banks give the interbank amount instead. */
 const originalAmount = (node: Node | undefined): TransferStatus['money'] =>

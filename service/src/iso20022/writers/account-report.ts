@@ -12,7 +12,7 @@ import type {
   ReportPart,
   StatementHead,
   TransactionCodes,
-} from '../model-report.ts'
+} from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
 import {
   accountContent,

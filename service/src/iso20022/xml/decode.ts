@@ -1,6 +1,5 @@
 /** Bytes as text: the encoding by the byte order mark, else by the XML declaration, else UTF-8. */
-import { MessageProblem } from '../problem.ts'
-import type { Limits, Source } from '../source.ts'
+import { type Limits, MessageProblem, type Source } from '../source.ts'
 
 export type Where = { readonly path: string; readonly line: number }
 

@@ -2,8 +2,7 @@
  * A scanner of XML 1.0 with namespaces, without document types: so there are no entities to expand and nothing to fetch. It takes
  * a text in parts of any length, holds one token, and refuses what is not well-formed.
  */
-import { MessageProblem, type ProblemCode } from '../problem.ts'
-import type { Limits } from '../source.ts'
+import { type Limits, MessageProblem, type ProblemCode } from '../source.ts'
 import type { Where } from './decode.ts'
 import { forbiddenCharacter, readTag, resolved, rootScope, type Scope, type Tag, tooManyAttributes } from './tags.ts'
 

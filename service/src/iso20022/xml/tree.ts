@@ -2,8 +2,7 @@
  * The elements of a message as trees that a reader takes as they end: a statement of any length holds one entry at a time. Elements of
  * other namespaces and supplementary data are left out. An envelope around `Document` is passed over.
  */
-import { MessageProblem, type ProblemCode } from '../problem.ts'
-import type { Limits, Source } from '../source.ts'
+import { type Limits, MessageProblem, type ProblemCode, type Source } from '../source.ts'
 import { decoded } from './decode.ts'
 import { createScanner, type Handler, isBlank } from './scanner.ts'
 import type { Tag } from './tags.ts'

@@ -1,7 +1,5 @@
-/** Entry of a list about one person or organisation, independent of the published format. */
-import { readCountry } from './country-codes.ts'
-import { joined, present } from './element.ts'
-import { readImoNumber } from './imo.ts'
+/** An entry of a list, independent of the published format, and what the readers of all formats share. */
+import countryCodes from 'i18n-iso-countries/index.js'
 
 /** A list of politically exposed persons, by the name that it was loaded under. Its hits hold no payment unless PEP_HITS says so. */
 export type PepSource = `pep:${string}`
@@ -60,7 +58,7 @@ export const factsOf = ({
   readonly documents: readonly ListedDocument[]
   readonly addresses: readonly (readonly string[])[]
 }): Required<ListedFacts> => ({
-  countries: present(countries.map(readCountry)).toSorted(),
+  countries: distinctTexts(countries.map(readCountry)).toSorted(),
   documents: [
     ...new Map(
       documents
@@ -71,7 +69,7 @@ export const factsOf = ({
   ]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([, document]) => document),
-  addresses: present(
+  addresses: distinctTexts(
     addresses.map((parts) =>
       parts
         .filter((part) => part.trim() !== '')
@@ -99,7 +97,7 @@ export const ofacPlace = (place: string): string => place.split(',').at(-1) ?? '
 
 /** The field of an entry with these addresses. */
 export const walletsOf = (addresses: readonly string[]): Pick<ListEntry, 'wallets'> => {
-  const wallets = present(addresses)
+  const wallets = distinctTexts(addresses)
   return wallets.length === 0 ? {} : { wallets }
 }
 
@@ -107,7 +105,7 @@ export const walletsOf = (addresses: readonly string[]): Pick<ListEntry, 'wallet
 export function craftOf(type: string, numbers: readonly string[]): Pick<ListEntry, 'craft'> {
   const kind = (['vessel', 'aircraft'] as const).find((each) => each === type.toLowerCase())
   if (kind === undefined) return {}
-  return { craft: { kind, imoNumbers: present(numbers.map((text) => readImoNumber(text) ?? '')) } }
+  return { craft: { kind, imoNumbers: distinctTexts(numbers.map((text) => readImoNumber(text) ?? '')) } }
 }
 
 export type SanctionsList = {
@@ -120,10 +118,164 @@ export type SanctionsList = {
 
 /** The first name that is not weak is the primary one. A repeated name counts once, by its better quality. */
 export function namesOf(found: readonly { readonly text: string; readonly isWeak: boolean }[]): readonly ListedName[] {
-  const strong = present(found.filter(({ isWeak }) => !isWeak).map(({ text }) => text))
-  const weak = present(found.filter(({ isWeak }) => isWeak).map(({ text }) => text))
+  const strong = distinctTexts(found.filter(({ isWeak }) => !isWeak).map(({ text }) => text))
+  const weak = distinctTexts(found.filter(({ isWeak }) => isWeak).map(({ text }) => text))
   return [
     ...strong.map((text, index): ListedName => ({ text, quality: index === 0 ? 'primary' : 'good' })),
     ...weak.filter((text) => !strong.includes(text)).map((text): ListedName => ({ text, quality: 'weak' })),
   ]
+}
+
+/** Pure: the number that the International Maritime Organization gives to a vessel for its life. */
+
+/** Reports whether the last digit is the check digit (IMO Resolution A.1117(30)): the others, times 7 to 2, sum to it. */
+export const isImoNumber = (text: string): boolean =>
+  /^\d{7}$/.test(text) &&
+  Array.from(text.slice(0, 6)).reduce((sum, digit, at) => sum + Number(digit) * (7 - at), 0) % 10 === Number(text[6])
+
+/** Reads an IMO number as lists write it: `IMO 9187629`. Undefined: it is another number. */
+export function readImoNumber(text: string): string | undefined {
+  const [, number] = /^IMO\s*(\d{7})$/i.exec(text.trim()) ?? []
+  return number !== undefined && isImoNumber(number) ? number : undefined
+}
+
+// Countries as the publishers write them.
+
+const displayed = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
+const plain = (text: string): string =>
+  text
+    .normalize('NFD')
+    .toLowerCase()
+    .replace(/^(?:the|possibly|formerly) /, '')
+    .replaceAll('&', 'and')
+    .replaceAll(/[^a-z]+/g, ' ')
+    .trim()
+
+/** Formal names of the UN, and those of OFAC, where they differ from the usual ones. */
+const otherNames = [
+  'AE UAE|BA Bosnia-Herzegovina|BO Bolivia (Plurinational State of)|BY Byelarus|CD Democratic Republic of the Congo',
+  'CD Congo, Democratic Republic of the|CD DRC|CG Congo, Republic of the|CG Congo|CI Ivory Coast|CV Cape Verde|CZ Czech Republic',
+  'FM Micronesia (Federated States of)|GB United Kingdom of Great Britain and Northern Ireland|GB England|GB Scotland|GB UK',
+  'GM Gambia, The|HK China, Hong Kong Special Administrative Region|HK Hong Kong|IR Iran (Islamic Republic of)|KM Comoros Islands',
+  "KN St Kitts and Nevis|KP Democratic People's Republic of Korea|KP Korea, North|KP DPRK|KR Republic of Korea|KR Korea, South",
+  "LA Lao People's Democratic Republic|MD Republic of Moldova|MD Moldova|MK Macedonia|MK The former Yugoslav Republic of Macedonia",
+  'MM Burma|MM Myanmar|MO Macao|PS Palestinian|PS State of Palestine|PS Palestinian Territories|PS Gaza|PS Gaza Strip|PS West Bank',
+  'RU Russian Federation|RU The Russian Federation|SY Syrian Arab Republic|SZ Swaziland|TR Turkey|TZ United Republic of Tanzania',
+  'US United States of America|US USA|VE Venezuela (Bolivarian Republic of)|VG British Virgin Islands|VN Viet Nam|CI Cote d Ivoire',
+].flatMap((line) => line.split('|').map((said): readonly [string, string] => [plain(said.slice(3)), said.slice(0, 2)]))
+
+const codes: ReadonlyMap<string, string> = new Map([
+  ...Object.keys(countryCodes.getAlpha2Codes()).flatMap((code): readonly (readonly [string, string])[] => {
+    const name = displayed.of(code)
+    return name === undefined ? [] : [[plain(name), code]]
+  }),
+  ...otherNames,
+])
+
+/** Reads a country. A text that names no country of today stays as it is, so that it is known that something is said. */
+const readCountry = (text: string): string => codes.get(plain(text)) ?? text.trim()
+
+/** Reports whether the text is a code, and not a text that `readCountry` did not know. */
+export const isCountryCode = (text: string): boolean => /^[A-Z]{2}$/.test(text)
+
+/** The elements of one record of a list as a tree. Only one record is in memory at a time. */
+
+export type Element = {
+  readonly name: string
+  readonly attributes: ReadonlyMap<string, string>
+  readonly children: Element[]
+  text: string
+}
+
+export const childrenOf = (element: Element, name: string): readonly Element[] =>
+  element.children.filter((child) => child.name === name)
+
+/** The text of the first child of this name, without space around it; empty if there is none. */
+export const textOf = (element: Element, name: string): string => childrenOf(element, name)[0]?.text.trim() ?? ''
+
+/** Empty if there is no such attribute, or no element. */
+export const attributeOf = (element: Element | undefined, name: string): string =>
+  element?.attributes.get(name)?.trim() ?? ''
+
+/** Parts of a name in one line. Empty parts leave no space. */
+export const joined = (...parts: readonly string[]): string => parts.join(' ').replace(/\s+/g, ' ').trim()
+
+/** Each text once, without empty ones. */
+export const distinctTexts = (texts: readonly string[]): readonly string[] => [
+  ...new Set(texts.filter((text) => text !== '')),
+]
+
+// Format of a list: the beginning of its files, and the meaning of its records.
+
+/** Refuses the file at the current line. */
+export type Refuse = (message: string) => never
+
+/**
+ * Reads one file. It gets each whole record, in the order of the file, and keeps what it needs of records that are not
+ * entries.
+ */
+export type FileReader = {
+  /**
+   * Record readers by the path below the document: `INDIVIDUALS/INDIVIDUAL`; `Locations/*` is every element of a group.
+   * Undefined: not an entry.
+   */
+  readonly records: Readonly<Record<string, (record: Element) => ListEntry | undefined>>
+  /** Called after the last record, as the two below. Undefined: the file does not say when it was published. */
+  readonly publishedAt: () => Date | undefined
+  /** The number of entries that the list states. Undefined: it states none. */
+  readonly count: () => number | undefined
+  /** Completes the entries by later records. */
+  readonly whole: (entries: readonly ListEntry[]) => readonly ListEntry[]
+}
+
+export type Format = {
+  readonly source: ListSource
+  /** The element of the document. */
+  readonly root: string
+  readonly begin: (attributes: ReadonlyMap<string, string>, refuse: Refuse) => FileReader
+}
+
+/** Times and dates as the publishers write them. */
+
+const isoTime = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/
+
+/** A time without a zone is UTC. */
+export function readIsoTime(text: string): Date | undefined {
+  const [, day, time = '00:00:00', zone = 'Z'] = isoTime.exec(text.trim()) ?? []
+  const read = new Date(`${day}T${time}${zone}`)
+  return day === undefined || Number.isNaN(read.getTime()) ? undefined : read
+}
+
+/** `12/31/2026`. */
+export function readAmericanDay(text: string): Date | undefined {
+  const [, month, day, year] = /^(\d\d)\/(\d\d)\/(\d{4})$/.exec(text.trim()) ?? []
+  return year === undefined ? undefined : readIsoTime(`${year}-${month}-${day}`)
+}
+
+/** A day of the calendar; months count from 1. */
+export type Day = { readonly year: number; readonly month: number; readonly day: number }
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** The number of days of a month. */
+export const daysOf = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate()
+
+const sdnDay = ({ year, month, day }: Day) => `${String(day).padStart(2, '0')} ${months[month - 1]} ${year}`
+
+/** Reads a day as SDN.XML writes it, as `YYYY-MM-DD`. Undefined: another text, also a month or a period. */
+export function readSdnDay(text: string): string | undefined {
+  const [, day, name = '', year] = /^(\d\d) ([A-Z][a-z]{2}) (\d{4})$/.exec(text) ?? []
+  const month = months.indexOf(name) + 1
+  return month === 0 ? undefined : `${year}-${String(month).padStart(2, '0')}-${day}`
+}
+
+/** A period as SDN.XML writes it: `07 Oct 1954`, `Oct 1954`, `1954`, `1954 to 1956`, `07 Oct 1954 to 09 Jan 1955`. */
+export function sdnPeriod(first: Day, last: Day): string {
+  const isSameMonth = first.year === last.year && first.month === last.month
+  if (isSameMonth && first.day === last.day) return sdnDay(first)
+  if (first.month === 1 && first.day === 1 && last.month === 12 && last.day === 31)
+    return first.year === last.year ? String(first.year) : `${first.year} to ${last.year}`
+  if (isSameMonth && first.day === 1 && last.day === daysOf(last.year, last.month))
+    return `${months[first.month - 1]} ${first.year}`
+  return `${sdnDay(first)} to ${sdnDay(last)}`
 }

@@ -4,20 +4,30 @@
  * is refused.
  */
 import {
+  attributeOf,
+  childrenOf,
   craftOf,
+  type Day,
+  daysOf,
+  type Element,
   type EntryKind,
   factsOf,
+  type FileReader,
+  type Format,
   isDocumentType,
   isWalletType,
+  joined,
   type ListedDocument,
   type ListEntry,
   namesOf,
   ofacPlace,
+  distinctTexts,
+  readIsoTime,
+  type Refuse,
+  sdnPeriod,
+  textOf,
   walletsOf,
 } from './entry.ts'
-import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
-import type { FileReader, Format, Refuse } from './format.ts'
-import { type Day, daysOf, readIsoTime, sdnPeriod } from './times.ts'
 
 const versionKnown = '3'
 /** OFAC publishes its other lists in the same format; they do not update this one. */
@@ -149,7 +159,7 @@ function createListings({ valueOf }: References, refuse: Refuse) {
     complete: (entry: ListEntry): ListEntry => {
       const listing = byEntry.get(entry.id)
       if (listing?.isOnList !== true) refuse(`the party ${entry.id} is not on the ${listRead}`)
-      return { ...entry, programmes: present(listing.programmes) }
+      return { ...entry, programmes: distinctTexts(listing.programmes) }
     },
   }
 }
@@ -166,7 +176,7 @@ function readParty(party: Element, references: References, before: Before, refus
     // If there are two kinds, the one that names are compared with.
     kind: kinds.find((kind) => kind !== 'other') ?? 'other',
     names: namesOf(identities.flatMap((identity) => readNames(identity, references, refuse))),
-    births: present(profiles.flatMap((profile) => readBirths(profile, references, refuse))),
+    births: distinctTexts(profiles.flatMap((profile) => readBirths(profile, references, refuse))),
     programmes: [],
     ...walletsOf(profiles.flatMap((profile) => readWallets(profile, references))),
     ...readCraft(profiles, references, documents),

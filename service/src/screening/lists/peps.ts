@@ -4,10 +4,18 @@
  */
 import { createHash } from 'node:crypto'
 import { decoded, type Limits, limitsDefault, MessageProblem, type Source } from '../../iso20022/index.ts'
-import { type EntryKind, factsOf, type ListEntry, namesOf, type PepSource, type SanctionsList } from './entry.ts'
-import { joined, present } from './element.ts'
-import { readIsoTime } from './times.ts'
-import type { Refuse } from './format.ts'
+import {
+  type EntryKind,
+  factsOf,
+  joined,
+  type ListEntry,
+  namesOf,
+  type PepSource,
+  distinctTexts,
+  readIsoTime,
+  type Refuse,
+  type SanctionsList,
+} from './entry.ts'
 
 /** Each process holds the names in memory. The collection of all countries has more: load those of your countries. */
 const entriesMax = 200_000
@@ -41,8 +49,8 @@ const toEntry = ({ id, schema, name, aliases, birth_date: births, countries, dat
       .filter((text) => text !== '')
       .map((text) => ({ text, isWeak: isWeak(text) })),
   ),
-  births: present(valuesIn(births)),
-  programmes: present([...valuesIn(dataset), ...valuesIn(countries).map((country) => country.toUpperCase())]),
+  births: distinctTexts(valuesIn(births)),
+  programmes: distinctTexts([...valuesIn(dataset), ...valuesIn(countries).map((country) => country.toUpperCase())]),
   ...factsOf({ countries: valuesIn(countries).map((country) => country.toUpperCase()), documents: [], addresses: [] }),
 })
 

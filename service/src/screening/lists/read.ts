@@ -14,20 +14,27 @@ import {
   type Tag,
 } from '../../iso20022/index.ts'
 import {
+  attributeOf,
+  childrenOf,
   craftOf,
+  type Element,
   factsOf,
+  type FileReader,
+  type Format,
   isDocumentType,
   isWalletType,
+  joined,
   type ListEntry,
   namesOf,
   ofacPlace,
+  distinctTexts,
+  readAmericanDay,
+  readIsoTime,
   type SanctionsList,
+  textOf,
   walletsOf,
 } from './entry.ts'
-import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
-import type { FileReader, Format } from './format.ts'
 import { ofacAdvanced } from './ofac-advanced.ts'
-import { readAmericanDay, readIsoTime } from './times.ts'
 
 /** The largest list has some 20,000 records and 120 MiB. Its names are in memory until they are written. */
 const entriesMax = 200_000
@@ -183,8 +190,8 @@ const readUn =
         { text: joined(textOf(record, 'NAME_ORIGINAL_SCRIPT')), isWeak: false },
         ...aliases,
       ]),
-      births: present(births),
-      programmes: present([textOf(record, 'UN_LIST_TYPE')]),
+      births: distinctTexts(births),
+      programmes: distinctTexts([textOf(record, 'UN_LIST_TYPE')]),
       ...factsOf({
         countries: [
           ...childrenOf(record, 'NATIONALITY').flatMap((each) => childrenOf(each, 'VALUE').map(({ text }) => text)),
@@ -226,8 +233,8 @@ function readEu(record: Element): ListEntry {
         isWeak: attributeOf(alias, 'strong') === 'false',
       })),
     ),
-    births: present(childrenOf(record, 'birthdate').map(readEuBirth)),
-    programmes: present(childrenOf(record, 'regulation').map((one) => attributeOf(one, 'programme'))),
+    births: distinctTexts(childrenOf(record, 'birthdate').map(readEuBirth)),
+    programmes: distinctTexts(childrenOf(record, 'regulation').map((one) => attributeOf(one, 'programme'))),
     ...factsOf({
       countries: ['citizenship', 'birthdate', 'address'].flatMap((name) => childrenOf(record, name).map(euCountry)),
       documents: childrenOf(record, 'identification').map((each) => ({
@@ -273,10 +280,10 @@ function readOfac(record: Element): ListEntry {
     reference: id,
     kind: ofacKinds[textOf(record, 'sdnType')] ?? 'other',
     names: namesOf([{ text: nameIn(record), isWeak: false }, ...aliases]),
-    births: present(
+    births: distinctTexts(
       listedIn(record, 'dateOfBirthList', 'dateOfBirthItem').map((birth) => textOf(birth, 'dateOfBirth')),
     ),
-    programmes: present(
+    programmes: distinctTexts(
       childrenOf(record, 'programList').flatMap((list) => childrenOf(list, 'program').map(({ text }) => text.trim())),
     ),
     ...walletsOf(

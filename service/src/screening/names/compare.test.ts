@@ -7,7 +7,7 @@ import { compareNames } from './compare.ts'
 import { createNameIndex } from './index-of-names.ts'
 import { editsBetween, likenessOf, soundOf } from './spelling.ts'
 import { formsOf, plainName, wordsOf } from './words.ts'
-import { spellingCost } from './arabic-spelling.ts'
+import { spellingCost } from './arabic.ts'
 import { latinReadings } from './east-asian.ts'
 import { scoreMin } from '../rules.ts'
 

@@ -5,8 +5,8 @@
 import { areTwoNames, isCommonName } from '../corpus/common-names.ts'
 import type { EntryKind } from '../lists/entry.ts'
 import {
-  type Comparison,
   compareNames,
+  type Comparison,
   incompleteScoreMax,
   isNameBeside,
   scoreOf,
@@ -388,5 +388,26 @@ function createTextSearch<Entry>({
           matches.set(entry, { ...compared, entry, listedName })
       }
     return [...matches.values()].toSorted((a, b) => b.score - a.score)
+  }
+}
+
+// Decides whether a name is on the lists in memory. It caches names, because frequent payers recur.
+
+const rememberedMax = 10_000
+
+export function createMatches(scoreMin: number) {
+  let remembered = new Map<string, boolean>()
+  let generationOf = 0
+  return <Entry>(
+    { generation, index }: { readonly generation: number; readonly index: NameIndex<Entry> },
+    name: string,
+  ): boolean => {
+    if (generation !== generationOf || remembered.size >= rememberedMax) remembered = new Map()
+    generationOf = generation
+    const known = remembered.get(name)
+    if (known !== undefined) return known
+    const isFound = index.search(name, scoreMin).length > 0
+    remembered.set(name, isFound)
+    return isFound
   }
 }

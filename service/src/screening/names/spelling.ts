@@ -2,8 +2,7 @@
  * How similar two words are. The sound of a word is its spelling without the differences of romanisation: one name of
  * another script is written Muhammad, Mohammed and Mohamed, Yevgeny and Evgenii, Müller and Mueller.
  */
-import { isArabic } from './arabic.ts'
-import { arabicSkeletons, articleSign, latinSkeletons, spellingCost } from './arabic-spelling.ts'
+import { arabicSkeletons, articleSign, isArabic, latinSkeletons, spellingCost } from './arabic.ts'
 
 /** Rules of romanisation, in this order: each rule sees the output of the rules before it. */
 const romanisation: readonly (readonly [pattern: RegExp, sound: string])[] = [

@@ -2,13 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
-  portMax,
+  assert,
   choiceOf,
   type Fields,
   fieldsOf,
   integerOf,
   nested,
   optionalText,
+  portMax,
   refuseSettingField,
   textOf,
 } from '../../../kernel/index.ts'
@@ -106,4 +107,16 @@ function keyProblem(key: Buffer, passphrase: string | undefined) {
   return isSealed && passphrase === undefined
     ? { field: 'passphrase', what: 'the one by which the private key is sealed' }
     : undefined
+}
+
+// Names of exchanged files.
+
+/** Names of unfinished files, and of files that are not for us. */
+const unfinishedForm = /^\.|\.(?:tmp|part|filepart)$/i
+export const isFinishedName = (name: string): boolean => !unfinishedForm.test(name)
+
+/** A bank chooses the name: it must not lead out of its folder. */
+export function within(folder: string, name: string): string {
+  assert(name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name), 'the name of a file has no path')
+  return folder === '/' ? `/${name}` : `${folder}/${name}`
 }

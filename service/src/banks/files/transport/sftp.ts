@@ -1,9 +1,8 @@
 /** Exchanges files with an SFTP server. */
 import { Unreachable } from '../../../kernel/api/index.ts'
 import type { RemoteFile, Transport } from '../deps.ts'
-import { isFinishedName, within } from './names.ts'
+import { isFinishedName, type SftpConfig, within } from './settings.ts'
 import { type Channel, createSession, requestMsDefault, type Session } from './session.ts'
-import type { SftpConfig } from './settings.ts'
 
 type Config = Omit<SftpConfig, 'kind'>
 
