@@ -16,3 +16,10 @@ export function csvCell(value: string): string {
 
 /** The same for a column in which a negative amount may stand. */
 export const csvCellOrAmount = (value: string): string => (/^-?[\d.]+$/.test(value) ? value : csvCell(value))
+
+/** A table in Markdown, for pages that the service or `npm run docs` makes from tables in code. */
+const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row)].join('\n')
+}

@@ -4,20 +4,10 @@ import type { Tx } from '../postgres/index.ts'
 import {
   accountsNamed,
   type AccountSnapshots,
+  type Change,
   creditAccount,
   debitAccount,
   distinctAccounts,
-  mapKey,
-  type Movement,
-  type PartyKey,
-  partyMapKey,
-} from './account-keys.ts'
-import type { AccountKey } from './account-kinds.ts'
-import { changeParties, partySums, readParties } from './parties.ts'
-import { type CreateAccounts, createAccountsBy, type Opening, readAccounts } from './accounts.ts'
-import { requirePermit } from './permits.ts'
-import {
-  type Change,
   effects,
   type Entry,
   type EntryRequest,
@@ -25,12 +15,20 @@ import {
   type Fit,
   fits,
   insufficientFunds,
+  mapKey,
+  type Movement,
+  type PartyKey,
+  partyMapKey,
   plus,
   type Shortage,
   shortageOf,
   type TransferKind,
   transfersOf,
 } from './rules.ts'
+import type { AccountKey } from './account-kinds.ts'
+import { changeParties, partySums, readParties } from './parties.ts'
+import { type CreateAccounts, createAccountsBy, type Opening, readAccounts } from './accounts.ts'
+import { requirePermit } from './permits.ts'
 import * as store from './store.ts'
 
 export type Entries = {

@@ -4,8 +4,7 @@
  */
 import { type Minor, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type AccountSnapshots, mapKey, type PartyKey, partyMapKey } from './account-keys.ts'
-import { type Change, effects } from './rules.ts'
+import { type AccountSnapshots, type Change, effects, mapKey, type PartyKey, partyMapKey } from './rules.ts'
 import * as store from './store-parties.ts'
 import type { NewTransfer } from './store.ts'
 

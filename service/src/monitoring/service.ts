@@ -1,16 +1,25 @@
 /** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
 import { Refusal } from '../kernel/api/index.ts'
-import { after, amountText, type Currency, isNoName, newId, nilId, partnerKey, secondMs } from '../kernel/index.ts'
+import {
+  after,
+  amountText,
+  type Currency,
+  isNoName,
+  minuteMs,
+  newId,
+  nilId,
+  partnerKey,
+  secondMs,
+} from '../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../postgres/index.ts'
 import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
-import { type Counted, daysOf, dayText, pageRows, tryRule } from './backtest.ts'
-import type { Active, MonitoringDeps } from './deps.ts'
-import { evaluate, type Evidence, type Hit, withParts } from './evaluate.ts'
+import { type AskedRun, askRun, type Counted, daysOf, dayText, pageRows, stepRuns, tryRule } from './runs.ts'
+import { type Active, evaluate, type Evidence, type Hit, type MonitoringDeps, withParts } from './evaluate.ts'
 import { type Draft, settingsOfText } from './rules.ts'
-import { type AskedRun, askRun, stepRuns } from './runs.ts'
 import * as store from './store.ts'
-import { runsOf } from './store.ts'
+import { runsDue, runsOf } from './store.ts'
 import type { NewCase } from '../cases/index.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
 export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
 export type Rule = store.RuleRow & { readonly state: RuleState }
@@ -466,3 +475,13 @@ function caseOf(
     booked: null,
   }
 }
+
+// The jobs that read transactions, and that run the backtests of the desk.
+
+export const monitoringJobs = (monitoring: Pick<Monitoring, 'step' | 'runStep'>): readonly Job[] => [
+  defineJob({ name: 'monitoring.transactions', everyMs: minuteMs, run: monitoring.step }),
+  defineJob({
+    ...{ name: 'monitoring.backtests', due: runsDue, run: monitoring.runStep },
+    age: { queue: 'backtests' },
+  }),
+]

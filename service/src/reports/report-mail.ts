@@ -12,9 +12,9 @@ import {
 import { present } from '../kernel/index.ts'
 import { type Member, newLinkToken } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { tokenHash } from './links.ts'
 import type { ReportRow } from './store.ts'
 import * as store from './store.ts'
+import { createHash } from 'node:crypto'
 
 export type MembersByAddress = (
   tx: Tx,
@@ -93,3 +93,7 @@ export function renderReportMail(mail: MailToRender): MailContent {
     link,
   }
 }
+
+// Hash of a token, as the database stores it.
+
+export const tokenHash = (token: string): Uint8Array => createHash('sha256').update(token).digest()

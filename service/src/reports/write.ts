@@ -8,11 +8,10 @@ import type { DocumentBrand } from '../typesetting/index.ts'
 import { toTransaction, type Transactions } from '../transactions/index.ts'
 import type { Columns, Content, Head, Line, Row, Section } from './contents/content.ts'
 import { reconciliation } from './contents/reconciliation.ts'
-import { statement } from './contents/statement.ts'
+import { type SectionDeps, sectionsOf, statement } from './contents/statement.ts'
 import { createFileWriter, LeaseLost } from './file.ts'
 import { pdf } from './formats/pdf.ts'
 import * as store from './store.ts'
-import { type SectionDeps, sectionsOf } from './contents/sections.ts'
 import { createHash } from 'node:crypto'
 import {
   type BankStatement,

@@ -36,7 +36,7 @@ export type { Review } from './store-erasures.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords, customerJobs } from './jobs.ts'
 
-export { prefixesOfName, readNamePrefix, searchedPrefix } from './names.ts'
+export { prefixesOfName, readNamePrefix, searchedPrefix } from './name-index.ts'
 
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { type Customer, type CustomerUser, nameOf } from './customer.ts'

@@ -1,5 +1,9 @@
 /** The sealed columns of customers, and what binds their values to their rows. */
 import type { SealedColumn } from '../../postgres/index.ts'
+import { ownJson, serviceIdPattern, uuidPattern } from '@partner-payments/wire'
+import type { Sealer } from '../../kernel/index.ts'
+import type { KycFields } from './rules.ts'
+import type { CustomerRefKind } from './store.ts'
 
 /** Binds sealed KYC to its partner and customer. */
 export const kycContext = (partnerId: string, id: string) => ['customers.kyc', partnerId, id]
@@ -29,4 +33,27 @@ export const sealedChanges: SealedColumn = {
   column: 'values_sealed',
   key: { id: 'uuid' },
   contextOf: (partnerId, cell) => changeContext(partnerId, cell('id')),
+}
+
+// KYC as it is stored: sealed as a whole, under a context that names partner and customer. Also the references by which
+// a request names a customer.
+
+export function createKycSealer(sealer: Sealer) {
+  return {
+    seal: (partnerId: string, id: string, kyc: KycFields) =>
+      sealer.seal(JSON.stringify(kyc), kycContext(partnerId, id)),
+    open: (partnerId: string, id: string, kycSealed: Uint8Array) =>
+      ownJson<KycFields>(sealer.open(kycSealed, kycContext(partnerId, id))),
+    mark: sealer.mark,
+  }
+}
+export type KycSealer = ReturnType<typeof createKycSealer>
+
+const guid = new RegExp(uuidPattern)
+const serviceId = new RegExp(serviceIdPattern)
+
+/** Undefined: no customer can have this reference. */
+export function refKind(ref: string): CustomerRefKind | undefined {
+  if (guid.test(ref)) return { kind: 'guid', value: ref }
+  return serviceId.test(ref) ? { kind: 'serviceId', value: ref } : undefined
 }
