@@ -122,8 +122,6 @@ export function answersBetween(
     order by idempotency_key limit ${rowsMax}`)
 }
 
-// The sealed answers.
-
 /** Binds a sealed answer to its partner, operation and key. */
 export const answerContext = ({ partnerId, operation, idempotencyKey }: Key) => [
   'idempotency.keys',

@@ -16,7 +16,7 @@ import {
 import { AssertionFailure, createSealer, deriveKey } from './seal.ts'
 import { createLog } from './log.ts'
 import { createBreaker } from './breaker.ts'
-import { csvCell, csvCellOrAmount } from './csv-cell.ts'
+import { csvCell, csvCellOrAmount } from './table-text.ts'
 import { once } from './once.ts'
 import { isNoName, isSamePerson, tidyName } from './persons.ts'
 

@@ -43,9 +43,7 @@ export const isAccountName = (name: string): name is AccountName =>
 
 export type AccountKey = { readonly partnerId: string; readonly currency: Currency; readonly name: AccountName }
 
-// States of a balance or of a customer's account, and the movements that each permits. Pure. `Closed` permits none
-// and is final.
-
+/** The state of a balance or of a customer's account. `Closed` permits no movement and is final. */
 export type AccountState = (typeof accounts.accountStates)[number]
 
 export const blocksInbound = (state: AccountState): boolean => state !== 'Active' && state !== 'BlockedOutbound'

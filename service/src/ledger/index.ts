@@ -30,15 +30,12 @@ export {
   blocksInbound,
   blocksOutbound,
 } from './account-kinds.ts'
-
 export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'
 export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
 export { type BalancesRead, coveredBy, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { AccountMovement, AccountPosition, MovementPage, Standing, Position } from './movements.ts'
 export type { BalanceMode, ShortParty } from './segregation.ts'
-
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export { type Balance, type Ledger, createLedger } from './service.ts'
-
 export { type MoneyHolds, type PartyOfMoney, refuseBlocked } from './permits.ts'

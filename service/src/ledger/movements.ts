@@ -86,8 +86,6 @@ function toMovement({ id, kind, amount, isDebit, reference, entryId }: store.Mov
   return { id, ...(isDebit ? debit : credit), reference, together: entryId === null ? undefined : `${entryId} ${step}` }
 }
 
-// The balances of a partner at a moment, and whether its account rows still agree with their transfers.
-
 export type Position = Pick<AccountRow, 'name' | 'currency' | 'posted' | 'reserved'> & {
   /** The account row minus its transfers, as they are now. Zero: they agree. */
   readonly rowDiffers: Minor

@@ -1,4 +1,4 @@
-/** Pure: the effects of a transfer on its two accounts, and the limit of an account. */
+/** Pure: the effects of a transfer on its two accounts, the limit of an account, and accounts as keys of maps. */
 import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { amountText, assert, type Currency, idAfter, type Minor, newId, partnerKey } from '../kernel/index.ts'
 import { type AccountKey, type AccountName, type AccountState, kindOf } from './account-kinds.ts'
@@ -132,8 +132,6 @@ export function insufficientFunds(
   const told = mayRead ? ` ${amountText(available, currency)} ${currency} is available.` : ''
   return new Refusal('insufficient_funds', `${shortBalances[of ?? 'whole'](currency)} is smaller than ${costs}.${told}`)
 }
-
-// The accounts that transfers name, as keys of maps. Pure.
 
 export type Movement = Pick<Transfer, 'partnerId' | 'currency' | 'debit' | 'credit'>
 

@@ -91,7 +91,7 @@ function createStates(opening: Opening): States {
     setState: async (tx, partnerId, currency, state) => {
       const key = { partnerId, name: 'balance', currency } as const
       await ensureAccount(tx, key, opening)
-      const row = present(await states.lockBalance(tx, key), 'the balance exists')
+      const row = present(await states.lockBalance(tx, key), `no ${currency} balance for partner ${partnerId}`)
       const before = row.state ?? 'Active'
       if (before === state) return before
       if (before === 'Closed')

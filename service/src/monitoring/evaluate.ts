@@ -102,7 +102,7 @@ async function overAll(
     return found === undefined ? [] : [{ ...found, currency }]
   })
   const measured = known.map(({ currency, rate: text }) => {
-    const rate = present(readRate(text), 'a converter writes rates that are read')
+    const rate = present(readRate(text), `not a rate: ${text}`)
     const over = rate.digits * 10n ** BigInt(currencies[reference].digits)
     return { currency, over, under: 10n ** BigInt(rate.scale + currencies[currency].digits) }
   })
@@ -335,8 +335,6 @@ function countries({ direction, countries: listed, sum }: Rule<'country'>, page:
     return [[id, { count: 1, sum: amount, references: [reference], fact: country }]]
   })
 }
-
-// Dependencies of the verbs of monitoring, and the form of a rule that is on.
 
 export type MonitoringDeps = {
   readonly db: Database

@@ -15,7 +15,6 @@ export {
   type RuleState,
   monitoringJobs,
 } from './service.ts'
-
 export { eraseHits, keptAlerts } from './store.ts'
 export type { FiuCodes } from './settings.ts'
 export {

@@ -66,12 +66,12 @@ export type Monitoring = {
   readonly runStep: () => Promise<number>
   /**
    * Turns on the last version of a rule: the first person proposes, another one carries it out; the version before is then off.
-   * Refuses: not_found, validation_failed (no backtest of this version, the same person, it is on, `seen` is another version).
+   * Refuses: not_found, validation_failed (no backtest of this version, no person named, the same person, it is on, `seen` is another version).
    */
   readonly turnOn: (tx: Tx, given: Turn) => Promise<Rule>
   /**
    * Turns off the version that is on: the first person proposes, another one carries it out. Refuses: not_found, validation_failed (none is on,
-   * the same person, `seen` is another version).
+   * no person named, the same person, `seen` is another version).
    */
   readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
   /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
@@ -476,8 +476,7 @@ function caseOf(
   }
 }
 
-// The jobs that read transactions, and that run the backtests of the desk.
-
+/** The jobs that read transactions, and that run the backtests of the desk. */
 export const monitoringJobs = (monitoring: Pick<Monitoring, 'step' | 'runStep'>): readonly Job[] => [
   defineJob({ name: 'monitoring.transactions', everyMs: minuteMs, run: monitoring.step }),
   defineJob({

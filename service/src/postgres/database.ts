@@ -477,8 +477,7 @@ export async function firstPartners(tx: Tx, partnersMax: number, scan: (rowsMax:
   return { partnerIds: partnerIds.slice(0, partnersMax), complete }
 }
 
-// Runs batches that are one statement: PostgreSQL makes it a transaction by itself, without `begin` and `commit`.
-
+/** Runs batches that are one statement: PostgreSQL makes it a transaction by itself, without `begin` and `commit`. */
 export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction' | 'sharded'> => ({
   sharded: tx.sharded,
   transaction: async <T, P = undefined>(
@@ -487,23 +486,22 @@ export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction' | 'shar
   ): Promise<T> => work(tx, await (before?.(tx) as Promise<P>)),
 })
 
-// A database whose transactions and single statements are spans of the active trace.
-
 /** The name that a statement begins with: `payouts.insertPayouts` of its leading comment, or its first word. */
-function nameOf({ parts }: Sql): string {
+function statementName({ parts }: Sql): string {
   const text = parts[0] ?? ''
   return /^\/\* ([\w.-]+) \*\//.exec(text)?.[1] ?? /\w+/.exec(text)?.[0] ?? 'statement'
 }
 
 const attributes = { 'db.system.name': 'postgresql' } as const
 
+/** A database whose transactions and single statements are spans of the active trace. */
 export function tracedDatabase(db: Database, tracing: Tracing): Database {
   const traced = <T>(name: string, work: () => Promise<T>) => tracing.span({ name, kind: 'client', attributes }, work)
   return {
     ...db,
-    rows: (statement) => traced(nameOf(statement), () => db.rows(statement)),
-    row: (statement) => traced(nameOf(statement), () => db.row(statement)),
-    run: (statement) => traced(nameOf(statement), () => db.run(statement)),
+    rows: (statement) => traced(statementName(statement), () => db.rows(statement)),
+    row: (statement) => traced(statementName(statement), () => db.row(statement)),
+    run: (statement) => traced(statementName(statement), () => db.run(statement)),
     transaction: (work, options) => traced('transaction', () => db.transaction(work, options)),
   }
 }

@@ -5,7 +5,6 @@ export * from './migrate.ts'
 export * from './sql.ts'
 export * from './given.ts'
 export { oldestTransactionStart, analyseWhatHasGrown } from './statistics.ts'
-
 export type { Row, Tx } from './tx.ts'
 export * from './once.ts'
 export {
@@ -20,6 +19,5 @@ export {
 export * from './batch.ts'
 export * from './partitions.ts'
 export * from './partner-rows.ts'
-export * from './personal-columns.ts'
 export * from './personal-columns.ts'
 export { firstPartners, type PartnerPage, tablesIn, withoutTransaction, tracedDatabase } from './database.ts'

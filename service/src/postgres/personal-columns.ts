@@ -1,6 +1,6 @@
 /**
- * The columns with personal data, and the records that are erased by their own age. They are declared beside the code
- * that writes them; the statements that erase them are here, for all tables.
+ * The columns with personal data, the records that are erased by their own age, and the columns of sealed values. They are declared
+ * beside the code that writes them; the statements that erase, count and replace them are here, for all tables.
  */
 import { acrossPartners, columnOf, noSql, type Sql, sql } from './sql.ts'
 import type { Tx } from './tx.ts'
@@ -74,8 +74,6 @@ export async function eraseKept(
   return rows
 }
 
-// Names of tables and columns as fragments of SQL, for statements whose table is a declaration.
-
 const nameForm = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/
 
 /** A name as a fragment. Only names of declarations, never input. */
@@ -86,9 +84,6 @@ export function named(name: string): Sql {
 
 export const listed = (fragments: readonly Sql[], separator = sql`, `): Sql =>
   fragments.reduce((list, fragment, index) => (index === 0 ? fragment : sql`${list}${separator}${fragment}`), noSql)
-
-// The columns of sealed values. A column is declared beside the code that seals it; the statements that count its values by
-// key and replace them under another key are here, for all columns.
 
 /** A value of a column of the row that holds the sealed value, by the column's name. */
 export type Cell = (column: string) => string
@@ -131,7 +126,7 @@ export function countByKey(
 }
 
 /** Values of the partner that are not sealed under `keyId`, in the order of their keys, after the one of `afterId`. */
-export async function valuesNotUnder(
+export async function valuesUnderOtherKeys(
   tx: Tx,
   declared: SealedColumn,
   partnerId: string,
@@ -145,7 +140,7 @@ export async function valuesNotUnder(
     afterId === undefined
       ? sql`true`
       : sql`(${listed(columns)}) > (${listed(keyOf(declared).map(([, type], at) => sql`${last[at]}::${type}`))})`
-  const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* postgres.valuesNotUnder */
+  const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* postgres.valuesUnderOtherKeys */
     select json_build_array(${listed(columns)})::text as id, target.${column} as sealed from ${table} as target
     where ${belongsTo(declared, partnerId)} and ${isBehind} and target.${column} is not null
       and substring(target.${column} from 2 for 4) <> decode(${keyId}, 'hex')

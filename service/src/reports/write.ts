@@ -60,7 +60,7 @@ async function* written(
   count: (lines: number) => void,
 ): AsyncGenerator<string> {
   const { period, partnerName, customer } = head
-  const section = present(sections[0], 'a statement in one currency has one section')
+  const section = present(sections[0], `no section in the statement of ${head.currency ?? 'no currency'}`)
   const { currency, accountId = '', opening, lines } = section
   const summary = await section.summary()
   count(summary.lines)

@@ -1,4 +1,4 @@
-/** Reads amounts and currencies of a request from the source text of the JSON. A refusal carries a pointer. */
+/** Reads amounts, currencies and times of a request. Amounts are read from the source text of the JSON. A refusal carries a pointer. */
 import { type Decimal, decimalText, type FieldError, timeInputPattern } from '@partner-payments/wire'
 import { amountMajorMax, assert, currencies, type Currency, isCurrency, type Minor } from '../index.ts'
 import { refuseField } from './refusal.ts'
@@ -77,13 +77,14 @@ export function readCurrency(code: string, pointer = '/currency'): Currency {
   throw refuseField({ ...field, message }, 'currency_not_supported')
 }
 
-// Reads the times of requests. The schema `timeInput` has refused, with a pointer, every text that is not such a time.
-
 const form = new RegExp(timeInputPattern)
 const wholeSecondsChars = 'YYYY-MM-DDTHH:MM:SS'.length
 const millisecondDigits = 3
 
-/** Digits after the milliseconds are dropped, because stored times have milliseconds. */
+/**
+ * Reads a time that passed the schema `timeInput`, which refuses any other text with a pointer. Drops the digits after the
+ * milliseconds, because stored times have milliseconds.
+ */
 export function readTime(text: string): Date {
   const [, fraction = ''] = /\.(\d+)/.exec(text) ?? []
   const milliseconds = fraction.slice(0, millisecondDigits).padEnd(millisecondDigits, '0')

@@ -1,4 +1,7 @@
-/** Pure: reads the file of a BIC directory. CSV (RFC 4180) in UTF-8 with a header; a line is an entry. */
+/**
+ * Pure: the bank codes of IBANs with the BICs that agree with them, and the file of a BIC directory. The file is CSV (RFC 4180) in UTF-8
+ * with a header; a line is an entry.
+ */
 import countries from 'i18n-iso-countries/index.js'
 import { isBic, territoriesWithIbansOf } from '../../rails/index.ts'
 import type { FieldError } from '@partner-payments/wire'
@@ -73,8 +76,6 @@ function cellsOf(line: string, number: number): readonly string[] {
   }
   return cells
 }
-
-// Pure: the bank codes that an IBAN contains, and the BICs that are consistent with it.
 
 type Span = readonly [first: number, last: number]
 /** Positions of the bank and branch identifiers in the BBAN. */

@@ -38,7 +38,7 @@ export function createNameIndex({ clock, sealer }: { readonly clock: Clock; read
     if (known) return open(partnerId, known)
     const key = randomBytes(keyBytes).toString('base64')
     await store.insertNameKey(tx, partnerId, sealer.seal(key, nameKeyContext(partnerId)), clock.now())
-    return open(partnerId, present(await store.nameKey(tx, partnerId), 'the partner has a key by now'))
+    return open(partnerId, present(await store.nameKey(tx, partnerId), `no name key for partner ${partnerId}`))
   }
 
   return {
@@ -89,7 +89,7 @@ export function createNameIndexing(deps: {
   return createTurns((afterId) => store.partnerWithNamesDue(db, afterId), indexSome)
 }
 
-// Names as lists search them: normalised, by prefix, and for customers hashed under the partner's key. Pure.
+// Pure: names as lists search them, normalised, by prefix, and for customers hashed under the partner's key.
 
 const indexedNames = ['fullName', 'legalName', 'tradingName'] as const satisfies readonly (keyof KycFields)[]
 

@@ -1,4 +1,4 @@
-/** The sealed columns of customers, and what binds their values to their rows. */
+/** The sealed columns of customers, what binds their values to their rows, and the references that name a customer. */
 import type { SealedColumn } from '../../postgres/index.ts'
 import { ownJson, serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import type { Sealer } from '../../kernel/index.ts'
@@ -35,9 +35,7 @@ export const sealedChanges: SealedColumn = {
   contextOf: (partnerId, cell) => changeContext(partnerId, cell('id')),
 }
 
-// KYC as it is stored: sealed as a whole, under a context that names partner and customer. Also the references by which
-// a request names a customer.
-
+/** Seals the KYC of a customer as a whole. */
 export function createKycSealer(sealer: Sealer) {
   return {
     seal: (partnerId: string, id: string, kyc: KycFields) =>

@@ -1,4 +1,4 @@
-/** The port of a scheme for verification of payee. A connector of another scheme implements it; README.md says how. */
+/** The port of a scheme for verification of payee, and the scheme of the sandbox. README.md says how to connect another one. */
 import type { NotPossibleReason } from '@partner-payments/wire'
 import { createHash } from 'node:crypto'
 
@@ -22,11 +22,10 @@ export type PayeeScheme = {
   readonly ask: (question: PayeeQuestion, signal: AbortSignal) => Promise<SchemeAnswer>
 }
 
-// A scheme whose answers are chosen by the first word of the name (docs/sandbox.md). It knows every IBAN.
-
 const timeoutMs = 1_000
 const referenceChars = 24
 
+/** Answers by the first word of the name (docs/sandbox.md). It knows every IBAN. */
 export const sandboxScheme: PayeeScheme = {
   id: 'sandbox',
   timeoutMs,

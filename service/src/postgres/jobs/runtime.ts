@@ -1,5 +1,5 @@
 /**
- * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`signals.ts`), and
+ * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`listenForWrites`), and
  * by the time at which its next work is due. One statement every few seconds looks for the work of all jobs whose wake-up was lost.
  */
 import { type Clock, type Log, minuteMs, randomFraction, secondMs } from '../../kernel/index.ts'

@@ -1,4 +1,4 @@
-/** A statement: opening balance, each movement, closing balance, by currency. */
+/** A statement by currency: opening balance, each movement, closing balance; and the sections of ledger lines that reports show. */
 import {
   amountText,
   assert,
@@ -136,8 +136,6 @@ async function* statementCsv({ period }: Head, sections: readonly Section[]): As
     yield { rows: 1, text: `closing,${currency},${period.to.toISOString()},${last},,,,,${text(balance)},,,,\r\n` }
   }
 }
-
-// The lines of the ledger accounts that a report shows, and their sums.
 
 export type SectionDeps = {
   readonly db: Database

@@ -422,7 +422,6 @@ function accountText({ look, hasStatement }: AccountFacts, dueOn: string): Conte
   return { connector, account, dueOn, statement: { id, name, on, closing: amountText(closing ?? 0n, currency) } }
 }
 
-// The job that computes each day once its statements are in.
-
+/** The job that computes each day once its statements are in. */
 export const safeguardingJob = (safeguarding: Pick<Safeguarding, 'step'>): Job =>
   defineJob({ name: 'safeguarding.days', everyMs: minuteMs, run: safeguarding.step })

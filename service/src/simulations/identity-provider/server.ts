@@ -297,8 +297,6 @@ function choices(status: Session['status'], t: Texts): string {
   return `${status === 'Processing' ? `<p>${escape(t.processing)}</p>` : ''}<form method="post">${buttons.join('')}</form>`
 }
 
-// The sessions of the simulated provider, and what each outcome makes of one. Kept in a file of lines, the last one of a session counts.
-
 /** The choices of the page. */
 const outcomes = ['approve', 'expiring', 'processing', 'mismatch', 'forged', 'unreadable', 'leave'] as const
 type SimulatedOutcome = (typeof outcomes)[number]
