@@ -160,6 +160,11 @@ suite('each import rule bites', () => {
         .length,
       1,
     ))
+  test('the configuration reads the settings of a module, and no other file of it', () => {
+    const faults = (file: string) =>
+      checkModulesUnseen(files({ 'service/src/app/config.ts': `import { x } from '../monitoring/${file}.ts'` })).length
+    assert.deepEqual([faults('settings'), faults('index')], [0, 1])
+  })
   test('a cycle, by types', () =>
     assert.deepEqual(
       checkCycles(

@@ -1,6 +1,6 @@
 /**
- * What bounds calls of another system: a circuit breaker and a time limit. Without the breaker, while a bank is away, every due payout would be claimed, wait for
- * the whole time-out and count an attempt; and every verification of a payee would wait for its time limit.
+ * Bounds calls to another system by a circuit breaker and a time limit. Without the breaker, while a bank is away, every due payout
+ * would be claimed, wait for the whole time-out and count an attempt; and every verification of a payee would wait for its time limit.
  */
 import { secondMs } from './clock.ts'
 

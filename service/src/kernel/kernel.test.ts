@@ -154,7 +154,7 @@ test('a database error is logged with code and stack, without the value and the 
     const text = logged({ err })
     assert.doesNotMatch(text, /GB33/)
     assert.match(text, /"code":"22P02"/)
-    assert.match(text, /log\.test\.ts/)
+    assert.match(text, /kernel\.test\.ts/)
   }
 })
 

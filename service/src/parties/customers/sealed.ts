@@ -6,7 +6,7 @@ import type { KycFields } from './rules.ts'
 import type { CustomerRefKind } from './store.ts'
 
 /** Binds sealed KYC to its partner and customer. */
-export const kycContext = (partnerId: string, id: string) => ['customers.kyc', partnerId, id]
+const kycContext = (partnerId: string, id: string) => ['customers.kyc', partnerId, id]
 
 export const sealedKyc: SealedColumn = {
   table: 'customers.customers',
