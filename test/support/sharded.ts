@@ -8,7 +8,7 @@ import type pg from 'pg'
 import { type Database, type Sql, toStatement, type Tx } from '../../service/src/postgres/index.ts'
 import { readFiles } from '../tidy/source.ts'
 import { readTables, stable } from '../tidy/sql-rules.ts'
-import { literal } from '../../service/src/postgres/literal.ts'
+import { literal } from '../../service/src/postgres/tx.ts'
 
 export const testsSharded = process.env['TEST_SHARDED'] === 'on'
 

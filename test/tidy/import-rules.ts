@@ -60,14 +60,18 @@ export function unusedEdges(sources: readonly Source[], { edges }: Layers): read
   )
 }
 
-/** The gateway sees modules as `Handlers` values; only the composition root imports every module. */
+/** The gateway sees modules as `Handlers` values; only the composition root imports every module. The configuration reads their settings. */
 export function checkModulesUnseen(sources: readonly Source[]): readonly Finding[] {
   const blind = new Set(['edge/gateway', 'main', 'app/config'])
   return sources.filter(isService).flatMap((source) =>
     source.imports.flatMap(({ from, at }) => {
       const here = placeOf(source.path)?.name ?? ''
-      const there = placeOf(resolve(source.path, from) ?? '')
-      return there?.isModule && blind.has(here) ? [finding(source, at, `${here} may not import ${there.name}`)] : []
+      const target = resolve(source.path, from) ?? ''
+      const there = placeOf(target)
+      const isSettings = here === 'app/config' && target === `${there?.home}/settings.ts`
+      return there?.isModule && blind.has(here) && !isSettings
+        ? [finding(source, at, `${here} may not import ${there.name}`)]
+        : []
     }),
   )
 }

@@ -281,7 +281,7 @@ const mailTemplates = {
 }
 
 function mailParts({ config, mailboxFolder }: { readonly config: Config; readonly mailboxFolder: string }) {
-  const sender = present(readMailbox(config.MAIL_FROM), 'checked with the configuration')
+  const sender = present(readMailbox(config.MAIL_FROM), 'no mailbox in MAIL_FROM, which the configuration checks')
   return {
     transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
     // The name of MAIL_FROM counts first.

@@ -7,25 +7,32 @@ import { dirname, join, resolve } from 'node:path'
 import { brandingSettings } from '../branding/settings.ts'
 import { cellSettings, type Issuer, issuersOf } from './cells.ts'
 import { evmSettings } from '../chains/evm/settings.ts'
-import { bankProblem, isoSettings } from '../banks/files/settings.ts'
+import { bankProblem, isoSettings, readJsonOrFile, readSettingFile } from '../banks/files/settings.ts'
 import { sandboxSettings } from '../banks/sandbox/settings.ts'
 import { deliverySettings } from '../webhooks/settings.ts'
 import { gatewaySettings } from '../edge/gateway/settings.ts'
 import {
+  booleanOf,
   coresMax,
+  fieldsOf,
   integer,
+  listOf,
   masterKeyBytes,
   type Mode,
+  nested,
   oneOf,
+  onOff,
+  optionalText,
   present,
   randomBytes,
   refuseSetting,
+  refuseSettingField,
   type Setting,
   type Settings,
   type SettingValues,
+  textOf,
+  url,
 } from '../kernel/index.ts'
-import { customerSettings } from './customer-settings.ts'
-import { staffSettings } from './staff-settings.ts'
 import { mailSettings } from '../mail/settings.ts'
 import { observabilitySettings } from '../edge/observability/settings.ts'
 import { databaseSettings } from '../postgres/settings.ts'
@@ -33,6 +40,103 @@ import { chainConnectorId, isChainConnectorId, isIsoConnectorId, simulatedChainC
 import { railsSettings } from '../rails/settings.ts'
 import { ratesSettings } from '../rates/settings.ts'
 import { verificationSettings } from '../parties/payee-check/settings.ts'
+import { identitySettings } from '../parties/identity-port/settings.ts'
+import { monitoringSettings } from '../monitoring/settings.ts'
+import { screeningSettings } from '../screening/settings.ts'
+
+// The settings of the operator's staff.
+
+const staffRoles = ['support', 'compliance', 'finance', 'admin'] as const
+const providerFields = ['issuer', 'clientId', 'clientSecretFile', 'roleClaim', 'roles', 'required'] as const
+const urlCharsMax = 2000
+
+/** Undefined: none. The secret of the client is read from its file, so that the setting can be printed. */
+function readProvider(value: string | undefined, mode: string) {
+  if (value === undefined || value.trim() === '') return undefined
+  const fields = fieldsOf(readJsonOrFile(value.trim(), '{'), 'the provider', providerFields)
+  const issuer = textOf(fields, 'issuer', urlCharsMax)
+  const schemes = mode === 'sandbox' ? ['https', 'http'] : ['https']
+  if (!URL.canParse(issuer) || url(schemes)(issuer) === undefined)
+    return refuseSettingField(fields, 'issuer', `a URL that begins with ${schemes.join(':// or ')}://`)
+  const secretFile = textOf(fields, 'clientSecretFile', urlCharsMax)
+  const clientSecret = readSettingFile(secretFile, (reason) =>
+    refuseSettingField(fields, 'clientSecretFile', reason),
+  ).trim()
+  if (clientSecret === '') return refuseSettingField(fields, 'clientSecretFile', 'a file with the secret of the client')
+  const roleClaim = optionalText(fields, 'roleClaim') ?? null
+  const given = fields.given['roles'] === undefined ? undefined : nested(fields, 'roles', staffRoles)
+  if ((roleClaim === null) !== (given === undefined))
+    return refuseSettingField(fields, 'roles', 'the values of roleClaim for each role, if there is a roleClaim')
+  const valuesOf = (role: string) =>
+    given === undefined
+      ? []
+      : listOf(given, role, []).map(([item, path]) => textOf(fieldsOf({ item }, path, ['item']), 'item'))
+  const roles = Object.fromEntries(staffRoles.map((role) => [role, valuesOf(role)]))
+  return {
+    issuer,
+    clientId: textOf(fields, 'clientId', urlCharsMax),
+    clientSecret,
+    roleClaim,
+    roles,
+    required: booleanOf(fields, 'required', false),
+  }
+}
+
+const staffSettings = {
+  STAFF_SSO: {
+    default: 'none: staff sign in with passkeys or passwords',
+    description:
+      'Single sign-on of staff by OpenID Connect: JSON, or the path of a file with JSON: `issuer`, `clientId`, `clientSecretFile`, and if wanted `roleClaim` with `roles` (the values that each role needs) and `required` (staff other than admins come by it only). The redirect URI is DESK_URL with `/desk/sso`',
+    // What is read holds the secret of the client.
+    secret: true,
+    read: (value: string | undefined, mode) => readProvider(value, mode),
+  },
+  KEYS_SET_SINGLE_SIGN_ON: {
+    default: 'on in a sandbox; off in production',
+    description:
+      'Whether a service account with `users:write` sets how the team of its partner signs in. `off`: only an Admin does, in the console',
+    read: (value: string | undefined, mode) => onOff(mode === 'sandbox' ? 'on' : 'off')(value),
+  },
+  TWO_PERSONS: {
+    default: 'off in a sandbox; on in production',
+    description:
+      'Whether changes of limits, fees, approvals, cooling-offs, gates, parts of balances, credentials and staff, and ends of blocks, wait for a second person who has signed in (`operator change list`)',
+    read: (value: string | undefined, mode) => oneOf(['on', 'off'], mode === 'sandbox' ? 'off' : 'on')(value),
+  },
+} as const satisfies Settings
+
+// The settings of customers: whose money pays, what they may do, and how long their data are kept.
+
+const customerSettings = {
+  ...screeningSettings,
+  ...monitoringSettings,
+  ...identitySettings,
+  CUSTOMER_RETENTION_YEARS: {
+    default: '5',
+    description:
+      'Years after the request for erasure, or a later payment, for which the names, birth date, address, identifiers and payments of an erased customer are kept (AMLD, Art. 40)',
+    read: integer(0, 30, 5),
+  },
+  CUSTOMER_MONEY: {
+    default: 'pooled in a sandbox; segregated in production',
+    description:
+      'Whether a new balance is `segregated`, so that a payout for a customer uses only the money of that customer, or `pooled`. Balances that exist stay as they are (`operator segregation set`)',
+    read: (value: string | undefined, mode) =>
+      oneOf(['pooled', 'segregated'], mode === 'sandbox' ? 'pooled' : 'segregated')(value),
+  },
+  KYC_GATES: {
+    default: 'open in a sandbox; strict in production',
+    description:
+      'What customers may do whose partner has no gate (`operator gate set`). `open`: everything. `strict`: only one whose verification is `Complete` opens accounts, receives and pays',
+    read: (value: string | undefined, mode) => oneOf(['open', 'strict'], mode === 'sandbox' ? 'open' : 'strict')(value),
+  },
+  CUSTOMER_IDENTIFIERS: {
+    default: 'unique',
+    description:
+      'Whether a `partnerCustomerIdentifier` names one customer (`unique`: another one with it is 409) or several (`shared`)',
+    read: (value: string | undefined) => oneOf(['unique', 'shared'], 'unique')(value),
+  },
+} as const satisfies Settings
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -295,7 +399,7 @@ function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
     IBAN_ISSUERS: selected.issuers,
     OPS_PORT: opsPortOf(raw),
     WEBHOOK_HTTP: raw.WEBHOOK_HTTP ?? onLoopback,
-    MASTER_KEY: raw.MASTER_KEY ?? [present(sandboxKey, 'one of the two is set').key],
+    MASTER_KEY: raw.MASTER_KEY ?? [present(sandboxKey, 'no MASTER_KEY and no key of the sandbox').key],
     masterKeyFile: sandboxKey && { path: sandboxKey.path, isNew: sandboxKey.isNew },
   }
 }

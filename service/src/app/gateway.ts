@@ -134,6 +134,6 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
     differences: differingDefaults(),
   })
   if (form === 'standalone') return recorded(createGateway({ ...common, ...signed, form, pages }))
-  const apiUrl = present(config.API_URL, 'checked with the role')
+  const apiUrl = present(config.API_URL, 'no API_URL, which the configuration checks for this role')
   return recorded(createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.REQUEST_TIMEOUT_MS }))
 }

@@ -24,9 +24,9 @@ import { type AllHandlers, type Answer, type Call, type Handler, Refusal } from 
 import { after, type Clock, minuteMs, type Sealer, secondMs } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, requestInProgress, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
-import { answerContext } from './sealed.ts'
+import { answerContext } from './store.ts'
 
-export { sealedAnswers } from './sealed.ts'
+export { sealedAnswers } from './store.ts'
 
 type HeaderOperationId =
   | 'createReport'

@@ -1,5 +1,5 @@
 /** All SQL of idempotency. */
-import { sql, type Tx } from '../postgres/index.ts'
+import { type SealedColumn, sql, type Tx } from '../postgres/index.ts'
 
 export type Key = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
 
@@ -120,4 +120,20 @@ export function answersBetween(
     where partner_id = ${partnerId} and operation = ${operation} and created_at between ${from} and ${until}
       and idempotency_key > ${idempotencyKey} and answer_sealed is not null and customer_id is null
     order by idempotency_key limit ${rowsMax}`)
+}
+
+/** Binds a sealed answer to its partner, operation and key. */
+export const answerContext = ({ partnerId, operation, idempotencyKey }: Key) => [
+  'idempotency.keys',
+  partnerId,
+  operation,
+  idempotencyKey,
+]
+
+export const sealedAnswers: SealedColumn = {
+  table: 'idempotency.keys',
+  column: 'answer_sealed',
+  key: { operation: 'text', idempotency_key: 'text' },
+  contextOf: (partnerId, cell) =>
+    answerContext({ partnerId, operation: cell('operation'), idempotencyKey: cell('idempotency_key') }),
 }

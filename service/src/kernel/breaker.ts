@@ -1,6 +1,6 @@
 /**
- * A circuit breaker for another system. Without it, while a bank is away, every due payout would be claimed, wait for
- * the whole time-out and count an attempt; and every verification of a payee would wait for its time limit.
+ * Bounds calls to another system by a circuit breaker and a time limit. Without the breaker, while a bank is away, every due payout
+ * would be claimed, wait for the whole time-out and count an attempt; and every verification of a payee would wait for its time limit.
  */
 import { secondMs } from './clock.ts'
 
@@ -34,5 +34,32 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
       failures += 1
       if (failures >= failuresMax) openUntil = now() + Math.min(pauseMsMax, pauseMsMin * 2 ** (failures - failuresMax))
     },
+  }
+}
+
+/** The work has not ended within its time limit. */
+export class Late extends Error {
+  override readonly name = 'Late'
+  constructor(timeoutMs: number) {
+    super(`no answer within ${timeoutMs} ms`)
+  }
+}
+
+/** Stops waiting at the limit, even if the work ignores its signal. Rejects with Late. */
+export async function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = new AbortController()
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    const error = new Late(timeoutMs)
+    late.reject(error)
+    limit.abort(error)
+  }, timeoutMs)
+  const asked = Promise.try(work, limit.signal)
+  // The loser of the race may still fail.
+  asked.catch(() => undefined)
+  try {
+    return await Promise.race([asked, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -16,7 +16,7 @@ import {
 import { AssertionFailure, createSealer, deriveKey } from './seal.ts'
 import { createLog } from './log.ts'
 import { createBreaker } from './breaker.ts'
-import { csvCell, csvCellOrAmount } from './csv-cell.ts'
+import { csvCell, csvCellOrAmount } from './table-text.ts'
 import { once } from './once.ts'
 import { isNoName, isSamePerson, tidyName } from './persons.ts'
 
@@ -154,7 +154,7 @@ test('a database error is logged with code and stack, without the value and the 
     const text = logged({ err })
     assert.doesNotMatch(text, /GB33/)
     assert.match(text, /"code":"22P02"/)
-    assert.match(text, /log\.test\.ts/)
+    assert.match(text, /kernel\.test\.ts/)
   }
 })
 

@@ -74,7 +74,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionFailure(message)
 }
 
-/** Returns the value, which cannot be absent here. `message` says why. */
+/** Returns the value, which cannot be absent here. `message` says what is missing, and its id if there is one. */
 export function present<T>(value: T | null | undefined, message: string): T {
   if (value === null || value === undefined) throw new AssertionFailure(message)
   return value

@@ -1,5 +1,6 @@
 /** Properties of each kind of account. The constraint `accounts_never_negative` repeats the first column. */
 import type { Currency } from '../kernel/index.ts'
+import type { accounts } from '@partner-payments/wire'
 
 export type AccountKind = {
   /** True if the posted sum may fall below zero. Otherwise it never falls below the reserved part. */
@@ -41,3 +42,9 @@ export const isAccountName = (name: string): name is AccountName =>
   (Object.hasOwn(accountKinds, name) && name !== 'settlement') || /^settlement\../.test(name)
 
 export type AccountKey = { readonly partnerId: string; readonly currency: Currency; readonly name: AccountName }
+
+/** The state of a balance or of a customer's account. `Closed` permits no movement and is final. */
+export type AccountState = (typeof accounts.accountStates)[number]
+
+export const blocksInbound = (state: AccountState): boolean => state !== 'Active' && state !== 'BlockedOutbound'
+export const blocksOutbound = (state: AccountState): boolean => state !== 'Active' && state !== 'BlockedInbound'

@@ -1,7 +1,7 @@
 /** Finds and creates the accounts of transfers. */
 import { type Clock, newId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type AccountSnapshots, mapKey } from './account-keys.ts'
+import { type AccountSnapshots, mapKey } from './rules.ts'
 import type { AccountKey } from './account-kinds.ts'
 import type { MoneyHolds } from './permits.ts'
 import * as store from './store.ts'

@@ -4,20 +4,10 @@ import type { Tx } from '../postgres/index.ts'
 import {
   accountsNamed,
   type AccountSnapshots,
+  type Change,
   creditAccount,
   debitAccount,
   distinctAccounts,
-  mapKey,
-  type Movement,
-  type PartyKey,
-  partyMapKey,
-} from './account-keys.ts'
-import type { AccountKey } from './account-kinds.ts'
-import { changeParties, partySums, readParties } from './parties.ts'
-import { type CreateAccounts, createAccountsBy, type Opening, readAccounts } from './accounts.ts'
-import { requirePermit } from './permits.ts'
-import {
-  type Change,
   effects,
   type Entry,
   type EntryRequest,
@@ -25,13 +15,22 @@ import {
   type Fit,
   fits,
   insufficientFunds,
+  mapKey,
+  type Movement,
+  type PartyKey,
+  partyMapKey,
   plus,
   type Shortage,
   shortageOf,
   type TransferKind,
   transfersOf,
 } from './rules.ts'
+import type { AccountKey } from './account-kinds.ts'
+import { type CreateAccounts, createAccountsBy, type Opening, readAccounts } from './accounts.ts'
+import { requirePermit } from './permits.ts'
 import * as store from './store.ts'
+import * as partyStore from './store-parties.ts'
+import type { NewTransfer } from './store.ts'
 
 export type Entries = {
   /** Reads the accounts of transfers without a lock. An account that does not exist yet is absent. */
@@ -142,7 +141,7 @@ async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<Written> {
   const segregated = new Set<string>()
   const transfers = ends.flatMap(({ partnerId, entryId, kind }) => {
     const key = partnerKey(partnerId, entryId)
-    const first = present(firsts.get(key), 'an entry that is ended exists')
+    const first = present(firsts.get(key), `no entry ${entryId} of partner ${partnerId} to ${kind}`)
     assert(first.entryId === null || first.entryId === entryId, 'an entry is ended as a whole, by its own id')
     const reserves = (byEntry.get(key) ?? [first]).filter((transfer) => transfer.kind === 'reserve')
     assert(reserves.length > 0, 'only a reserve is posted or released')
@@ -376,4 +375,80 @@ function take(balances: Map<string, Change>, changes: NetChanges): Fit {
   }
   for (const [key, { change }] of changes) balances.set(key, plus(balanceOf(key), change))
   return true
+}
+
+// The subsidiary accounts of a segregated balance: one for each customer, and one for the partner itself. The balance is their
+// control account: it has their sum. They change with its transfers, under its lock, and none falls below its reserved part.
+
+/** Writes what transfers change on the accounts of parties. Creates those that do not exist yet. */
+function changeParties(tx: Tx, transfers: readonly NewTransfer[], segregated: ReadonlySet<string>): void {
+  const changes = new Map<string, partyStore.PartyChange & { posted: Minor; reserved: Minor }>()
+  const add = (partnerId: string, accountId: string, partyId: string, { posted, reserved }: Change) => {
+    if (!segregated.has(accountId) || (posted === 0n && reserved === 0n)) return
+    const key = partnerKey(accountId, partyId)
+    const change = changes.get(key)
+    if (change === undefined) changes.set(key, { partnerId, accountId, partyId, posted, reserved })
+    else {
+      change.posted += posted
+      change.reserved += reserved
+    }
+  }
+  for (const { partnerId, kind, amount, partyId, debitAccountId, creditAccountId } of transfers) {
+    const { debit, credit } = effects(kind, amount)
+    add(partnerId, debitAccountId, partyId, debit)
+    add(partnerId, creditAccountId, partyId, credit)
+  }
+  const changed = [...changes.values()]
+  if (changed.length === 0) return
+  partyStore.ensureParties(tx, changed)
+  partyStore.changeParties(tx, changed)
+}
+
+/**
+ * Reads what parties have of the segregated balances among `accounts`, as snapshots under `partyMapKey`. A party without an
+ * account is absent. Pooled balances need no statement.
+ */
+async function readParties(
+  tx: Tx,
+  accounts: AccountSnapshots,
+  parties: readonly PartyKey[],
+): Promise<AccountSnapshots> {
+  const sums = await partySums(tx, parties, accounts)
+  return new Map([...sums].map(([key, { posted, reserved }]) => [key, { id: key, available: posted - reserved }]))
+}
+
+/** Reads what the parties of segregated balances have, by `partyMapKey`. Under the lock of the balances it does not change. */
+async function partySums(
+  tx: Tx,
+  parties: readonly PartyKey[],
+  balances: AccountSnapshots,
+): Promise<Map<string, Change>> {
+  const asked = askedIn(balances, parties)
+  if (asked.length === 0) return new Map()
+  const rows = await partyStore.partiesByKey(
+    tx,
+    asked.map(({ account }) => account),
+  )
+  const found = new Map(rows.map((row) => [partnerKey(row.accountId, row.partyId), row]))
+  return new Map(
+    asked.flatMap(({ key, account: { accountId, partyId } }) => {
+      const row = found.get(partnerKey(accountId, partyId))
+      return row === undefined ? [] : [[key, { posted: row.posted, reserved: row.reserved }] as const]
+    }),
+  )
+}
+
+type Asked = { readonly key: string; readonly account: partyStore.PartyAccountKey }
+
+/** The accounts of parties in segregated balances, each once. */
+function askedIn(balances: AccountSnapshots, parties: readonly PartyKey[]): readonly Asked[] {
+  const asked = new Map<string, Asked>()
+  for (const party of parties) {
+    const balance = balances.get(mapKey({ ...party, name: 'balance' }))
+    if (balance?.segregated !== true) continue
+    const { partnerId, partyId } = party
+    const key = partyMapKey(party)
+    asked.set(key, { key, account: { partnerId, accountId: balance.id, partyId } })
+  }
+  return [...asked.values()]
 }

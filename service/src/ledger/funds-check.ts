@@ -7,10 +7,17 @@
  */
 import type { Minor } from '../kernel/index.ts'
 import type { BatchPosition, Tx } from '../postgres/index.ts'
-import { type AccountSnapshots, debitAccount, mapKey, partyMapKey } from './account-keys.ts'
+import {
+  type AccountSnapshots,
+  debitAccount,
+  type EntryRequest,
+  type Fit,
+  mapKey,
+  partyMapKey,
+  shortageOf,
+} from './rules.ts'
 import { type AccountKey, kindOf } from './account-kinds.ts'
 import type { Entries } from './entries.ts'
-import { type EntryRequest, type Fit, shortageOf } from './rules.ts'
 
 /**
  * Requested amounts by account, of the accounts that have a lower limit, and by party of segregated balances. What an entry adds

@@ -124,7 +124,7 @@ function lineOf(
   const other = isDebit ? creditAccountId : debitAccountId
   const { name: counterAccount } = present(
     accounts.find((account) => account.id === other),
-    'the accounts of a transfer exist',
+    `no account ${other} for transfer ${id}`,
   )
   return {
     id,

@@ -13,21 +13,6 @@ export {
   controlsVersion,
   type Movement,
   type PartyKey,
-} from './account-keys.ts'
-export { accountKinds, type AccountName, isAccountName, kindOf } from './account-kinds.ts'
-export { type AccountState, blocksInbound, blocksOutbound } from './account-states.ts'
-export { createCheckpoints } from './checkpoints.ts'
-export type { EntryEnd } from './entries.ts'
-export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
-export { type BalancesRead, coveredBy, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
-export type { AccountMovement, AccountPosition, MovementPage, Standing } from './movements.ts'
-export type { BalanceMode, ShortParty } from './segregation.ts'
-export type { Position } from './positions.ts'
-export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
-export type { Balance, Ledger } from './service.ts'
-export { createLedger } from './service.ts'
-export { type MoneyHolds, type PartyOfMoney, refuseBlocked } from './permits.ts'
-export {
   type Entry,
   entryOf,
   type EntryRequest,
@@ -36,3 +21,21 @@ export {
   type Permit,
   type Shortage,
 } from './rules.ts'
+export {
+  accountKinds,
+  type AccountName,
+  isAccountName,
+  kindOf,
+  type AccountState,
+  blocksInbound,
+  blocksOutbound,
+} from './account-kinds.ts'
+export { createCheckpoints } from './checkpoints.ts'
+export type { EntryEnd } from './entries.ts'
+export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
+export { type BalancesRead, coveredBy, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
+export type { AccountMovement, AccountPosition, MovementPage, Standing, Position } from './movements.ts'
+export type { BalanceMode, ShortParty } from './segregation.ts'
+export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
+export { type Balance, type Ledger, createLedger } from './service.ts'
+export { type MoneyHolds, type PartyOfMoney, refuseBlocked } from './permits.ts'

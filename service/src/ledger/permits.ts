@@ -5,8 +5,7 @@
 import { Refusal } from '../kernel/api/index.ts'
 import { assert, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { creditAccount, debitAccount, type Movement } from './account-keys.ts'
-import type { Entry, EntryRequest, Permit } from './rules.ts'
+import { creditAccount, debitAccount, type Entry, type EntryRequest, type Movement, type Permit } from './rules.ts'
 
 export type PartyOfMoney = { readonly partnerId: string; readonly partyId: string }
 /** Reads in the transaction which parties are on hold, in their order. */

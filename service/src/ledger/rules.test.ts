@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { effects, type EntryRequest, fits, type TransferKind } from './rules.ts'
+import { debitAccount, effects, type EntryRequest, fits, mapKey, type TransferKind } from './rules.ts'
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { debitAccount, mapKey } from './account-keys.ts'
 import { type BalancesRead, createFundsCheck, type FundsCheck, type ReadMark } from './funds-check.ts'
 
 const kinds = ['direct', 'reserve', 'post', 'release'] as const satisfies readonly TransferKind[]

@@ -74,13 +74,19 @@ export function createSegregation(opening: Opening): Segregation {
       const key = { partnerId, name: 'balance', currency } as const
       await ensureAccount(tx, key, opening)
       await lockProgress(tx, partnerId)
-      const { id, segregated } = present(await balanceOf(tx, partnerId, currency), 'the balance exists')
+      const { id, segregated } = present(
+        await balanceOf(tx, partnerId, currency),
+        `no ${currency} balance for partner ${partnerId}`,
+      )
       if (segregated) return []
       const position = await partyPosition(tx, partnerId)
       await store.clearParties(tx, partnerId, id)
       await store.copyParties(tx, partnerId, id, position)
       const short = await store.shortAt(tx, partnerId, id, position)
-      const { posted, reserved } = present(await lockBalance(tx, key), 'the balance exists')
+      const { posted, reserved } = present(
+        await lockBalance(tx, key),
+        `no ${currency} balance for partner ${partnerId}`,
+      )
       const changed = await store.changedSince(tx, partnerId, id, position)
       const keys = changed.map(({ partyId }) => ({ partnerId, accountId: id, partyId }))
       const totals = new Map([...(await store.partiesByKey(tx, keys)), ...short].map((row) => [row.partyId, row]))
@@ -100,7 +106,10 @@ export function createSegregation(opening: Opening): Segregation {
     },
     pool: async (tx, partnerId, currency) => {
       if ((await lockBalance(tx, { partnerId, name: 'balance', currency })) === undefined) return
-      const { id } = present(await balanceOf(tx, partnerId, currency), 'the balance exists')
+      const { id } = present(
+        await balanceOf(tx, partnerId, currency),
+        `no ${currency} balance for partner ${partnerId}`,
+      )
       await store.setMode(tx, partnerId, id, null)
     },
     clearParties: async (tx, partnerId, currency) => {

@@ -5,13 +5,12 @@ import { ensureAccount, type Opening } from './accounts.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
 import { type Clearing, createClearing } from './permits.ts'
-import { type Movements, movements } from './movements.ts'
+import { type Movements, movements, type Positions, positions } from './movements.ts'
 import { type PeriodReader, periodReader } from './period.ts'
-import { type Positions, positions } from './positions.ts'
 import { createSegregation, type Segregation } from './segregation.ts'
 import * as store from './store.ts'
 import { Refusal } from '../kernel/api/index.ts'
-import type { AccountState } from './account-states.ts'
+import type { AccountState } from './account-kinds.ts'
 import * as states from './store.ts'
 import * as stored from './store-history.ts'
 import type { IdRange } from './store-history.ts'
@@ -92,7 +91,7 @@ function createStates(opening: Opening): States {
     setState: async (tx, partnerId, currency, state) => {
       const key = { partnerId, name: 'balance', currency } as const
       await ensureAccount(tx, key, opening)
-      const row = present(await states.lockBalance(tx, key), 'the balance exists')
+      const row = present(await states.lockBalance(tx, key), `no ${currency} balance for partner ${partnerId}`)
       const before = row.state ?? 'Active'
       if (before === state) return before
       if (before === 'Closed')

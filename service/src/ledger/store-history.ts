@@ -12,7 +12,7 @@ import {
   unprepared,
 } from '../postgres/index.ts'
 import type { AccountRow, TransferRow } from './store.ts'
-import type { AccountState } from './account-states.ts'
+import type { AccountState } from './account-kinds.ts'
 
 /** Sorts after every id. */
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

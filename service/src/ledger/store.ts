@@ -1,8 +1,7 @@
 /** All SQL of the ledger. */
 import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
 import { acrossPartners, columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
-import type { AccountKey, AccountName } from './account-kinds.ts'
-import type { AccountState } from './account-states.ts'
+import type { AccountKey, AccountName, AccountState } from './account-kinds.ts'
 import type { Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {

@@ -1,15 +1,27 @@
 /** Finds the movements of a page that fit a rule, and why. One to three statements for a page, whatever its size. */
 import { checkout } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
-import type { Currency, Minor } from '../kernel/index.ts'
-import { after, currencies, firstIdOf, momentOfId, present, secondMs } from '../kernel/index.ts'
-import type { Tx } from '../postgres/index.ts'
-import { readRate } from '../rates/index.ts'
+import {
+  after,
+  type Clock,
+  currencies,
+  type Currency,
+  type Decider,
+  firstIdOf,
+  type Minor,
+  momentOfId,
+  type NotTwo,
+  present,
+  secondMs,
+} from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { type Rates, readRate } from '../rates/index.ts'
 import { withSameAccounts } from '../parties/beneficiaries/index.ts'
 import { partMovements, partReads as parts } from '../deposits/index.ts'
 import { type Measure, type Movement, patterns } from '../transactions/index.ts'
-import type { MonitoringDeps } from './deps.ts'
 import { countryOf, type Direction, type RuleSettings } from './rules.ts'
+import type { Cases } from '../cases/index.ts'
+import type { RuleRow } from './store.ts'
 
 /** The pattern that a movement is part of. Amounts are in minor units of the currency of the rule. */
 export type Evidence = {
@@ -90,7 +102,7 @@ async function overAll(
     return found === undefined ? [] : [{ ...found, currency }]
   })
   const measured = known.map(({ currency, rate: text }) => {
-    const rate = present(readRate(text), 'a converter writes rates that are read')
+    const rate = present(readRate(text), `not a rate: ${text}`)
     const over = rate.digits * 10n ** BigInt(currencies[reference].digits)
     return { currency, over, under: 10n ** BigInt(rate.scale + currencies[currency].digits) }
   })
@@ -322,4 +334,23 @@ function countries({ direction, countries: listed, sum }: Rule<'country'>, page:
     if (country === null || !listed.includes(country) || amount < sum) return []
     return [[id, { count: 1, sum: amount, references: [reference], fact: country }]]
   })
+}
+
+export type MonitoringDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cases: Pick<Cases, 'hold' | 'record' | 'resolutionsOf'>
+  /** The rates by which rules count over all currencies. */
+  readonly rates: Pick<Rates, 'converter'>
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+  /** Judges who proposed and who turns a rule on or off, as they stand now. */
+  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+  /** How far the clocks of the processes and of the database may differ. */
+  readonly clockDifferenceMsMax: number
+}
+
+/** A version that is on. */
+export type Active = Pick<RuleRow, 'id' | 'version' | 'name'> & {
+  readonly settings: RuleSettings
+  readonly onSince: Date
 }

@@ -7,8 +7,14 @@
  * a subject is open and without a proposal; a worker begins no payout that an open or refused alert holds; an installation without rules that
  * are on reads no transaction.
  */
-export { type MonitoringHoldsOf, createMonitoring, type Monitoring, type Rule, type RuleState } from './service.ts'
-export { monitoringJobs } from './jobs.ts'
+export {
+  type MonitoringHoldsOf,
+  createMonitoring,
+  type Monitoring,
+  type Rule,
+  type RuleState,
+  monitoringJobs,
+} from './service.ts'
 export { eraseHits, keptAlerts } from './store.ts'
 export type { FiuCodes } from './settings.ts'
 export {

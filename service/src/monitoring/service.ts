@@ -1,16 +1,25 @@
 /** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
 import { Refusal } from '../kernel/api/index.ts'
-import { after, amountText, type Currency, isNoName, newId, nilId, partnerKey, secondMs } from '../kernel/index.ts'
+import {
+  after,
+  amountText,
+  type Currency,
+  isNoName,
+  minuteMs,
+  newId,
+  nilId,
+  partnerKey,
+  secondMs,
+} from '../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../postgres/index.ts'
 import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
-import { type Counted, daysOf, dayText, pageRows, tryRule } from './backtest.ts'
-import type { Active, MonitoringDeps } from './deps.ts'
-import { evaluate, type Evidence, type Hit, withParts } from './evaluate.ts'
+import { type AskedRun, askRun, type Counted, daysOf, dayText, pageRows, stepRuns, tryRule } from './runs.ts'
+import { type Active, evaluate, type Evidence, type Hit, type MonitoringDeps, withParts } from './evaluate.ts'
 import { type Draft, settingsOfText } from './rules.ts'
-import { type AskedRun, askRun, stepRuns } from './runs.ts'
 import * as store from './store.ts'
-import { runsOf } from './store.ts'
+import { runsDue, runsOf } from './store.ts'
 import type { NewCase } from '../cases/index.ts'
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
 export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
 export type Rule = store.RuleRow & { readonly state: RuleState }
@@ -57,12 +66,12 @@ export type Monitoring = {
   readonly runStep: () => Promise<number>
   /**
    * Turns on the last version of a rule: the first person proposes, another one carries it out; the version before is then off.
-   * Refuses: not_found, validation_failed (no backtest of this version, the same person, it is on, `seen` is another version).
+   * Refuses: not_found, validation_failed (no backtest of this version, no person named, the same person, it is on, `seen` is another version).
    */
   readonly turnOn: (tx: Tx, given: Turn) => Promise<Rule>
   /**
    * Turns off the version that is on: the first person proposes, another one carries it out. Refuses: not_found, validation_failed (none is on,
-   * the same person, `seen` is another version).
+   * no person named, the same person, `seen` is another version).
    */
   readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
   /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
@@ -466,3 +475,12 @@ function caseOf(
     booked: null,
   }
 }
+
+/** The jobs that read transactions, and that run the backtests of the desk. */
+export const monitoringJobs = (monitoring: Pick<Monitoring, 'step' | 'runStep'>): readonly Job[] => [
+  defineJob({ name: 'monitoring.transactions', everyMs: minuteMs, run: monitoring.step }),
+  defineJob({
+    ...{ name: 'monitoring.backtests', due: runsDue, run: monitoring.runStep },
+    age: { queue: 'backtests' },
+  }),
+]

@@ -169,8 +169,8 @@ type Person = { readonly id: string; readonly fullName: string; readonly role: S
 /** Keeps a change whose checks have passed. What a file said is kept, not its path. */
 async function proposed(context: Context, { command, typed, ...person }: Call) {
   const by = {
-    id: present(person.staffId, 'a change has an author'),
-    fullName: present(person.staff, 'an author has a name'),
+    id: present(person.staffId, `no signed-in person for the change by ${command}`),
+    fullName: present(person.staff, `no name for person ${person.staffId ?? ''}`),
   }
   const { 'public-key': keyFile, evidence: document, partner, note } = typed
   const key = keyFile === undefined ? {} : { 'public-key': await readPublicKey(String(keyFile)) }
@@ -233,7 +233,7 @@ async function carryOutApproved(context: Context, by: Person, id: string): Promi
   refuseRole(by.role, row)
   if (row.approved !== true || row.decidedBy === null)
     throw new Refusal('validation_failed', 'No second person has approved the change.')
-  const second = { id: row.decidedBy, fullName: present(row.decidedByName, 'a person has a name') }
+  const second = { id: row.decidedBy, fullName: present(row.decidedByName, `no name for person ${row.decidedBy}`) }
   return carryOut(context, row, second)
 }
 

@@ -12,7 +12,7 @@ import {
   restoreBackup,
   type SealedColumn,
   sealedColumnName,
-  valuesNotUnder,
+  valuesUnderOtherKeys,
 } from '../postgres/index.ts'
 import { type CommandsOf, type Context, record } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
@@ -85,7 +85,7 @@ async function resealPartner(
 ): Promise<number> {
   let count = 0
   for (let after = {}; ;) {
-    const rows = await valuesNotUnder(db, column, partnerId, { keyId, ...after, rowsMax: rowsPerStep })
+    const rows = await valuesUnderOtherKeys(db, column, partnerId, { keyId, ...after, rowsMax: rowsPerStep })
     const last = rows.at(-1)
     if (last === undefined) return count
     const values = rows.map(({ id, sealed, context }) => {

@@ -208,7 +208,7 @@ async function readFileInto({ service }: Context, tx: Tx, path: string, key: Buf
         await flush()
         table = present(
           tables.find((each) => each.name === name),
-          'both cells have the same tables',
+          `no table ${name} in this cell`,
         )
         assert(String(columns) === String(columnsOf(table)), 'both cells have the same columns')
         reseal = createReseal(service.sealedColumns, table, partnerId, createSealer([key]), service.sealer)
@@ -247,7 +247,7 @@ function createReseal(
   assert(missing === undefined, 'every sealed column is in the list of the composition root')
   if (sealed.size === 0) return (row) => row
   return (row) => {
-    const cell = (column: string) => present(row[names.indexOf(column)], 'a value that names the row')
+    const cell = (column: string) => present(row[names.indexOf(column)], `no value of ${table.name}.${column}`)
     return row.map((value, at) => {
       const contextOf = sealed.get(at)
       if (contextOf === undefined || value === null) return value

@@ -28,9 +28,9 @@ export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partn
 
   'partner owners set': (context, { partner: partnerId, 'legal-name': given = '', owners: typed = '' }, call) => {
     const { access } = context.service
-    const present = (text: string) => text.split(';').flatMap((each) => (each.trim() === '' ? [] : [each.trim()]))
+    const itemsIn = (text: string) => text.split(';').flatMap((each) => (each.trim() === '' ? [] : [each.trim()]))
     const [legalName = null] = given.trim() === '' ? [] : [given.trim()]
-    const owners = present(typed)
+    const owners = itemsIn(typed)
     if ([legalName ?? '', ...owners].some((each) => each.length > nameCharsMax))
       throw new ConfigError(`operator: a name has at most ${nameCharsMax} characters`)
     return changing(context, call, async (tx) => {

@@ -234,7 +234,9 @@ type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
 /** Formats a case for the operator: money as a decimal number, the report as the bank sent it. */
 function caseView({ booked, currency, report, proposal, ...row }: Case): object {
   const money =
-    booked === null ? null : { currency, amount: amountText(booked, present(currency, 'money has a currency')) }
+    booked === null
+      ? null
+      : { currency, amount: amountText(booked, present(currency, `no currency for the amount of case ${row.id}`)) }
   const proposed = proposal === null ? null : ownJson<unknown>(proposal)
   return { ...row, proposal: proposed, suspense: money, report: ownJson<unknown>(report) }
 }

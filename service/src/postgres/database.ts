@@ -1,13 +1,19 @@
 /** The connection pools, and transactions with retries. Times, ids and JSON are made in TypeScript, not by the database. */
 import { Socket } from 'node:net'
 import pg from 'pg'
-import { type Log, secondMs } from '../kernel/index.ts'
+import { type Log, secondMs, type Tracing } from '../kernel/index.ts'
 import { Unreachable } from '../kernel/api/index.ts'
-import { createDurability, flushStatement, type Unflushed } from './durability.ts'
+import {
+  attempt,
+  createDurability,
+  flushStatement,
+  type TransactionOptions,
+  type Unflushed,
+  type Work,
+} from './transaction.ts'
 import { classify, isReadOnly, isRetryable } from './errors.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
 import type { Sql } from './sql.ts'
-import { attempt, type TransactionOptions, type Work } from './transaction.ts'
 import { type Connect, createTx, type Hint, outsideTransaction, type Send, type Tx } from './tx.ts'
 
 export type { TransactionOptions } from './transaction.ts'
@@ -469,4 +475,33 @@ export async function firstPartners(tx: Tx, partnersMax: number, scan: (rowsMax:
   const partnerIds = [...new Set(rows.map((row) => row.partnerId))]
   const complete = rows.length < rowsPerLookMax && partnerIds.length <= partnersMax
   return { partnerIds: partnerIds.slice(0, partnersMax), complete }
+}
+
+/** Runs batches that are one statement: PostgreSQL makes it a transaction by itself, without `begin` and `commit`. */
+export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction' | 'sharded'> => ({
+  sharded: tx.sharded,
+  transaction: async <T, P = undefined>(
+    work: (tx: Tx, read: P) => Promise<T>,
+    { before }: TransactionOptions<P> = {},
+  ): Promise<T> => work(tx, await (before?.(tx) as Promise<P>)),
+})
+
+/** The name that a statement begins with: `payouts.insertPayouts` of its leading comment, or its first word. */
+function statementName({ parts }: Sql): string {
+  const text = parts[0] ?? ''
+  return /^\/\* ([\w.-]+) \*\//.exec(text)?.[1] ?? /\w+/.exec(text)?.[0] ?? 'statement'
+}
+
+const attributes = { 'db.system.name': 'postgresql' } as const
+
+/** A database whose transactions and single statements are spans of the active trace. */
+export function tracedDatabase(db: Database, tracing: Tracing): Database {
+  const traced = <T>(name: string, work: () => Promise<T>) => tracing.span({ name, kind: 'client', attributes }, work)
+  return {
+    ...db,
+    rows: (statement) => traced(statementName(statement), () => db.rows(statement)),
+    row: (statement) => traced(statementName(statement), () => db.row(statement)),
+    run: (statement) => traced(statementName(statement), () => db.run(statement)),
+    transaction: (work, options) => traced('transaction', () => db.transaction(work, options)),
+  }
 }

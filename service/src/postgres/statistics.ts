@@ -3,9 +3,10 @@
  * empty table reads all rows of a partner (3 ms instead of 0.3 ms at 7,000 payouts), until `analyze` makes connections plan
  * it again. Autovacuum runs once a minute only.
  */
-import type { Log } from '../kernel/index.ts'
+import { type Log, present } from '../kernel/index.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.ts'
+import type { Tx } from './tx.ts'
 
 /**
  * Smallest table that is analysed. In smaller ones every plan is fast; larger ones are analysed whenever they have
@@ -33,4 +34,16 @@ export async function analyseWhatHasGrown(db: Pick<Database, 'rows' | 'pool'>, l
     log.debug({ table: `${schema}.${name}` }, 'table analysed')
   }
   return grown.length
+}
+
+/**
+ * The start of the oldest transaction of a client, by the clock of the server: the writes of every transaction that began before it
+ * are visible to the next statement, or were rolled back. The statement itself is one.
+ * A transaction that waits for its replica to confirm its commit is one as well. pg_dump only reads, and may take hours.
+ */
+export async function oldestTransactionStart(tx: Tx): Promise<Date> {
+  const row = await tx.row<{ readonly startedAt: Date }>(sql`/* postgres.oldestTransactionStart */
+    select min(xact_start) as started_at from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and application_name <> 'pg_dump'`)
+  return present(row?.startedAt, 'no transaction in pg_stat_activity, not even the own one')
 }

@@ -12,9 +12,9 @@ import {
 import { present } from '../kernel/index.ts'
 import { type Member, newLinkToken } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { tokenHash } from './links.ts'
 import type { ReportRow } from './store.ts'
 import * as store from './store.ts'
+import { createHash } from 'node:crypto'
 
 export type MembersByAddress = (
   tx: Tx,
@@ -78,8 +78,8 @@ export function renderReportMail(mail: MailToRender): MailContent {
       link: null,
     }
   }
-  const link = `${baseUrl ?? ''}/reports/${present(mail.secret, 'a pending report mail has its token')}`
-  const expiresAt = present(mail.expiresAt, 'a report mail expires with its link')
+  const link = `${baseUrl ?? ''}/reports/${present(mail.secret, 'no token in a mail with a link to a report')}`
+  const expiresAt = present(mail.expiresAt, 'no end of the link in a mail with a link to a report')
   const before = [...intro, 'Everyone who has this link can read the report:']
   const end = [`The link works until ${utc(expiresAt)}. Do not pass this mail on.`]
   return {
@@ -93,3 +93,6 @@ export function renderReportMail(mail: MailToRender): MailContent {
     link,
   }
 }
+
+/** The hash of a token, as the database stores it. */
+export const tokenHash = (token: string): Uint8Array => createHash('sha256').update(token).digest()

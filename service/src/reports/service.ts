@@ -13,9 +13,8 @@ import { after, type Clock, dayMs, newId } from '../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 import { readFile } from './file.ts'
-import { tokenHash } from './links.ts'
+import { type MembersByAddress, tokenHash } from './report-mail.ts'
 import { fileNameOf, nextEnd, openReportsMax, readPeriod, readSpec, readTimeZone, schedulesMax } from './rules.ts'
-import type { MembersByAddress } from './report-mail.ts'
 import * as store from './store.ts'
 
 export type Report = store.ReportRow
@@ -35,11 +34,11 @@ export type Reports = {
   readonly remove: (partnerId: string, id: string) => Promise<void>
   /** Refuses: not_found, report_not_ready. */
   readonly content: (partnerId: string, id: string) => Promise<Content>
-  /** The content behind the link of a mail. Refuses: not_found. */
+  /** The content behind the link of a mail. Refuses: not_found, report_not_ready. */
   readonly contentOfLink: (token: string) => Promise<Content>
   /**
-   * Refuses: report_format_not_supported, validation_failed (currency, customerId, timeZone), currency_not_supported,
-   * not_found (/customerId), report_schedule_limit_reached.
+   * Refuses: report_format_not_supported, validation_failed (currency, customerId, timeZone, emails),
+   * currency_not_supported, not_found (/customerId), report_schedule_limit_reached.
    */
   readonly createSchedule: (partnerId: string, input: BodyOf<'createReportSchedule'>, tx?: Tx) => Promise<Schedule>
   /** Newest first. Refuses: validation_failed (cursor). */

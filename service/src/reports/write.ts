@@ -8,11 +8,10 @@ import type { DocumentBrand } from '../typesetting/index.ts'
 import { toTransaction, type Transactions } from '../transactions/index.ts'
 import type { Columns, Content, Head, Line, Row, Section } from './contents/content.ts'
 import { reconciliation } from './contents/reconciliation.ts'
-import { statement } from './contents/statement.ts'
+import { type SectionDeps, sectionsOf, statement } from './contents/statement.ts'
 import { createFileWriter, LeaseLost } from './file.ts'
 import { pdf } from './formats/pdf.ts'
 import * as store from './store.ts'
-import { type SectionDeps, sectionsOf } from './contents/sections.ts'
 import { createHash } from 'node:crypto'
 import {
   type BankStatement,
@@ -61,7 +60,7 @@ async function* written(
   count: (lines: number) => void,
 ): AsyncGenerator<string> {
   const { period, partnerName, customer } = head
-  const section = present(sections[0], 'a statement in one currency has one section')
+  const section = present(sections[0], `no section in the statement of ${head.currency ?? 'no currency'}`)
   const { currency, accountId = '', opening, lines } = section
   const summary = await section.summary()
   count(summary.lines)

@@ -51,7 +51,7 @@ export type Simulations = ChainSimulations &
   EventSimulations & {
     /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
     readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
-    /** Refuses with the codes of `deposit`, and with insufficient_funds and limit_exceeded. */
+    /** Refuses as `Payouts.create` does. */
     readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
     /** Refuses: not_found, validation_failed, checkout_session_not_open, currency_not_supported. */
     readonly checkout: (

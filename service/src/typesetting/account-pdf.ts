@@ -1,7 +1,5 @@
 /** An account document: a head, a box of balances, and a table that repeats its heads and carries its balance over pages. */
-import { boldShare, createSheet, page, type Sheet } from './sheet.ts'
-import { printable } from './fonts.ts'
-import { type DocumentBrand, markBox } from './mark.ts'
+import { boldShare, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
 
 export type DocumentRow = {
   readonly date: string

@@ -3,6 +3,6 @@
  * does not grow with the document. The same input gives the same bytes: no time of the run, no random id.
  */
 export { type Letter, letterPdf } from './letter-pdf.ts'
-export type { DocumentBrand } from './mark.ts'
+export type { DocumentBrand } from './sheet.ts'
 export { type ReceiptDocument, receiptPdf } from './receipt-pdf.ts'
 export { type AccountDocument, accountPdf, type DocumentRow, type DocumentSection } from './account-pdf.ts'

@@ -1,6 +1,5 @@
 /** A letter of one page or more: sender, recipient, subject, text, and a list of facts. */
-import { printable } from './fonts.ts'
-import { createSheet, page, type Sheet } from './sheet.ts'
+import { createSheet, page, printable, type Sheet } from './sheet.ts'
 
 export type Letter = {
   readonly sender: readonly string[]

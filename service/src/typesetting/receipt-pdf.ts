@@ -1,7 +1,5 @@
 /** A receipt: the brand, what was paid, and tables whose last column has amounts. */
-import { printable } from './fonts.ts'
-import { type DocumentBrand, markBox } from './mark.ts'
-import { boldShare, createSheet, page, type Sheet } from './sheet.ts'
+import { boldShare, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
 
 export type ReceiptDocument = {
   readonly title: string

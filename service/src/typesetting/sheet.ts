@@ -2,8 +2,8 @@
  * The pages of a document, by pdfkit: text at its place with its role for screen readers, rules, and the running lines of
  * each page. A sheet without a number of pages draws nothing and only counts.
  */
-import { type FontName, fontBytes, fontNames, printable } from './fonts.ts'
-import { type DocumentBrand, markBox } from './mark.ts'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 
 /** A4 in points, with its margins. */
 export const page = { width: 595.28, height: 841.89, left: 48, right: 48, top: 48, bottom: 56 } as const
@@ -341,3 +341,46 @@ function createTags(pdf: Pdf): Tags {
     },
   }
 }
+
+/** The mark of a brand at the top of a document: its logo, or its name without one. */
+
+export type DocumentBrand = {
+  readonly name?: string | undefined
+  /** `#rrggbb`, readable on white. */
+  readonly accent?: string | undefined
+  /** The bytes of a PNG as `branding` draws it: the library would decode others on the main thread, or end the process. */
+  readonly logo?: Uint8Array | undefined
+}
+
+/** The mark is at the top right, and its height is that of the title with the issuer. */
+export const markBox = { width: 150, height: 42 } as const
+
+// Noto Sans (SIL Open Font License): Latin, Greek and Cyrillic, and figures of one width, so that columns of amounts align.
+
+const files = {
+  regular: '@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf',
+  medium: '@expo-google-fonts/noto-sans/500Medium/NotoSans_500Medium.ttf',
+  bold: '@expo-google-fonts/noto-sans/700Bold/NotoSans_700Bold.ttf',
+} as const
+type FontName = keyof typeof files
+const fontNames = Object.keys(files) as readonly FontName[]
+
+const loaded = new Map<FontName, Buffer>()
+
+/** Read once, at the first document. */
+function fontBytes(name: FontName): Buffer {
+  const known = loaded.get(name)
+  if (known) return known
+  const bytes = readFileSync(fileURLToPath(import.meta.resolve(files[name])))
+  loaded.set(name, bytes)
+  return bytes
+}
+
+/**
+ * Replaces a character that the font lacks, which would be an empty box, by a question mark, and controls by a blank.
+ */
+const shown =
+  /[^\u0020-\u007e\u00a0-\u024f\u0259\u02bb-\u02dd\u0370-\u03ff\u0400-\u04ff\u1e00-\u1eff\u1f00-\u1fff\u2010-\u2027\u202f-\u205e\u2070-\u209f\u20a0-\u20bf\u2212]/gu
+const control = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+export const printable = (text: string): string =>
+  text.toWellFormed().normalize('NFC').replace(control, ' ').replace(shown, '?')

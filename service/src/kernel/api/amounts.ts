@@ -1,6 +1,6 @@
-/** Reads amounts and currencies of a request from the source text of the JSON. A refusal carries a pointer. */
-import { type Decimal, decimalText, type FieldError } from '@partner-payments/wire'
-import { amountMajorMax, type Currency, currencies, isCurrency, type Minor } from '../index.ts'
+/** Reads amounts, currencies and times of a request. Amounts are read from the source text of the JSON. A refusal carries a pointer. */
+import { type Decimal, decimalText, type FieldError, timeInputPattern } from '@partner-payments/wire'
+import { amountMajorMax, assert, currencies, type Currency, isCurrency, type Minor } from '../index.ts'
 import { refuseField } from './refusal.ts'
 
 const expectedRange = `must be greater than 0 and at most ${amountMajorMax}.00`
@@ -75,4 +75,20 @@ export function readCurrency(code: string, pointer = '/currency'): Currency {
     throw refuseField({ ...field, message: `is ${code}, not an ISO 4217 currency code; must be one of ${supported}` })
   const message = `is ${code}, which is not supported; must be one of ${supported}`
   throw refuseField({ ...field, message }, 'currency_not_supported')
+}
+
+const form = new RegExp(timeInputPattern)
+const wholeSecondsChars = 'YYYY-MM-DDTHH:MM:SS'.length
+const millisecondDigits = 3
+
+/**
+ * Reads a time that passed the schema `timeInput`, which refuses any other text with a pointer. Drops the digits after the
+ * milliseconds, because stored times have milliseconds.
+ */
+export function readTime(text: string): Date {
+  const [, fraction = ''] = /\.(\d+)/.exec(text) ?? []
+  const milliseconds = fraction.slice(0, millisecondDigits).padEnd(millisecondDigits, '0')
+  const time = new Date(`${text.slice(0, wholeSecondsChars).toUpperCase()}.${milliseconds}Z`)
+  assert(form.test(text) && !Number.isNaN(time.getTime()), 'a time has passed its schema')
+  return time
 }

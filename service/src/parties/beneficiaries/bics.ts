@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto'
 import { refuseFields } from '../../kernel/api/index.ts'
 import { type Clock, nilId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { type BicEntry, readBicFile } from './bic-file.ts'
-import { bankCodesOf, bicContradiction } from './bic-rules.ts'
+import { bankCodesOf, bicContradiction, type BicEntry, readBicFile } from './bic-file.ts'
 import * as store from './store-bics.ts'
 
 export type LoadedDirectory = store.DirectoryRow & {

@@ -23,5 +23,4 @@ export {
   type PayeeCheck,
 } from './service.ts'
 export { withSameAccounts, keptVerifications } from './store.ts'
-
 export type { VerificationRow } from './verifications.ts'

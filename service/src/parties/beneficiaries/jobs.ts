@@ -6,10 +6,9 @@ import { renewalsDue } from './store-verifications.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Verification } from '../payee-check/index.ts'
-import { isUnanswered, isWorse, retryDelayAfter } from './renewal-rules.ts'
+import { askAbout, isUnanswered, isWorse, noteAnswer, retryDelayAfter } from './verifications.ts'
 import * as beneficiaries from './store.ts'
 import * as verifications from './store-verifications.ts'
-import { askAbout, noteAnswer } from './verifications.ts'
 
 export const beneficiaryJobs = (
   { indexNamesStep }: Pick<Beneficiaries, 'indexNamesStep'>,

@@ -281,7 +281,7 @@ function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiarie
       const now = clock.now()
       const namedAt = name === null || name === before.name ? null : now
       const row = await store.update(tx, partnerId, id, { alias, name, address, namedAt }, now)
-      const beneficiary = present(row, 'the lock keeps the beneficiary')
+      const beneficiary = present(row, `no beneficiary ${id} under its lock`)
       if (namedAt !== null) await indexNames(tx, partnerId, [{ id, name, isIndexed: before.isIndexed }])
       if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
       // The country of an address is judged as that of the account is.

@@ -8,7 +8,7 @@ import { dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { beneficiariesRoutes, createRenewals } from './index.ts'
 import { createVerification } from '../payee-check/index.ts'
-import { isWorse, retryDelayAfter } from './renewal-rules.ts'
+import { isWorse, retryDelayAfter } from './verifications.ts'
 
 suite('verification', async () => {
   const service = await useModules({ connectionsMax: 8 })

@@ -1,11 +1,10 @@
 /** The verbs of verification of payee: asks, and keeps each answer as evidence. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Caller, type Cursors, notFound, type Page } from '../../kernel/api/index.ts'
-import { type Clock, newId } from '../../kernel/index.ts'
+import { type Clock, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Verification } from '../payee-check/index.ts'
 import { readIban } from './rules.ts'
-import { isUnanswered } from './renewal-rules.ts'
 import * as beneficiaries from './store.ts'
 import * as store from './store-verifications.ts'
 
@@ -143,4 +142,29 @@ export async function requestRenewal(
 function found(row: VerificationRow | undefined): VerificationRow {
   if (row === undefined) throw notFound('verification')
   return row
+}
+
+type Result = store.VerificationRow['result']
+
+/** Delays between attempts while the scheme does not answer. After the last one the answer is `NotPossible`. */
+const retryDelaysMs = [minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 4 * hourMs, 12 * hourMs]
+
+/** `attempts`: the number that failed. Undefined: it is not tried again. */
+export const retryDelayAfter = (attempts: number): number | undefined => retryDelaysMs[attempts - 1]
+
+/** The scheme did not answer, and may answer later. */
+export const isUnanswered = ({ reason }: Pick<store.VerificationRow, 'reason'>): boolean =>
+  reason === 'SchemeTimeout' || reason === 'SchemeUnavailable'
+
+const goodness: Readonly<Record<Result, number | undefined>> = {
+  Match: 2,
+  CloseMatch: 1,
+  NoMatch: 0,
+  NotPossible: undefined,
+}
+
+/** `NotPossible` says nothing about the payee: it is neither worse nor better. */
+export function isWorse(answer: Result, before: Result): boolean {
+  const [now, then] = [goodness[answer], goodness[before]]
+  return now !== undefined && then !== undefined && now < then
 }

@@ -1,6 +1,6 @@
 /** A customer with its opened KYC, and what a payment shows of it. */
 import type { PayerData } from '../../rails/index.ts'
-import type { KycSealer } from './kyc.ts'
+import type { KycSealer } from './sealed.ts'
 import type { CustomerType, KycFields } from './rules.ts'
 import type { CustomerRow } from './store.ts'
 

@@ -11,13 +11,12 @@ import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Hold } from '../../screening/index.ts'
 import { type ErasurePhase, refuseErasure, retainedChanges, retainedKyc, retainedUntil } from './erasure-rules.ts'
-import { createKycSealer, refKind } from './kyc.ts'
+import { changeContext, createKycSealer, refKind } from './sealed.ts'
 import type { FieldChange } from './rules.ts'
 import * as changesStore from './store.ts'
 import * as store from './store-erasures.ts'
 import { deleteReview } from './store-erasures.ts'
 import { byRef } from './store.ts'
-import { changeContext } from './sealed.ts'
 
 export type Erasure = {
   readonly serviceId: string

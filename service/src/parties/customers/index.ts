@@ -35,9 +35,7 @@ export type { IdentitiesOf } from './verification-states.ts'
 export type { Review } from './store-erasures.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords, customerJobs } from './jobs.ts'
-
-export { prefixesOfName, readNamePrefix, searchedPrefix } from './names.ts'
-
+export { prefixesOfName, readNamePrefix, searchedPrefix } from './name-index.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { type Customer, type CustomerUser, nameOf } from './customer.ts'
 export { createCustomers, type Customers, type Payer } from './service.ts'

@@ -94,7 +94,12 @@ export function createKeptRecords({
     const floor = row.hasLeft ? row.floor : (over.at(-1)?.id ?? row.floor)
     const hasLeft = row.hasLeft || left !== -1
     if (records.length < rowsPerPageMax) return { floor, position: floor, hasLeft: false, dueAt: after(now, passMs) }
-    return { floor, position: present(records.at(-1), 'a whole page has rows').id, hasLeft, dueAt: now }
+    return {
+      floor,
+      position: present(records.at(-1), `no record in a whole page of ${place.table}`).id,
+      hasLeft,
+      dueAt: now,
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 import { notFound } from '../../kernel/api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { refKind } from './kyc.ts'
+import { refKind } from './sealed.ts'
 import { byRef } from './store.ts'
 import * as store from './store-erasures.ts'
 

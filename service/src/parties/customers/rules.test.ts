@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../kernel/api/index.ts'
 import { deriveType, isCalendarDate, type KycInput, mergeKyc, refuseBadKyc, refuseEmptyCreate } from './rules.ts'
-import { nameToken, normaliseName, prefixesOf, searchedPrefix } from './names.ts'
+import { nameToken, normaliseName, prefixesOf, searchedPrefix } from './name-index.ts'
 import { judgeTaxId, mod97, type TaxPayer } from './verification.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')

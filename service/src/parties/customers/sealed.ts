@@ -1,8 +1,12 @@
-/** The sealed columns of customers, and what binds their values to their rows. */
+/** The sealed columns of customers, what binds their values to their rows, and the references that name a customer. */
 import type { SealedColumn } from '../../postgres/index.ts'
+import { ownJson, serviceIdPattern, uuidPattern } from '@partner-payments/wire'
+import type { Sealer } from '../../kernel/index.ts'
+import type { KycFields } from './rules.ts'
+import type { CustomerRefKind } from './store.ts'
 
 /** Binds sealed KYC to its partner and customer. */
-export const kycContext = (partnerId: string, id: string) => ['customers.kyc', partnerId, id]
+const kycContext = (partnerId: string, id: string) => ['customers.kyc', partnerId, id]
 
 export const sealedKyc: SealedColumn = {
   table: 'customers.customers',
@@ -29,4 +33,25 @@ export const sealedChanges: SealedColumn = {
   column: 'values_sealed',
   key: { id: 'uuid' },
   contextOf: (partnerId, cell) => changeContext(partnerId, cell('id')),
+}
+
+/** Seals the KYC of a customer as a whole. */
+export function createKycSealer(sealer: Sealer) {
+  return {
+    seal: (partnerId: string, id: string, kyc: KycFields) =>
+      sealer.seal(JSON.stringify(kyc), kycContext(partnerId, id)),
+    open: (partnerId: string, id: string, kycSealed: Uint8Array) =>
+      ownJson<KycFields>(sealer.open(kycSealed, kycContext(partnerId, id))),
+    mark: sealer.mark,
+  }
+}
+export type KycSealer = ReturnType<typeof createKycSealer>
+
+const guid = new RegExp(uuidPattern)
+const serviceId = new RegExp(serviceIdPattern)
+
+/** Undefined: no customer can have this reference. */
+export function refKind(ref: string): CustomerRefKind | undefined {
+  if (guid.test(ref)) return { kind: 'guid', value: ref }
+  return serviceId.test(ref) ? { kind: 'serviceId', value: ref } : undefined
 }

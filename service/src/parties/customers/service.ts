@@ -1,9 +1,9 @@
 /** The verbs of customers. They treat an erased customer as unknown, except where noted. */
-import type { Capability, QueryOf, VerificationState } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
+import { type Capability, listLimitDefault, type QueryOf, type VerificationState } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, readTime, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { AccountState, Ledger } from '../../ledger/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
 import type { PayerData } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import { partnerOf, type Subject } from '../../screening/index.ts'
@@ -20,8 +20,8 @@ import {
   sumOf,
 } from './gate-rules.ts'
 import {
-  type CapabilityVerdict,
   capabilitiesOf,
+  type CapabilityVerdict,
   createGates,
   createStandings,
   type Gates,
@@ -29,12 +29,10 @@ import {
   holdingsOf,
   requireCapability,
 } from './gates.ts'
-import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
-import { createList, type CustomerList } from './list.ts'
-import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
+import { createKycSealer, type KycSealer, refKind } from './sealed.ts'
+import { createNameIndex, createNameIndexing, type NameIndex, readNamePrefix, searchedPrefix } from './name-index.ts'
 import { accountNames, type KycFields, screenedCountries, screenedData, screenedNames } from './rules.ts'
 import { createReviews, type Reviews } from './reviews.ts'
-import { searchedPrefix } from './names.ts'
 import * as store from './store.ts'
 import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
 import {
@@ -89,8 +87,8 @@ export type Customers = Writes & {
   /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
   /**
-   * The customer, unless the state of its verification does not allow it, in the currency if one is given. Refuses: customer_not_verified, with
-   * `pointer` if it is given.
+   * The customer, if the state of its verification allows it, in the currency if one is given. Refuses: not_found; customer_not_verified,
+   * with `pointer` if it is given.
    */
   readonly requireCapability: (
     tx: Tx,
@@ -475,4 +473,60 @@ function createSteps(
     verifyStep: createVerificationStep({ db, clock, kycOf, proofsOf }),
     rejudge: createRejudge({ clock, kycOf, proofsOf }),
   }
+}
+
+/** `id`: of the only customer that may be found. */
+type CustomerList = Omit<QueryOf<'listCustomers'>, 'iban'> & { readonly id?: string | undefined }
+
+/** Returns rows as they are stored. Refuses: validation_failed (cursor, namePrefix). */
+function createList(deps: {
+  readonly db: Database
+  readonly cursors: Cursors
+  readonly names: NameIndex
+}): (partnerId: string, query: CustomerList) => Promise<Page<store.CustomerRow>> {
+  const { db, cursors, names } = deps
+  return async (partnerId, query) => {
+    const isByChange = query.updatedSince !== undefined
+    const list = `customers${isByChange ? '-by-change' : ''}:${partnerId}`
+    const limit = query.limit === undefined ? listLimitDefault : Number(query.limit)
+    const after = query.cursor === undefined ? null : readPosition(cursors.open(list, query.cursor, '/query/cursor'))
+    const filter = readFilter(query)
+    const nameToken = filter.prefix === undefined ? undefined : await names.tokenOf(db, partnerId, filter.prefix)
+    if (filter.prefix !== undefined && nameToken === undefined) return { data: [], nextCursor: null, hasMore: false }
+    const rows = await store.list(db, partnerId, { ...filter.columns, nameToken }, after, limit + 1)
+    const data = rows.slice(0, limit)
+    const hasMore = rows.length > limit
+    const last = data.at(-1)
+    const nextCursor = hasMore && last ? cursors.write(list, writePosition(last, isByChange)) : null
+    return { data, nextCursor, hasMore }
+  }
+}
+
+function readFilter(query: CustomerList) {
+  const { id, email, partnerCustomerIdentifier, serviceId, customerType, verificationState } = query
+  const timeOf = (text: string | undefined) => (text === undefined ? undefined : readTime(text))
+  const columns = {
+    id,
+    email,
+    partnerCustomerIdentifier,
+    serviceId,
+    customerType,
+    verificationState,
+    createdFrom: timeOf(query.createdFrom),
+    createdTo: timeOf(query.createdTo),
+    updatedSince: timeOf(query.updatedSince),
+  }
+  return { columns, prefix: query.namePrefix === undefined ? undefined : readNamePrefix(query.namePrefix) }
+}
+
+/**
+ * A position among changes contains the time of the last change, because that time moves: a row that moves shifts no
+ * other.
+ */
+const writePosition = ({ id, updatedAt }: store.CustomerRow, isByChange: boolean) =>
+  isByChange ? `${id} ${updatedAt.toISOString()}` : id
+
+function readPosition(position: string): store.ListPosition {
+  const [id = '', updatedAt] = position.split(' ')
+  return { id, updatedAt: updatedAt === undefined ? null : new Date(updatedAt) }
 }

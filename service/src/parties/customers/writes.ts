@@ -5,7 +5,7 @@ import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import { type Customer, toCustomer } from './customer.ts'
 import type { Actor, History } from './history.ts'
-import { type KycSealer, refKind } from './kyc.ts'
+import { type KycSealer, refKind } from './sealed.ts'
 import type { NameIndex } from './name-index.ts'
 import {
   type CustomerCreate,

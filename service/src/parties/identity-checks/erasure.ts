@@ -1,9 +1,8 @@
 /** The erasure of identity verifications with their customer. */
 import { after, type Clock, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { createContentSealer } from './sealed.ts'
+import { createContentSealer, queueErasures } from './store.ts'
 import { leaseMs } from './step.ts'
-import { queueErasures } from './store.ts'
 import * as store from './store.ts'
 
 export type IdentityErasure = {

@@ -1,7 +1,7 @@
 /** The proofs of customers, as `customers` judges by them. */
 import type { Sealer } from '../../kernel/index.ts'
 import type { IdentitiesOf, IdentityRecord } from '../customers/index.ts'
-import { createContentSealer } from './sealed.ts'
+import { createContentSealer } from './store.ts'
 import * as store from './store.ts'
 
 export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): IdentitiesOf {

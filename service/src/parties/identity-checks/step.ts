@@ -9,10 +9,9 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
 import { afterFailure, afterReport, afterStart, expired, failed } from './rules.ts'
-import type { ContentSealer } from './sealed.ts'
+import type { ContentSealer, IdentityRow } from './store.ts'
 import * as store from './store.ts'
 import type { identity, VerificationState } from '@partner-payments/wire'
-import type { IdentityRow } from './store.ts'
 
 export type StepDeps = {
   readonly db: Database
@@ -100,7 +99,7 @@ async function record(
   }
   await db.transaction(async (tx) => {
     // The customer first, as an erasure locks; an erased one has no verification to write.
-    const customer = await present(customers.hold(tx, partnerId, customerId))
+    const customer = await unlessErased(customers.hold(tx, partnerId, customerId))
     if (customer === undefined || (await store.endClaim(tx, claim, row)) === 0) return
     if (!isChanged) return
     if (row.inForce && row.decidedAt !== claim.decidedAt) await store.replaceEarlier(tx, row)
@@ -113,7 +112,7 @@ async function record(
 }
 
 /** Undefined for a customer that is erased. */
-async function present<T>(found: Promise<T>): Promise<T | undefined> {
+async function unlessErased<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found
   } catch (error) {
@@ -121,8 +120,6 @@ async function present<T>(found: Promise<T>): Promise<T | undefined> {
     throw error
   }
 }
-
-// The event of identity verifications.
 
 function appendUpdated(
   eventOutbox: Pick<EventOutbox, 'append'>,

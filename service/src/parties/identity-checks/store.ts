@@ -1,7 +1,8 @@
 /** The SQL of identity verifications. */
-import type { identity } from '@partner-payments/wire'
-import type { IdentityKind, IdentityReason } from '../identity-port/index.ts'
-import { acrossPartners, dueWork, noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { type identity, ownJson } from '@partner-payments/wire'
+import type { IdentityEvidence, IdentityKind, IdentityReason } from '../identity-port/index.ts'
+import { acrossPartners, dueWork, noSql, type SealedColumn, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import type { Sealer } from '../../kernel/index.ts'
 
 export type IdentityRow = {
   readonly partnerId: string
@@ -291,3 +292,31 @@ export async function refuseErasure(tx: Tx, { partnerId, id }: Key, now: Date): 
   await tx.run(sql`/* identity-checks.refuseErasure */
     update customers.identity_erasures set due_at = null, refused_at = ${now} where partner_id = ${partnerId} and id = ${id}`)
 }
+
+/** Content that is sealed as a whole: the request, the page of the provider, and what it has found. */
+export type Content = {
+  readonly customerType: 'Individual' | 'Business' | 'SoleTrader'
+  readonly subject: Readonly<Record<string, string>>
+  readonly returnUrl: string | null
+  readonly url: string | null
+  readonly evidence: IdentityEvidence | null
+}
+
+const contentContext = (partnerId: string, id: string) => ['customers.identity_verifications', partnerId, id]
+
+export const sealedIdentities: SealedColumn = {
+  table: 'customers.identity_verifications',
+  column: 'content_sealed',
+  key: { id: 'uuid' },
+  contextOf: (partnerId, cell) => contentContext(partnerId, cell('id')),
+}
+
+type SealedKey = { readonly partnerId: string; readonly id: string }
+
+export const createContentSealer = (sealer: Sealer) => ({
+  seal: ({ partnerId, id }: SealedKey, content: Content): Uint8Array =>
+    sealer.seal(JSON.stringify(content), contentContext(partnerId, id)),
+  open: ({ partnerId, id, contentSealed }: SealedKey & { readonly contentSealed: Uint8Array }): Content =>
+    ownJson<Content>(sealer.open(contentSealed, contentContext(partnerId, id))),
+})
+export type ContentSealer = ReturnType<typeof createContentSealer>

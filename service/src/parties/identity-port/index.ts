@@ -2,8 +2,9 @@
  * Identity providers: the port behind which a company verifies who a customer is, and what their webhooks share. It
  * stores nothing; `identity-checks` keeps the verifications.
  */
-export { createIdentityCalls, type IdentityCalls } from './calls.ts'
 export {
+  createIdentityCalls,
+  type IdentityCalls,
   type IdentityEvidence,
   type IdentityHint,
   type IdentityKind,
@@ -14,5 +15,5 @@ export {
   type IdentityRequest,
   type IdentityWebhook,
   type StartedIdentity,
+  holdsStandardSignature,
 } from './port.ts'
-export { holdsStandardSignature } from './webhook.ts'

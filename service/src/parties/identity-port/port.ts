@@ -1,5 +1,7 @@
 /** The port of an identity provider. A connector of another provider implements it; docs/guides/identity-providers.md says how. */
-import type { identity } from '@partner-payments/wire'
+import { deliverySignature, type identity } from '@partner-payments/wire'
+import { type Breaker, createBreaker, inTime, minuteMs, secondMs } from '../../kernel/index.ts'
+import { timingSafeEqual } from 'node:crypto'
 
 export type IdentityKind = identity.IdentityKind
 export type IdentityReason = (typeof identity.identityReasons)[number]
@@ -73,4 +75,56 @@ export type IdentityProvider = {
   readonly erase: (verification: IdentityErased, signal: AbortSignal) => Promise<void>
   /** Checks the signature over the raw body. Undefined: it does not hold. */
   readonly readWebhook: (webhook: IdentityWebhook) => IdentityHint | undefined
+}
+
+// Calls of an identity provider, each within its time limit, behind a breaker.
+
+export type IdentityCalls = Pick<IdentityProvider, 'id'> & {
+  /** False while the breaker is open: a call would only wait for its time limit. */
+  readonly mayCall: () => boolean
+  readonly start: (request: Parameters<IdentityProvider['start']>[0]) => ReturnType<IdentityProvider['start']>
+  readonly report: (providerSession: string) => ReturnType<IdentityProvider['report']>
+  readonly erase: (verification: Parameters<IdentityProvider['erase']>[0]) => ReturnType<IdentityProvider['erase']>
+}
+
+/** `breaker`: tests pass one with a clock of their own. */
+export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker = createBreaker()): IdentityCalls {
+  const call = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    try {
+      const answer = await inTime(provider.timeoutMs, work)
+      breaker.answered()
+      return answer
+    } catch (error) {
+      // A refusal is an answer.
+      if (error instanceof IdentityRefused) breaker.answered()
+      else breaker.failed()
+      throw error
+    }
+  }
+  return {
+    id: provider.id,
+    mayCall: () => breaker.state() !== 'open',
+    start: (request) => call((signal) => provider.start(request, signal)),
+    erase: (verification) => call((signal) => provider.erase(verification, signal)),
+    report: (providerSession) => call((signal) => provider.report(providerSession, signal)),
+  }
+}
+
+// Signatures of webhooks by Standard Webhooks, for providers that sign so.
+
+/** Standard Webhooks, Verifying: older and newer ones are refused, so that a recorded one cannot be replayed for ever. */
+const toleranceMs = 5 * minuteMs
+
+/** Reports whether one of the signatures is that of the key over id, time and raw body, and the time is near. */
+export function holdsStandardSignature(key: Uint8Array, { headers, body, now }: IdentityWebhook): boolean {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
+  if (id === undefined || signatures === undefined || timestamp === undefined || !/^\d{1,12}$/.test(timestamp))
+    return false
+  const seconds = Number(timestamp)
+  if (Math.abs(now.getTime() - seconds * secondMs) > toleranceMs) return false
+  const expected = Buffer.from(deliverySignature({ kind: 'v1', key }, id, seconds, body))
+  return signatures.split(' ').some((each) => {
+    const given = Buffer.from(each)
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  })
 }

@@ -3,8 +3,7 @@
  * for the IBANs that this service has issued it compares the names itself. It stores nothing; modules keep the
  * evidence. README.md states the rules of the comparison.
  */
-import type { PayeeScheme } from './port.ts'
-import { sandboxScheme } from './sandbox.ts'
+import { type PayeeScheme, sandboxScheme } from './port.ts'
 
 export { createVerification, type OwnNames, type PayeeAnswer, type Verification } from './service.ts'
 

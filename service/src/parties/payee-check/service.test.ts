@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createBreaker, createLog } from '../../kernel/index.ts'
-import type { PayeeScheme, SchemeAnswer } from './port.ts'
-import { sandboxScheme } from './sandbox.ts'
+import { type PayeeScheme, sandboxScheme, type SchemeAnswer } from './port.ts'
 import { compareNames, createVerification, type NameResult } from './service.ts'
 
 const log = createLog('silent')

@@ -5,7 +5,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newId } from '../../kernel/index.ts'
-import { EmbeddedPostgresError, reasonOf } from './error.ts'
+import { EmbeddedPostgresError, reasonOf } from './process.ts'
 import type { UserIds } from './launch.ts'
 
 /** A segment is archived when it is full, or after this time if it has changes. */

@@ -2,7 +2,7 @@ import { chmodSync, cpSync, lstatSync, mkdtempSync, readdirSync, readFileSync, r
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { ownJson } from '@partner-payments/wire'
-import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
+import { codeOf, EmbeddedPostgresError, reasonOf } from './process.ts'
 
 /** The folder `native` of the platform's npm package, and its version. */
 export type Binaries = { readonly native: string; readonly version: string }

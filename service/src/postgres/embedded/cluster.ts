@@ -10,13 +10,23 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
 } from 'node:fs'
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { codeOf, EmbeddedPostgresError } from './error.ts'
+import {
+  codeOf,
+  EmbeddedPostgresError,
+  hasArgument,
+  sendSignal,
+  type ServerLog,
+  startTimeOf,
+  until,
+} from './process.ts'
 import { launch, type LaunchMethod, type UserIds } from './launch.ts'
-import type { ServerLog } from './log.ts'
-import { hasArgument, sendSignal, startTimeOf, until } from './process.ts'
 
 const shutdownMsMax = 30_000
 const quitMsMax = 10_000

@@ -9,7 +9,7 @@
  *   <dataDir>/backup-id           the id of the folder, also in its backup folder
  */
 export { type Backup, createBackup, type Restored, restoreBackup } from './restore.ts'
-export { EmbeddedPostgresError } from './error.ts'
+export { EmbeddedPostgresError } from './process.ts'
 
 export {
   type EmbeddedPostgres,

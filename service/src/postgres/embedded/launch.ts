@@ -1,7 +1,7 @@
-import { spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync, type StdioOptions } from 'node:child_process'
 import { closeSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { type Binaries, copyBinaries, programIn } from './binaries.ts'
-import { EmbeddedPostgresError } from './error.ts'
+import { EmbeddedPostgresError } from './process.ts'
 
 export type UserIds = { readonly uid: number; readonly gid: number }
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { closeSync, fchownSync, fstatSync, openSync, readFileSync, readSync, renameSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { join } from 'node:path'
 
 /** Polls, because other processes and PostgreSQL's files send no notification when they change. */
 export const until = async (condition: () => boolean, timeoutMs: number, pollMs = 10): Promise<boolean> => {
@@ -56,4 +57,59 @@ export const hasArgument = (pid: number, argument: string): boolean => {
   } catch {
     return false
   }
+}
+
+/** The embedded server could not be run. The message is one line for the operator's terminal. */
+export class EmbeddedPostgresError extends Error {
+  override readonly name = 'EmbeddedPostgresError'
+}
+
+/** The first line of the message of `thrown`. The full error stays in `cause`. */
+export const reasonOf = (thrown: unknown): string => {
+  const text = thrown instanceof Error ? thrown.message : String(thrown)
+  return text.split('\n')[0] ?? text
+}
+
+export const codeOf = (thrown: unknown): string | undefined =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+
+const logBytesMax = 10 * 1024 * 1024
+const tailBytesMax = 64 * 1024
+
+/** PostgreSQL's log file. */
+export type ServerLog = {
+  readonly file: number
+  /** Makes `failure` read only lines that are written from here on. */
+  readonly mark: () => void
+  /** The line after the mark that says why a program failed. */
+  readonly failure: () => string
+  readonly close: () => void
+}
+
+export const openLog = (dataDir: string): ServerLog => {
+  const path = join(dataDir, 'postgres.log')
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size > logBytesMax) renameSync(path, `${path}.1`)
+  const file = openSync(path, 'a+', 0o600)
+  // If root starts the service once, the folder's owner must still be able to write the log afterwards.
+  if (process.getuid?.() === 0) {
+    const folder = statSync(dataDir)
+    fchownSync(file, folder.uid, folder.gid)
+  }
+  let start = fstatSync(file).size
+
+  const failure = (): string => {
+    const end = fstatSync(file).size
+    const from = Math.max(start, end - tailBytesMax)
+    const buffer = Buffer.alloc(end - from)
+    const lines = buffer
+      .toString('utf8', 0, readSync(file, buffer, 0, buffer.length, from))
+      .trim()
+      .split('\n')
+    // The first error is the cause. Later lines are its consequences, up to the line that the server is shut down.
+    const line = lines.find((each) => /\b(?:PANIC|FATAL|ERROR|fatal|error):/.test(each)) ?? lines.at(-1)
+    return line || 'its log is empty'
+  }
+  const mark = (): void => void (start = fstatSync(file).size)
+  return { file, mark, failure, close: () => closeSync(file) }
 }

@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { ownJson } from '@partner-payments/wire'
 import pg from 'pg'
 import { baseFolder, walFolder } from './archive.ts'
-import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
+import { codeOf, EmbeddedPostgresError, reasonOf, until } from './process.ts'
 import { startEmbeddedPostgres } from './start.ts'
-import { until } from './process.ts'
 
 export type Restored = {
   readonly backup: string

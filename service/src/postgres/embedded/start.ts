@@ -12,10 +12,17 @@ import {
   readPidFile,
   stopPreviousServer,
 } from './cluster.ts'
-import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
+import {
+  codeOf,
+  EmbeddedPostgresError,
+  openLog,
+  reasonOf,
+  sendSignal,
+  type ServerLog,
+  startTimeOf,
+  until,
+} from './process.ts'
 import { findLaunchMethod, launch, type LaunchMethod, serverIds } from './launch.ts'
-import { openLog, type ServerLog } from './log.ts'
-import { sendSignal, startTimeOf, until } from './process.ts'
 import { type ChildProcess, execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { totalmem } from 'node:os'

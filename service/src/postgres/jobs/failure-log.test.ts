@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Log } from '../../kernel/index.ts'
-import { createFailureLog } from './failure-log.ts'
+import { createFailureLog } from './job.ts'
 
 function recorded() {
   const lines: string[] = []

@@ -1,5 +1,6 @@
 /** The declaration of a background job: what it does, when its work is due, and how its age is measured. */
 import type { Sql } from '../index.ts'
+import { dayMs, type Log, minuteMs, nilId } from '../../kernel/index.ts'
 
 export type Job = {
   /** `payouts.orders`, `settlement.instructions.sandbox`: the name in logs and metrics. */
@@ -49,3 +50,54 @@ export type Age = {
 }
 
 export const defineJob = (job: Job): Job => job
+
+// Logs the failures of a job, and their end. A failure that repeats is logged again after a minute, and then at intervals that
+// double up to a day: its number is in the metric, which has an alert.
+
+export type FailureLog = { readonly succeeded: () => void; readonly failed: (error: unknown) => void }
+
+/** `observe`: how often the job has failed in a row in the same way; 0 after a success. */
+export function createFailureLog(job: string, log: Log, observe?: (inARow: number) => void): FailureLog {
+  let last: { readonly text: string; loggedMs: number; waitMs: number; inARow: number } | undefined
+  return {
+    succeeded: () => {
+      if (last === undefined) return
+      log.info({ job, failures: last.inARow }, 'job succeeds again')
+      last = undefined
+      observe?.(0)
+    },
+    failed: (error) => {
+      const text = String(error)
+      const nowMs = performance.now()
+      if (last?.text === text) {
+        last.inARow += 1
+        observe?.(last.inARow)
+        if (nowMs - last.loggedMs < last.waitMs) return
+        last.loggedMs = nowMs
+        last.waitMs = Math.min(2 * last.waitMs, dayMs)
+      } else {
+        last = { text, loggedMs: nowMs, waitMs: minuteMs, inARow: 1 }
+        observe?.(1)
+      }
+      log.error({ err: error, job, failures: last.inARow }, 'job failed')
+    },
+  }
+}
+
+// Takes partners in turn, so that the first busy one does not take every step.
+
+/**
+ * Makes a step of a job: `next` finds the first partner after an id that has work, and `work` does a part of it. The step returns what `work`
+ * returned, or 0 if no partner has work.
+ */
+export function createTurns(
+  next: (afterId: string) => Promise<string | undefined>,
+  work: (partnerId: string) => Promise<number>,
+): () => Promise<number> {
+  let last = nilId
+  return async () => {
+    const partnerId = (await next(last)) ?? (last === nilId ? undefined : await next(nilId))
+    last = partnerId ?? nilId
+    return partnerId === undefined ? 0 : work(partnerId)
+  }
+}

@@ -1,11 +1,10 @@
 /**
- * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`signals.ts`), and
+ * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`listenForWrites`), and
  * by the time at which its next work is due. One statement every few seconds looks for the work of all jobs whose wake-up was lost.
  */
 import { type Clock, type Log, minuteMs, randomFraction, secondMs } from '../../kernel/index.ts'
 import { type Database, noSql, type Sql, sql, tablesIn, toStatement } from '../index.ts'
-import { createFailureLog } from './failure-log.ts'
-import type { Job } from './job.ts'
+import { createFailureLog, type Job } from './job.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 export type JobsOptions = {
@@ -177,3 +176,46 @@ async function dueTimesOf(db: Database, jobs: readonly DueJob[]): Promise<readon
   )
   return rows.map(({ dueAt }) => dueAt)
 }
+
+// Wakes jobs of other processes. A process without jobs announces the tables that its commits have written; those with jobs listen. No
+// notification is sent within a transaction of money, because its commit would take a lock of the whole database.
+
+const channel = 'jobs'
+/** Commits within this time share one notification. */
+const collectMs = 10
+
+/** Announces commits that write these tables, until `stop`. */
+export function announceWrites(db: Database, tables: ReadonlySet<string>): { readonly stop: () => Promise<void> } {
+  const collected = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+  let sending: Promise<unknown> = Promise.resolve()
+
+  const send = () => {
+    timer = undefined
+    const payload = [...collected].join(',')
+    collected.clear()
+    if (payload === '') return
+    // A lost notification costs a poll. It need not be durable.
+    const statement = sql`/* jobs.send */ select pg_notify(${channel}, ${payload})`
+    sending = Promise.all([sending, db.unflushed.run(statement).catch(() => undefined)])
+  }
+  const unsubscribe = db.onWritten((written) => {
+    for (const table of written) if (tables.has(table)) collected.add(table)
+    if (collected.size > 0) timer ??= setTimeout(send, collectMs)
+  })
+  return {
+    stop: async () => {
+      unsubscribe()
+      clearTimeout(timer)
+      send()
+      await sending
+    },
+  }
+}
+
+/** Wakes the jobs of this process after commits of others, until `stop`. */
+export const listenForWrites = (
+  db: Database,
+  { wakeReaders, wakeAll }: Pick<RunningJobs, 'wakeReaders' | 'wakeAll'>,
+): { readonly stop: () => Promise<void> } =>
+  db.listen(channel, { received: (payload) => wakeReaders(payload.split(',')), connected: wakeAll })

@@ -1,7 +1,6 @@
 /** One worker of a job: runs it until nothing is left, rests until work is due or a commit wakes it, and runs it again. */
 import { type Clock, minuteMs } from '../../kernel/index.ts'
-import type { FailureLog } from './failure-log.ts'
-import type { Job } from './job.ts'
+import type { FailureLog, Job } from './job.ts'
 
 export type Worker = {
   /** Tells the worker that there may be work. */

@@ -7,7 +7,12 @@
  */
 export { type Content, digestOf, faultsOfContent, type Signed } from './content.ts'
 export { safeguardingCsv, signedOfCsv } from './csv.ts'
-export { safeguardingJob } from './jobs.ts'
+export {
+  safeguardingJob,
+  createSafeguarding,
+  type Safeguarding,
+  type SafeguardingDeps,
+  type SafeguardingRecord,
+} from './service.ts'
 export { safeguardingPdf } from './pdf.ts'
 export { isDay } from './rules.ts'
-export { createSafeguarding, type Safeguarding, type SafeguardingDeps, type SafeguardingRecord } from './service.ts'

@@ -3,7 +3,16 @@ import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import { type Cases, operatorPartnerId } from '../../cases/index.ts'
-import { after, amountText, type Clock, type Currency, dayMs, isFiat, type Minor } from '../../kernel/index.ts'
+import {
+  after,
+  amountText,
+  type Clock,
+  type Currency,
+  dayMs,
+  isFiat,
+  type Minor,
+  minuteMs,
+} from '../../kernel/index.ts'
 import { type Database, oldestTransactionStart, readAtOneMoment, type Tx } from '../../postgres/index.ts'
 import type { BankEntry, BooksAccount } from '../../rails/index.ts'
 import { amountsOf, type Content, digestOf, findingOf, partsText } from './content.ts'
@@ -12,6 +21,7 @@ import * as store from './store.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { DayLook, DayReader } from '../../cases/reconciliation/index.ts'
 import type { DesignatedAccount } from './store.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 
 export type SafeguardingDeps = ComputeDeps & {
   readonly clock: Clock
@@ -411,3 +421,7 @@ function accountText({ look, hasStatement }: AccountFacts, dueOn: string): Conte
   const on = closingOn ?? ''
   return { connector, account, dueOn, statement: { id, name, on, closing: amountText(closing ?? 0n, currency) } }
 }
+
+/** The job that computes each day once its statements are in. */
+export const safeguardingJob = (safeguarding: Pick<Safeguarding, 'step'>): Job =>
+  defineJob({ name: 'safeguarding.days', everyMs: minuteMs, run: safeguarding.step })

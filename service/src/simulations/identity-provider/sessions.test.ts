@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { dayMs } from '../../kernel/index.ts'
-import { createSessions } from './sessions.ts'
+import { createSessions } from './server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'partner-payments-sessions-'))
 after(() => rmSync(folder, { recursive: true }))

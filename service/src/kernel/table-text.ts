@@ -1,3 +1,5 @@
+/** Tables as text: cells of CSV, and Markdown. */
+
 /**
  * A cell of CSV by RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe (OWASP, CSV injection): `=`,
  * `+`, `-`, `@`, tab and carriage return, and their wide forms, at its start, also after blanks and quotes. So does the same
@@ -16,3 +18,10 @@ export function csvCell(value: string): string {
 
 /** The same for a column in which a negative amount may stand. */
 export const csvCellOrAmount = (value: string): string => (/^-?[\d.]+$/.test(value) ? value : csvCell(value))
+
+/** A table in Markdown, for pages that the service or `npm run docs` makes from tables in code. */
+const markdownRow = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [markdownRow(head), `|${'---|'.repeat(head.length)}`, ...rows.map(markdownRow)].join('\n')
+}
