@@ -1,6 +1,6 @@
 /**
  * Preloaded into a program. On SIGUSR2 it writes to the file COVERED_TO which functions of which files ran since the signal before, and
- * counts anew.
+ * counts from zero again.
  */
 import { writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'

@@ -1,6 +1,6 @@
 /**
- * Prints how many files and folders of `service/src` three things run through, by what V8 counts: a signed payout in an `api` process, a
- * camt.054 of the test bank until its webhook has arrived, and a form of the console. What a service does anyway at that time is in the figures.
+ * Prints how many files and folders of `service/src` two things run through, by what V8 counts: a signed payout in a `gateway` and an
+ * `api` process, and a camt.054 of the test bank until its webhook has arrived. What the processes do anyway at that time is in the figures.
  * `node scripts/measure/walks.ts [--list]`. `--list`: the files, too.
  */
 import { spawn } from 'node:child_process'
@@ -13,6 +13,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createClient } from '../../sdk/src/index.ts'
 import { createIsoBankProgram } from '../../examples/iso-bank/child.ts'
+import { ada } from '../../examples/demo/people.ts'
 import { isoBankSetting } from '../../examples/iso-bank/config.ts'
 import { startReceiver } from '../../test/support/receiver.ts'
 import { startTestService } from '../../test/support/service.ts'
@@ -76,40 +77,60 @@ try {
   stops.unshift(service.dispose)
   const credentials = JSON.parse(readFileSync(service.credentialsFile, 'utf8')) as Parameters<typeof createClient>[0]
 
-  const [port = 0, opsPort = 0] = await freePorts(2)
-  const apiCount = join(folder, 'api.json')
-  const env = { ...service.env, PORT: String(port), OPS_PORT: String(opsPort), COVERED_TO: apiCount, DATABASE_URL: service.databaseUrl, MASTER_KEY: readFileSync(join(service.dataDir, 'master.key'), 'utf8').trim() }
-  const api = spawn(process.execPath, [join(root, 'service/src/main.ts'), 'api'], {
-    env,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  const ended = once(api, 'exit')
-  stops.unshift(() => {
-    api.kill('SIGTERM')
-    return ended
-  })
-  await until('the api process', () => {
-    if (api.exitCode !== null) throw new Error('the api process ended')
-    return fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
-      ({ ok }) => ok || undefined,
-      () => undefined,
-    )
-  })
+  const [apiPort = 0, apiOpsPort = 0, port = 0, opsPort = 0] = await freePorts(4)
+  const shared = {
+    ...service.env,
+    DATABASE_URL: service.databaseUrl,
+    MASTER_KEY: readFileSync(join(service.dataDir, 'master.key'), 'utf8').trim(),
+  }
+  /** Starts a process of a role, and resolves when it is ready. */
+  const role = async (name: string, env: Readonly<Record<string, string>>): Promise<() => Promise<Ran>> => {
+    const coveredTo = join(folder, `${name}.json`)
+    const child = spawn(process.execPath, [join(root, 'service/src/main.ts'), name], {
+      env: { ...shared, ...env, COVERED_TO: coveredTo },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    const ended = once(child, 'exit')
+    stops.unshift(() => {
+      child.kill('SIGTERM')
+      return ended
+    })
+    await until(`the role ${name}`, () => {
+      if (child.exitCode !== null) throw new Error(`the process of the role ${name} ended`)
+      return fetch(`http://127.0.0.1:${env['OPS_PORT']}/readyz`).then(
+        ({ ok }) => ok || undefined,
+        () => undefined,
+      )
+    })
+    return () => ran(child.pid ?? 0, coveredTo)
+  }
+  const ranInApi = await role('api', { PORT: String(apiPort), OPS_PORT: String(apiOpsPort) })
+  const api = `http://127.0.0.1:${apiPort}`
+  const ranInGateway = await role('gateway', { PORT: String(port), OPS_PORT: String(opsPort), API_URL: api })
   const client = createClient({ ...credentials, baseUrl: `http://127.0.0.1:${port}` })
-  const beneficiary = await client.beneficiaries.create({ name: 'Grace Hopper', iban: 'DE89370400440532013000', currency: 'EUR' })
+  const beneficiary = await client.beneficiaries.create({
+    name: 'Grace Hopper',
+    iban: 'DE89370400440532013000',
+    currency: 'EUR',
+  })
   const pay = () =>
-    client.payouts.create({ amount: '12.50', currency: 'EUR', beneficiaryId: beneficiary.id, idempotencyKey: crypto.randomUUID() })
+    client.payouts.create({
+      amount: '12.50',
+      currency: 'EUR',
+      beneficiaryId: beneficiary.id,
+      idempotencyKey: crypto.randomUUID(),
+    })
   await pay()
   await pay()
-  const apiPid = api.pid ?? 0
-  await ran(apiPid, apiCount)
+  const both = async () => [
+    ...new Map([...(await ranInGateway()), ...(await ranInApi())].map((file) => [file.url, file])).values(),
+  ]
+  await both()
   await pay()
-  print('(a) POST /v1/payouts/fiat', await ran(apiPid, apiCount))
+  print('(a) POST /v1/payouts/fiat, gateway and api', await both())
 
   await client.webhooks.create({ url: receiver.url, events: ['transaction.status.changed'] })
-  const customer = await client.customers.create({
-    kyc: { customerType: 'Individual', fullName: 'Ada Lovelace', email: 'ada@example.com' },
-  } as Parameters<typeof client.customers.create>[0])
+  const customer = await client.customers.create(ada)
   const { ibans } = await client.accounts.createForCustomer(customer.guid)
   const credit = async (amount: bigint) => {
     const before = receiver.deliveries.length
