@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { createInternalTokens } from '../../service/src/edge/gateway/internal-token.ts'
+import { createInternalTokens } from '../../service/src/edge/gateway/forward.ts'
 import { createManualClock } from '../support/clock.ts'
 import { createLog, deriveKey } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'

@@ -2,8 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { createExchange, type Exchange, type ExchangeOptions } from '../../service/src/webhooks/exchange/exchange.ts'
-import type { DeliveryRequest } from '../../service/src/webhooks/exchange/request.ts'
+import {
+  createExchange,
+  type DeliveryRequest,
+  type Exchange,
+  type ExchangeOptions,
+} from '../../service/src/webhooks/exchange/exchange.ts'
 import type { AttemptResult, Resolve } from '../../service/src/webhooks/index.ts'
 import { newId, randomBytes, systemClock } from '../../service/src/kernel/index.ts'
 

@@ -33,9 +33,8 @@ export {
   partnersPage,
 } from './store.ts'
 
-export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce } from './rules.ts'
+export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce, publicKeyMistake } from './rules.ts'
 
 export type { ListedCredential } from './management.ts'
-export { publicKeyMistake } from './public-key.ts'
 
 export { diagnoseSignature, type SignatureDiagnosis } from './signature-diagnosis.ts'

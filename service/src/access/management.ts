@@ -5,9 +5,9 @@ import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IssuedCredential, IssueRequest } from './credentials.ts'
 import { type Issuer, issuerOf } from './store.ts'
-import * as store from './store-management.ts'
+import * as store from './store.ts'
 
-export type ListedPartner = store.PartnerRow & {
+export type ListedPartner = store.ListedPartnerRow & {
   /** Valid now, without impersonation sessions. */
   readonly serviceAccounts: number
   readonly lastUsedAt: Date | null

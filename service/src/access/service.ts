@@ -21,7 +21,6 @@ import {
 } from './credentials.ts'
 import { type AccessManagement, createManagement } from './management.ts'
 import * as store from './store.ts'
-import { createUseRecorder } from './uses.ts'
 import { createHash } from 'node:crypto'
 import { linkTokenPartner, newLinkToken } from './rules.ts'
 
@@ -313,5 +312,36 @@ export function createNonceBatcher<In extends { readonly nonce: OpenNonce | unde
       if (error instanceof Refusal) markConsumed(call)
       throw error
     }
+  }
+}
+
+const usesPerBatchMax = 500
+const recordedMax = 10_000
+
+/**
+ * Records when each credential was last used: at most once a minute, outside the request's transaction. Returns at once. A use
+ * that cannot be written is written with the next one.
+ */
+function createUseRecorder(deps: { readonly db: Tx; readonly clock: Clock }) {
+  const { db, clock } = deps
+  const recordedMs = new Map<string, number>()
+  const record = createBatcher({
+    db: withoutTransaction(db),
+    work: async (tx: Tx, uses: readonly store.Use[]) => {
+      await store.recordUses(tx, uses)
+      return uses.map(() => undefined)
+    },
+    callsMax: usesPerBatchMax,
+    batchesMax: 1,
+    partnerOf: ({ partnerId }) => partnerId,
+  })
+  return ({ partnerId, serviceAccountId: id }: Caller): void => {
+    const key = partnerKey(partnerId, id)
+    const usedAt = clock.now()
+    const last = recordedMs.get(key)
+    if (last !== undefined && Math.abs(usedAt.getTime() - last) < minuteMs) return
+    if (recordedMs.size >= recordedMax) recordedMs.clear()
+    recordedMs.set(key, usedAt.getTime())
+    record({ partnerId, id, usedAt }).catch(() => recordedMs.delete(key))
   }
 }

@@ -212,7 +212,7 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
   const savedViews = createSavedViews({ ...core, db, clock })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
-  const tellOfImpersonation = createImpersonationNotice({ mail, membersWithRoles })
+  const tellOfImpersonation = createImpersonationNotice({ mail })
   return {
     tellOfImpersonation,
     users,

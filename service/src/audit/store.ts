@@ -212,7 +212,7 @@ export const leafAt = (leaves: Buffer, index: number): Buffer =>
 export function insertLink(tx: Tx, partnerId: string, { sequence, hash, ids, leaves }: LinkRow): void {
   tx.later(sql`/* audit.insertLink */
     insert into audit.links (partner_id, sequence, records, record_id, record_ids, leaf, hash)
-    values (${partnerId}, ${sequence}, ${ids.length}, ${present(ids.at(-1), 'a link has a record')},
+    values (${partnerId}, ${sequence}, ${ids.length}, ${present(ids.at(-1), `no record in link ${sequence} of partner ${partnerId}`)},
       ${ids.length === 1 ? null : ids}::uuid[], ${leaves}, ${hash})`)
 }
 

@@ -6,7 +6,17 @@
  * Message-ID contains the id of its row, so that a recipient can recognise a duplicate. The worker retries after 1, 2,
  * 4 ... minutes for 24 hours. It gives up at once if the server refuses the recipient permanently.
  */
-export { folderTransport } from './folder.ts'
+export {
+  folderTransport,
+  type Mailbox,
+  type MailContent,
+  oneLine,
+  readMailbox,
+  smtpTransport,
+  escapeHtml,
+  htmlPage,
+  utc,
+} from './transport.ts'
 export {
   createMailQueue,
   type MailData,
@@ -18,7 +28,3 @@ export {
   type MailWorkerDeps,
   mailJob,
 } from './worker.ts'
-
-export { smtpTransport } from './smtp.ts'
-export { escapeHtml, htmlPage, utc } from './text.ts'
-export { type Mailbox, type MailContent, oneLine, readMailbox } from './transport.ts'

@@ -1,6 +1,5 @@
 import { refuseSetting, type Settings } from '../kernel/index.ts'
-import { smtpTransport } from './smtp.ts'
-import { readMailbox } from './transport.ts'
+import { readMailbox, smtpTransport } from './transport.ts'
 
 const defaultSender = 'no-reply@localhost'
 

@@ -4,10 +4,16 @@ import { after, afterEach, suite, test } from 'node:test'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isAddress, type MailMessage, MailRefused, oneLine, readMailbox } from './transport.ts'
-import { folderTransport } from './folder.ts'
+import {
+  folderTransport,
+  isAddress,
+  type MailMessage,
+  MailRefused,
+  oneLine,
+  readMailbox,
+  smtpTransport,
+} from './transport.ts'
 import { mailServer, readMail } from '../../../test/support/mail-server.ts'
-import { smtpTransport } from './smtp.ts'
 
 test('an address that can be read as two addresses, or as another address, is refused', () => {
   for (const good of ['a@b', 'a.b+c@example.com', "o'hara@example.com", 'zoë@exämple.com'])

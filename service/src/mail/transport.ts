@@ -1,5 +1,8 @@
-/** Helpers of the SMTP and folder transports: one message, one recipient, and no text that can become a header line. */
-import type { SendMailOptions } from 'nodemailer'
+/** The transports of mails, SMTP and a folder: one message, one recipient, and no text that can become a header line. */
+import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
+import { link, mkdir, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newId, secondMs } from '../kernel/index.ts'
 
 export type Mailbox = { readonly name: string; readonly address: string }
 
@@ -54,7 +57,7 @@ export function oneLine(text: string): string {
 }
 
 /** The message for nodemailer: addresses as objects, which it does not parse, and no access to files or URLs. */
-export function toNodemailer({ link: _link, to, from, subject, ...message }: MailMessage) {
+function toNodemailer({ link: _link, to, from, subject, ...message }: MailMessage) {
   if (!isAddress(to.address)) throw new MailRefused('the address is not valid in a mail')
   return {
     ...message,
@@ -67,3 +70,152 @@ export function toNodemailer({ link: _link, to, from, subject, ...message }: Mai
     disableUrlAccess: true,
   } satisfies SendMailOptions
 }
+
+// Writes each mail as an `.eml` file into a folder, for a machine without a mail server.
+
+const addressCharsMax = 100
+
+/** Creates the folder if it is missing. Mails contain live tokens: only the owner may read the folder and its files. */
+export function folderTransport(folder: string): MailTransport {
+  return {
+    send: async (message) => {
+      const { createTransport } = await import('nodemailer')
+      const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+      const options = toNodemailer(message)
+      // Quoted-printable breaks long lines and writes `=3D`, so a header of its own holds the link for copying. The URL
+      // parser has made the link plain ASCII without blanks.
+      const headers = message.link === null ? {} : { 'X-Invitation-Link': { prepared: true, value: message.link } }
+      const { message: bytes } = await composer.sendMail({ ...options, headers: { ...options.headers, ...headers } })
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await publish(folder, fileName(message), bytes as Buffer)
+    },
+  }
+}
+
+/** `2026-11-21T04-52-00.000Z-ada@example.com`: no colon, which some file systems refuse, and no path separator. */
+function fileName({ date, to }: MailMessage): string {
+  const address = to.address.replace(/[^A-Za-z0-9@._+-]/g, '_').slice(0, addressCharsMax)
+  return `${date.toISOString().replaceAll(':', '-')}-${address}`
+}
+
+/** A reader sees the whole file or none. A link, unlike a rename, does not replace another mail of the same millisecond. */
+async function publish(folder: string, name: string, bytes: Buffer): Promise<void> {
+  const draft = join(folder, `.${newId()}.tmp`)
+  try {
+    const file = await open(draft, 'wx', 0o600)
+    try {
+      await file.writeFile(bytes)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    for (let number = 1; ; number += 1) {
+      const taken = await link(draft, join(folder, `${name}${number === 1 ? '' : `-${number}`}.eml`)).then(
+        () => false,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error
+          return true
+        },
+      )
+      if (!taken) return
+    }
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+// Sends mails to an SMTP server: one connection for each mail, and a limit for each wait.
+
+type SmtpLimits = {
+  readonly connectTimeoutMs: number
+  readonly greetingTimeoutMs: number
+  /** Limit of a silence within the conversation. */
+  readonly idleTimeoutMs: number
+  /**
+   * Limit of the whole conversation. Far below the lease of a mail, so that no second worker claims the mail meanwhile.
+   */
+  readonly sendTimeoutMs: number
+}
+
+const defaultLimits: SmtpLimits = {
+  connectTimeoutMs: 10 * secondMs,
+  greetingTimeoutMs: 10 * secondMs,
+  idleTimeoutMs: 20 * secondMs,
+  sendTimeoutMs: 60 * secondMs,
+}
+
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+/**
+ * `smtp://user:password@host:587` or `smtps://...:465`, user and password percent-encoded. With a password, `smtp:`
+ * requires STARTTLS unless the server is on loopback; `?requireTLS=true` requires it in every case.
+ * The error for a malformed URL does not repeat the URL, which may contain the password.
+ */
+export function smtpTransport(url: string, limits: SmtpLimits = defaultLimits): MailTransport {
+  const options = readUrl(url, limits)
+  return {
+    send: async (message: MailMessage) => {
+      try {
+        const signal = AbortSignal.timeout(limits.sendTimeoutMs)
+        const { createTransport } = await import('nodemailer')
+        await createTransport(options).sendMail({ ...toNodemailer(message), signal })
+      } catch (error) {
+        throw isPermanent(error) ? new MailRefused((error as Error).message, { cause: error }) : error
+      }
+    },
+  }
+}
+
+function readUrl(text: string, limits: SmtpLimits): SMTPTransportOptions {
+  const url = URL.parse(text)
+  if (url === null || !['smtp:', 'smtps:'].includes(url.protocol) || url.hostname === '')
+    throw new Error('the mail server must be an smtp: or smtps: URL')
+  const { requireTLS, ...unknown } = Object.fromEntries(url.searchParams)
+  if (Object.keys(unknown).length > 0 || !['true', undefined].includes(requireTLS))
+    throw new Error('the URL of the mail server may have the parameter requireTLS=true and no other')
+  const secure = url.protocol === 'smtps:'
+  const auth =
+    url.username === '' ? undefined : { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) }
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+    secure,
+    requireTLS: requireTLS === 'true' || (auth !== undefined && !loopback.test(url.hostname)),
+    ...(auth === undefined ? {} : { auth }),
+    connectionTimeout: limits.connectTimeoutMs,
+    greetingTimeout: limits.greetingTimeoutMs,
+    socketTimeout: limits.idleTimeoutMs,
+    dnsTimeout: limits.connectTimeoutMs,
+  }
+}
+
+/**
+ * A 5xx reply to the recipient is permanent (RFC 5321 section 4.2.1). A 5xx reply to the login or the sender reports a
+ * mistake in our configuration, which an operator can correct: the mail is retried.
+ */
+function isPermanent(error: unknown): boolean {
+  const { command, responseCode } = error as { readonly command?: unknown; readonly responseCode?: unknown }
+  return command === 'RCPT TO' && typeof responseCode === 'number' && responseCode >= 500
+}
+
+// Times and HTML, which all templates use.
+
+/** Made for the first mail: it costs every start some 30 ms, and most processes write no mails. */
+let format: Intl.DateTimeFormat | undefined
+export function utc(time: Date): string {
+  format ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  return `${format.format(time)} UTC`
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+export const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+
+/** Takes paragraphs of HTML: plain text must be escaped before. */
+export const htmlPage = (paragraphs: readonly string[]) =>
+  `<!doctype html>\n<html lang="en">\n<body>\n${paragraphs.map((each) => `<p>${each}</p>`).join('\n')}\n</body>\n</html>\n`

@@ -9,7 +9,7 @@ import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createMailQueue, createMailStep, type MailQueue, type MailToRender } from './worker.ts'
-import { smtpTransport } from './smtp.ts'
+import { smtpTransport } from './transport.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
 

@@ -78,7 +78,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
   const send = async (mail: ClaimedMail, partnerName: string): Promise<void> => {
     if (mail.expiresAt !== null && mail.expiresAt <= clock.now())
       throw new MailRefused('the mail expired before it could be sent')
-    const template = present(templates[mail.kind], `there is a template for mails of kind ${mail.kind}`)
+    const template = present(templates[mail.kind], `no template for mails of kind ${mail.kind}`)
     const { kind, toName, expiresAt, createdAt } = mail
     const data = ownJson<MailData>(mail.data)
     const content = template({ kind, toName, expiresAt, createdAt, partnerName, data, secret: queue.secretOf(mail) })

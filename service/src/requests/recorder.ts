@@ -6,7 +6,7 @@ import type { Access } from '../access/index.ts'
 import type { Caller } from '../kernel/api/index.ts'
 import { type Clock, type Log, minuteMs, newId, secondMs } from '../kernel/index.ts'
 import { type Database, isDataException, sqlState, stateOf } from '../postgres/index.ts'
-import { type AnsweredRequest, rowOf, type Sender, sumsOf } from './rows.ts'
+import { type AnsweredRequest, toRow, type Sender, sumRows } from './store.ts'
 import * as store from './store.ts'
 
 const flushMs = secondMs
@@ -50,7 +50,7 @@ export function createRequestRecorder(deps: RecorderDeps): RequestRecorder {
   }
   const add = (id: string, request: AnsweredRequest, sender: Sender) => {
     if (waiting.count() >= rowsInMemoryMax) return dropped?.('full', 1)
-    waiting.add(rowOf(id, request, sender))
+    waiting.add(toRow(id, request, sender))
     return flushSoon()
   }
   const addRefused = async (id: string, request: AnsweredRequest, apiKey: string) => {
@@ -138,7 +138,7 @@ const batchesOf = ({ sharded }: Database, rows: Rows): Rows[] =>
 const writeBatch = (db: Database, rows: Rows): Promise<void> =>
   db.transaction(async (tx) => {
     await store.insertRows(tx, rows)
-    await store.addSums(tx, sumsOf(rows))
+    await store.addSums(tx, sumRows(rows))
   })
 
 /** A database that does not answer is one line a minute. */

@@ -3,7 +3,7 @@ import { type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, refuseField } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, type Log, momentOfId } from '../kernel/index.ts'
 import { type Database, deleteDefault, dropWeek, ensureWeeks, weeksOf } from '../postgres/index.ts'
-import { dayOf } from './rows.ts'
+import { dayOf } from './store.ts'
 import * as store from './store.ts'
 
 const table = 'requests.log'

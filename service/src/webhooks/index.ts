@@ -35,13 +35,13 @@ export { type Proxy, readProxy } from './exchange/proxy.ts'
 export { type Resolve } from './exchange/resolver.ts'
 export { renderEndpointAlert, createEndpointAlerts, type EndpointAlerts } from './management/alerts.ts'
 
-export type { FeedEvent } from './management/feed.ts'
-export type { Delivery } from './management/history.ts'
+export type { FeedEvent, Delivery } from './management/history.ts'
+
 export type { Recovery } from './management/recoveries.ts'
 export type { UrlRules } from './management/rules.ts'
-export { sealedWebhookSecrets } from './management/sealed.ts'
+export { sealedWebhookSecrets } from './management/secrets.ts'
 export type { SubscriptionKey } from './management/store-subscriptions.ts'
-export type { Subscription } from './management/subscription-view.ts'
+export type { Subscription } from './management/subscriptions.ts'
 
-export type { Attempt } from './queue/attempt.ts'
+export type { Attempt } from './queue/endpoint-queue.ts'
 export { type AttemptResult, type Verdict, verdictOf } from './queue/schedule.ts'

@@ -4,7 +4,7 @@ import { type EventOutbox, eventsDue } from '../events/index.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { assert, type Clock, type Log, minuteMs, nilId, present, type Sealer, secondMs } from '../kernel/index.ts'
 import type { AttemptResult, Verdict } from './queue/schedule.ts'
-import type { Attempt } from './queue/attempt.ts'
+import type { Attempt } from './queue/endpoint-queue.ts'
 import { endpointQueuesDue } from './queue/store-endpoint-queues.ts'
 import type { QueueWorker } from './queue/worker.ts'
 import { recoveriesDue } from './management/store-history.ts'
@@ -12,11 +12,10 @@ import type { Database } from '../postgres/index.ts'
 import { createExchange, type Exchange, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
 import type { Proxy } from './exchange/proxy.ts'
 import { type Resolve, systemResolve } from './exchange/guard.ts'
-import { createThreads } from './exchange/threads.ts'
+import { createThreads } from './exchange/exchange-thread.ts'
 import type { Cursors } from '../kernel/api/index.ts'
 import { createDeliveryQueue, type DeliveryQueue, type DeliveryQueueDeps } from './queue/service.ts'
-import { createFeed, type FeedVerbs } from './management/feed.ts'
-import { createHistory, type History } from './management/history.ts'
+import { createFeed, createHistory, type FeedVerbs, type History } from './management/history.ts'
 import { createRecoveries, type Recoveries } from './management/recoveries.ts'
 import type { UrlRules } from './management/rules.ts'
 import { createSecrets } from './management/secrets.ts'
@@ -60,7 +59,7 @@ const idleMsDefault = 20
 const sweepEveryMs = 10 * secondMs
 const retainEveryMs = 10 * minuteMs
 
-function createExchangeOf(options: DeliveryOptions): Exchange {
+function openExchange(options: DeliveryOptions): Exchange {
   const { clock, log, allowLoopback, proxy, resolve, threads = 0 } = options
   const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
   if (threads === 0)
@@ -84,7 +83,7 @@ type Sender = {
 /** A queue worker and the exchanges that make its attempts. */
 function createSender(options: DeliveryOptions, wake: () => void): Sender {
   const { webhooks, log, observe, inFlightMax, idleMs = idleMsDefault } = options
-  const exchange = createExchangeOf(options)
+  const exchange = openExchange(options)
   let exchanges = 0
   let onIdle: (() => void) | undefined
 
@@ -140,7 +139,7 @@ type FanOutDeps = {
 const eventsMaxOf = (partners: number) => Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partners))
 
 /** Fans out for the partners together, or one by one if that fails, so that one failure does not delay the others. */
-function createFanOutOf({ db, log, webhooks, queueWorker }: FanOutDeps) {
+function createFanOut({ db, log, webhooks, queueWorker }: FanOutDeps) {
   const fanOut = async (partnerIds: readonly string[]): Promise<number> => {
     const worker = queueWorker()
     const eventsMax = eventsMaxOf(partnerIds.length)
@@ -174,7 +173,7 @@ function createFanOutOf({ db, log, webhooks, queueWorker }: FanOutDeps) {
  */
 function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
   const { webhooks } = deps
-  const fanOut = createFanOutOf(deps)
+  const fanOut = createFanOut(deps)
   let after = nilId
   return async (): Promise<number> => {
     let page = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
@@ -200,7 +199,7 @@ function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
 export function deliveryJobs(options: DeliveryOptions): readonly Job[] {
   const { webhooks, log, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
   let sender: Sender | undefined
-  const queueWorker = () => present(sender, 'the sender starts before the first run').worker
+  const queueWorker = () => present(sender, 'no sender: the job runs before its start').worker
   let users = 2
   const drain = async () => {
     users -= 1

@@ -3,7 +3,7 @@
  * request, so that further requests are refused at once. Requests that wait for a host which a partner has chosen have
  * places of their own: a host that never answers must take none from the others.
  */
-import { type Admitted, Refusal } from '../../kernel/api/index.ts'
+import { type Admitted, Refusal, Unreachable } from '../../kernel/api/index.ts'
 
 export type AdmissionControl = {
   /** Refuses: overloaded (503) with Retry-After. Returns a function that ends the request; calling it twice is safe. */
@@ -33,5 +33,29 @@ export function createAdmissionControl(requestsMax: number): AdmissionControl {
         released = true
       }
     },
+  }
+}
+
+/**
+ * The deadline of a request, because the time-outs of its consecutive waits would add up. Rejects with Unreachable (504) at
+ * the deadline. The work continues, and its outcome is unknown.
+ */
+export type Deadline = <T>(work: Promise<T>) => Promise<T>
+
+export function startDeadline(timeoutMs: number): Deadline {
+  const endMs = performance.now() + timeoutMs
+  return async (work) => {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => late.reject(new Unreachable('downstream_timeout', 'the request did not complete in time')),
+      endMs - performance.now(),
+    )
+    // After the deadline no caller reads the outcome.
+    work.catch(() => undefined)
+    try {
+      return await Promise.race([work, late.promise])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 }

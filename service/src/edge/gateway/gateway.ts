@@ -16,31 +16,25 @@ import {
   Unreachable,
 } from '../../kernel/api/index.ts'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
-import { type AdmissionControl, createAdmissionControl } from './admission.ts'
-import { requireUnencoded } from './body.ts'
-import { type Deadline, startDeadline } from './deadline.ts'
-import { createForwarder, type Forwarder } from './forward.ts'
-import { createIncoming, type Incoming, type IncomingLimits } from './incoming.ts'
-import { createInternalTokens, type InternalTokens, targetOf } from './internal-token.ts'
-import type { ItemRate } from './items.ts'
-import { createNonceCheck } from './nonces.ts'
-import { compileOperations, type OperationRequest } from './operation.ts'
-import { forwardPublic, internalPublic, servePublic } from './public.ts'
-import { createRefusals } from './refusals.ts'
-import { answering, createServer, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
-import { mountStaticPages, type Page } from './static-pages.ts'
-import type { FastifyInstance } from 'fastify'
-import { contentReply } from './content.ts'
-import { toProblem } from './problems.ts'
-import { createRateLimiter } from './rate.ts'
+import { type AdmissionControl, createAdmissionControl, type Deadline, startDeadline } from './admission.ts'
+import { createIncoming, type Incoming, type IncomingLimits, requireUnencoded } from './incoming.ts'
+import { createForwarder, createInternalTokens, type Forwarder, type InternalTokens, targetOf } from './forward.ts'
+import { createRateLimiter, createRefusals, type ItemRate } from './rate.ts'
 import {
+  createNonceCheck,
   createSignatureVerifier,
   readSentSignature,
   readSignatureHeaders,
   type SentSignature,
   type SignatureHeaders,
 } from './signature.ts'
-import { createTurnThrottle } from './turn-throttle.ts'
+import { compileOperations, contentReply, type OperationRequest } from './operation.ts'
+import { forwardPublic, internalPublic, servePublic } from './public.ts'
+import { answering, createServer, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
+import { mountStaticPages, type Page } from './static-pages.ts'
+import type { FastifyInstance } from 'fastify'
+import { toProblem } from './problems.ts'
+import { createTurnThrottle } from './turns.ts'
 
 export type GatewayOptions = {
   readonly headerBytesMax: number

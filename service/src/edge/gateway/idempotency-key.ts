@@ -60,7 +60,7 @@ export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'ide
 }
 
 /** A body without its required key is told of the other place for it. */
-export function namingHeader(error: unknown): unknown {
+export function mentionHeader(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error
   const isMissingKey = ({ pointer, code }: FieldError) => pointer === fieldPointer && code === 'required'
   if (!error.errors.some(isMissingKey)) return error
@@ -71,7 +71,7 @@ export function namingHeader(error: unknown): unknown {
 }
 
 /** A reused key is reported at the place where the request gave it, whichever place its rule names. */
-export function atGivenPlace(error: unknown, sent: unknown): unknown {
+export function pointToGivenKey(error: unknown, sent: unknown): unknown {
   if (!(error instanceof Refusal) || error.code !== 'idempotency_key_reused') return error
   const inBody = typeof sent === 'object' && sent !== null && (Object(sent) as Body).idempotencyKey !== undefined
   const pointer = inBody ? fieldPointer : headerPointer

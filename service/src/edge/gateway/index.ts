@@ -2,12 +2,12 @@
  * The gateway: the HTTP server. It authenticates and authorises a request, validates it by its schema, and runs the
  * handler or forwards to an api process. A response contains only what the response schema names. Owns no tables.
  *
- * A request passes `server.ts`, `authentication.ts`, `dispatcher.ts` (nonce), `operation.ts` (permission, schema) and the
+ * A request passes `server.ts`, `gateway.ts` (authentication, then the nonce), `operation.ts` (permission, schema) and the
  * module's handler, in this order.
  */
 import type { DocsAsset, DocsOptions } from './docs/assets.ts'
 import type { Gateway, GatewayOptions } from './gateway.ts'
-import type { InProcess, OperateOptions } from './in-process.ts'
+import type { InProcess, OperateOptions } from './operation.ts'
 import type { Router, RouterOptions } from './router.ts'
 import type { SiteOptions } from './site-listener.ts'
 import type { RequestListener } from 'node:http'
@@ -25,6 +25,6 @@ export const createSiteListener = async (options: SiteOptions): Promise<RequestL
 export const docsAssets = async (options: DocsOptions): Promise<readonly DocsAsset[]> =>
   (await import('./docs/assets.ts')).docsAssets(options)
 /** A runbook of the repository as HTML, by its name. */
-export const findRunbook = async (name: string) => (await import('./docs/runbooks.ts')).findRunbook(name)
+export const findRunbook = async (name: string) => (await import('./docs/markdown.ts')).findRunbook(name)
 export const createOperate = async (options: OperateOptions): Promise<InProcess> =>
-  (await import('./in-process.ts')).createOperate(options)
+  (await import('./operation.ts')).createOperate(options)

@@ -9,8 +9,7 @@ import { createAdmissionControl } from './admission.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { createAddressLimiter, createRateLimiter, networkOf } from './rate.ts'
-import { createTurnThrottle } from './turn-throttle.ts'
-import { takeTurns } from './turns.ts'
+import { createTurnThrottle, takeTurns } from './turns.ts'
 
 const overloaded = (error: unknown) =>
   error instanceof Refusal && error.code === 'overloaded' && error.headers['retry-after'] === '1'

@@ -20,7 +20,10 @@ import {
   type Answer,
   type Call,
   type Caller,
+  type Content,
+  type Download,
   type OpenNonce,
+  type Operate,
   readTime,
   Refusal,
   refuseField,
@@ -29,12 +32,10 @@ import {
   writerOf,
 } from '../../kernel/api/index.ts'
 import { minuteMs, present } from '../../kernel/index.ts'
-import { requireJson } from './body.ts'
-import { contentReply } from './content.ts'
-import { atGivenPlace, compileIdempotencyKey, namingHeader } from './idempotency-key.ts'
-import { compileItemCount, createItemLimiter, type ItemLimiter, type ItemRate } from './items.ts'
-import { readJson } from './json.ts'
-import { escapePointer } from './pointer.ts'
+import { requireJson } from './incoming.ts'
+import { pointToGivenKey, compileIdempotencyKey, idempotencyKeyHeader, mentionHeader } from './idempotency-key.ts'
+import { compileItemCount, createItemLimiter, type ItemLimiter, type ItemRate } from './rate.ts'
+import { escapePointer, readJson } from './json.ts'
 import type { Headers } from './signature.ts'
 import { compileCheck, compileValidator } from './validate.ts'
 
@@ -108,7 +109,7 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options, limit
     try {
       validateBody(value)
     } catch (error) {
-      throw namingHeader(error)
+      throw mentionHeader(error)
     }
     return operation.body ? normalizeBody(value) : undefined
   }
@@ -133,11 +134,16 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options, limit
       limitItems(caller, countItems(body))
       const call = { caller: { ...caller, requestId }, params, query, body, requestId, ip, nonce, idempotencyKey }
       const answer = await handler(call as unknown as Call<OperationId>).catch((error: unknown) => {
-        throw atGivenPlace(error, sent)
+        throw pointToGivenKey(error, sent)
       })
       const headers = answer.headers ?? {}
-      if (operation.streamed) return streamReply(present(answer.stream, 'the operation returns a stream'))
-      if (operation.content) return contentReply(present(answer.content, 'the operation returns content'), given)
+      if (operation.streamed)
+        return streamReply(present(answer.stream, `no stream in the answer of ${operation.method} ${operation.path}`))
+      if (operation.content)
+        return contentReply(
+          present(answer.content, `no content in the answer of ${operation.method} ${operation.path}`),
+          given,
+        )
       if (!project) return { status: 204, headers, body: '' }
       return {
         status: 200,
@@ -294,5 +300,86 @@ export function streamReply({ mediaType, fileName, read, closed }: Stream, pause
     status: 200,
     headers: { 'content-type': mediaType, 'content-disposition': `attachment; filename="${fileName}"` },
     body,
+  }
+}
+
+// The answer of an operation with `content`: a stream, of which a request may read a range (RFC 9110, section 14). The
+// deadline of a request ends with the head of its answer, so that a download may take as long as its reader needs. A
+// paused reader holds only a socket and one part in memory.
+
+type ContentReply = {
+  readonly status: 200 | 206
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Readable
+}
+
+type Range = { readonly from: number; readonly until: number }
+
+const one = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
+
+/** The requested range. The whole content is sent for another unit, several ranges, or a range of another version. */
+function requestedRange(headers: Headers, bytes: number, etag: string): Range | undefined {
+  const text = one(headers['range'])
+  const condition = one(headers['if-range'])
+  if (text === undefined || (condition !== undefined && condition !== etag)) return undefined
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(text.trim()) ?? []
+  if (first === '' && last === '') return undefined
+  const suffix = first === ''
+  if (!suffix && last !== '' && Number(last) < Number(first)) return undefined
+  const from = suffix ? Math.max(0, bytes - Number(last)) : Number(first)
+  const until = suffix || last === '' ? bytes : Math.min(bytes, Number(last) + 1)
+  if (from >= until)
+    throw new Refusal('range_not_satisfiable', undefined, { headers: { 'content-range': `bytes */${bytes}` } })
+  return { from, until }
+}
+
+/** Refuses: range_not_satisfiable (416). */
+export function contentReply(content: Content, headers: Headers): ContentReply {
+  const { mediaType, fileName, bytes, sha256, read } = content
+  const etag = `"${sha256}"`
+  const range = requestedRange(headers, bytes, etag)
+  const { from, until } = range ?? { from: 0, until: bytes }
+  return {
+    status: range ? 206 : 200,
+    headers: {
+      'content-type': mediaType,
+      'content-length': String(until - from),
+      'content-disposition': `attachment; filename="${fileName}"`,
+      'accept-ranges': 'bytes',
+      etag,
+      // RFC 9530: of the whole content, also in the answer to a range.
+      'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+      ...(range ? { 'content-range': `bytes ${from}-${until - 1}/${bytes}` } : {}),
+    },
+    // The next part is read when the socket has taken the one before.
+    body: Readable.from(read(from, until), { objectMode: false, highWaterMark: 1 }),
+  }
+}
+
+// Calls operations in this process, without a socket: a call takes the steps that follow the authentication of a request.
+
+const nothing = Buffer.alloc(0)
+
+export type OperateOptions = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
+
+export type InProcess = { readonly operate: Operate; readonly download: Download }
+
+export function createOperate(options: OperateOptions): InProcess {
+  const operationOf = compileOperations(options)
+  const run = async (id: OperationId, call: Parameters<Operate>[1]) => {
+    const { caller, params = {}, query = '', body, idempotencyKey, requestId, ip } = call
+    const { authorize, run: operate } = operationOf(id)
+    authorize(caller, params)
+    const sent = body === undefined ? nothing : Buffer.from(JSON.stringify(body))
+    const headers = idempotencyKey === undefined ? {} : { [idempotencyKeyHeader]: idempotencyKey }
+    const json = { contentType: 'application/json', headers }
+    return operate({ caller, params, query, body: sent, requestId, ip, ...json })
+  }
+  return {
+    operate: async (id, call) => {
+      const { body } = await run(id, call)
+      return (typeof body === 'string' && body !== '' ? readJson(Buffer.from(body)) : undefined) as never
+    },
+    download: run,
   }
 }

@@ -1,7 +1,7 @@
 /** Converts failures to problem bodies (RFC 9457). Internal details go to the log only. */
 import { type FieldError, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { Refusal, type SignatureHint, Unreachable } from '../../kernel/api/index.ts'
-import { type Log } from '../../kernel/index.ts'
+import type { Log } from '../../kernel/index.ts'
 import { isConflict, isDataException } from '../../postgres/index.ts'
 import { retryHeaders } from './admission.ts'
 
@@ -90,4 +90,27 @@ export function overloaded(requestId: string, url: string): ProblemAnswer {
   const type = problemPath('overloaded')
   const body = JSON.stringify({ type, title, status, detail, instance, code: 'overloaded', requestId })
   return { status, code: 'overloaded', headers: { 'content-type': 'application/problem+json', ...retryHeaders }, body }
+}
+
+const lateCodes = new Set([
+  'FST_REPLY_FROM_GATEWAY_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+])
+
+/**
+ * Tells a process that does not answer in time (504) from one that cannot be reached (502). `upstream` names the process:
+ * `the api process`.
+ */
+export function toUnreachable(error: unknown, upstream: string): Unreachable {
+  if (error instanceof Unreachable) return error
+  const { code, statusCode, cause } = error as { code?: string; statusCode?: number; cause?: { code?: string } }
+  const late = statusCode === 504 || lateCodes.has(code ?? '') || lateCodes.has(cause?.code ?? '')
+  return new Unreachable(
+    late ? 'downstream_timeout' : 'downstream_unreachable',
+    late ? `${upstream} does not answer in time` : `${upstream} cannot be reached`,
+    error,
+  )
 }

@@ -13,11 +13,9 @@ import {
   Refusal,
 } from '../../kernel/api/index.ts'
 import { type Clock, type Log, present } from '../../kernel/index.ts'
-import type { AdmissionControl } from './admission.ts'
-import { startDeadline } from './deadline.ts'
-import type { Forwarder } from './forward.ts'
+import { type AdmissionControl, startDeadline } from './admission.ts'
+import type { Forwarder, InternalTokens } from './forward.ts'
 import type { Incoming } from './incoming.ts'
-import type { InternalTokens } from './internal-token.ts'
 import { toProblem } from './problems.ts'
 import { createAddressLimiter } from './rate.ts'
 import type { PublicPipeline, RawRequest, Reply } from './server.ts'
@@ -104,7 +102,7 @@ function answeringPages<Sent>({ sites, log }: Options, run: PublicPipeline<Sent>
         const { requestId } = request
         const problem = toProblem(error, { requestId, instance: request.path, log: log.child({ requestId }) })
         const { 'content-type': _json, 'www-authenticate': _scheme, ...kept } = problem.headers
-        const page = present(siteOf.get(route), 'the route is one of a site').refused(
+        const page = present(siteOf.get(route), `no site has the route ${route.path}`).refused(
           toPublic(request, Buffer.alloc(0), request.ip),
           problem,
         )

@@ -10,11 +10,10 @@ import { createManualClock } from '../../../../test/support/clock.ts'
 import { type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { createLog } from '../../kernel/index.ts'
 import { createClientAddress, createSiteListener } from './site-listener.ts'
-import { createBodyBuffer } from './body.ts'
-import { createIncoming } from './incoming.ts'
+import { createBodyBuffer, createIncoming } from './incoming.ts'
 import { findJsonFault } from './json.ts'
 import { servingOf } from './server.ts'
-import { createRefusals } from './refusals.ts'
+import { createRefusals } from './rate.ts'
 import { streamReply } from './operation.ts'
 
 test('the address is the first one that no trusted proxy has, and nothing further out counts', () => {

@@ -12,9 +12,9 @@ import { assert, type Clock, type Log, present, secondMs } from '../../kernel/in
 import { createAdmissionControl } from './admission.ts'
 import { type Gateway, openGateway } from './gateway.ts'
 import { createIncoming, type IncomingLimits } from './incoming.ts'
-import { createRefusals } from './refusals.ts'
+import { createRefusals } from './rate.ts'
 import type { RawRequest, ServerOptions } from './server.ts'
-import { toUnreachable } from './upstream-failure.ts'
+import { toUnreachable } from './problems.ts'
 
 export type RouterOptions = {
   readonly cells: readonly Cell[]
@@ -43,7 +43,10 @@ export function createRouter(options: RouterOptions): Router {
     try {
       const partnerId = partnerOf(request)
       const own = partnerId === undefined ? undefined : await lookup.find(partnerId)
-      const answer = await present(upstreams.get(own ?? first), 'each cell has one').send(request, body)
+      const answer = await present(upstreams.get(own ?? first), `no upstream for cell ${(own ?? first).name}`).send(
+        request,
+        body,
+      )
       // Only a request with a verified signature succeeds below /v1.
       if (own && answer.status < 400 && request.path.startsWith('/v1/')) incoming.verified(socket)
       void reply.code(answer.status).headers(answer.headers).send(answer.body)

@@ -20,8 +20,7 @@ import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import type { AdmissionControl } from './admission.ts'
 import { overloaded, type ProblemAnswer, toProblem } from './problems.ts'
-import type { Refusals } from './refusals.ts'
-import { requestIdOf } from './request-id.ts'
+import type { Refusals } from './rate.ts'
 import { methodsAt, nearestPath, type Served, servedBy } from './served.ts'
 import { takeTurns } from './turns.ts'
 import type { RequestRecorder } from '../../requests/index.ts'
@@ -519,4 +518,10 @@ function refuseOnSocket(
   socket.end(lines.join('\r\n'))
   const timer = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(timer))
+}
+
+/** The id of a request: the caller's, if it is well-formed, so that it joins the logs of both sides. */
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId()
 }

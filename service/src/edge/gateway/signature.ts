@@ -2,12 +2,12 @@
  * Verifies the signature of a request. The checks follow the failure table of the interface document, in the order of the
  * contract: bearer token, missing header, form of each header, window, known key and signature.
  */
-import { constants, generateKeyPair, verify, type KeyObject } from 'node:crypto'
+import { constants, generateKeyPair, type KeyObject, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { canonicalString, problems, signatureMistakes } from '@partner-payments/wire'
 import { type Access, type Credential, isUnixSeconds, readNonce } from '../../access/index.ts'
-import { Refusal } from '../../kernel/api/index.ts'
-import { type Clock, secondMs } from '../../kernel/index.ts'
+import { type Caller, type OpenNonce, Refusal } from '../../kernel/api/index.ts'
+import { after, type Clock, type Log, minuteMs, secondMs } from '../../kernel/index.ts'
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
@@ -108,4 +108,64 @@ function isSignatureValid(
     return false // A query with invalid percent-encoding has no canonical form.
   }
   return verify('sha256', Buffer.from(text, 'utf8'), { key, padding: constants.RSA_PKCS1_PADDING }, signature)
+}
+
+// Checks the nonce of an authenticated request.
+
+type NonceRequest = {
+  readonly caller: Caller
+  /** 32 lower-case hexadecimal digits. */
+  readonly nonce: string
+  readonly method: string
+  readonly path: string
+  readonly requestId: string
+}
+
+type NonceCheck = {
+  readonly nonce: OpenNonce
+  /** Consumes the nonce, unless it was already consumed. Refuses (401): nonce_replayed. */
+  readonly consume: () => Promise<void>
+  /** Resolves when the nonce is on disk. A response before that could be lost with the nonce in a database crash. */
+  readonly durable: () => Promise<void>
+}
+
+/** Nonces are kept for twice the window, plus a minute for clock differences between processes. */
+const nonceMarginMs = minuteMs
+/** Rounded up to the second, so that the nonces of a batch share the value. */
+const nonceExpiry = (now: Date, windowSeconds: number): Date => {
+  const exact = after(now, nonceMarginMs + 2 * windowSeconds * secondMs).getTime()
+  return new Date(Math.ceil(exact / secondMs) * secondMs)
+}
+
+export function createNonceCheck(deps: {
+  readonly access: Pick<Access, 'consumeNonce'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly windowSeconds: number
+  /**
+   * Commits the nonce of a write asynchronously: the durable commit of the write flushes the nonce too. A read has no
+   * such commit and would wait twice. Requires that the response waits for `durable`.
+   */
+  readonly asyncCommitOfWrites: boolean
+}): (request: NonceRequest) => NonceCheck {
+  const { access, clock, log, windowSeconds, asyncCommitOfWrites } = deps
+  return ({ caller, nonce: value, method, path, requestId }) => {
+    const { partnerId, serviceAccountId, impersonatedBy } = caller
+    const expiresAt = nonceExpiry(clock.now(), windowSeconds)
+    const nonce = { partnerId, serviceAccountId, nonce: value, expiresAt, consumed: false }
+    let durable = (): Promise<void> => Promise.resolve()
+    return {
+      nonce,
+      consume: async () => {
+        if (nonce.consumed) return
+        const consumed = await access.consumeNonce(nonce, asyncCommitOfWrites && method !== 'GET')
+        nonce.consumed = true
+        if (!consumed.fresh) throw new Refusal('nonce_replayed')
+        durable = consumed.durable
+        if (impersonatedBy !== undefined)
+          log.info({ requestId, audit: true, impersonatedBy, partnerId, method, path }, 'impersonated request')
+      },
+      durable: () => durable(),
+    }
+  }
 }

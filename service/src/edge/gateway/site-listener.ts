@@ -3,10 +3,9 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type PublicSite, Refusal } from '../../kernel/api/index.ts'
 import { type Clock, type Log, present } from '../../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
-import { createBodyBuffer, readBody } from './body.ts'
+import { createBodyBuffer, readBody } from './incoming.ts'
 import { servePublic } from './public.ts'
-import { requestIdOf } from './request-id.ts'
-import { type RawRequest, strictTransportHeader } from './server.ts'
+import { type RawRequest, requestIdOf, strictTransportHeader } from './server.ts'
 import { isIP } from 'node:net'
 import { allowedFrom } from '../../access/index.ts'
 
@@ -67,7 +66,7 @@ export function createSiteListener({
       headers,
       cookies = [],
       body,
-    } = present(await pipeline.run(route, { ...request, params }, undefined), 'a page answers')
+    } = present(await pipeline.run(route, { ...request, params }, undefined), `no answer of the page ${request.path}`)
     if (cookies.length > 0) response.setHeader('set-cookie', cookies)
     if (strictTransport !== undefined) response.setHeader(strictTransportHeader, strictTransport)
     response.writeHead(status, { 'x-request-id': request.requestId, ...headers })

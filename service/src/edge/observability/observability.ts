@@ -2,9 +2,8 @@
 import { AggregatorRegistry, Registry } from 'prom-client'
 import { type Clock, systemClock } from '../../kernel/index.ts'
 import { createSchemaCheck, type Database, type SchemaState, sql } from '../../postgres/index.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import { collectProcessMetrics, createMetrics, type Metrics } from './metrics.ts'
 import { createOperationsServer, type OperationsServer, type Readiness } from './operations-server.ts'
-import { collectProcessMetrics } from './process-metrics.ts'
 
 /** The metrics of one process, for another process that serves them. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>

@@ -1,8 +1,7 @@
 /** Health and metrics of a router, which has no database. */
 import { Gauge, Registry } from 'prom-client'
-import { createRequestMetrics, type Metrics } from './metrics.ts'
+import { collectProcessMetrics, createRequestMetrics, type Metrics } from './metrics.ts'
 import { createOperationsServer, type OperationsServer } from './operations-server.ts'
-import { collectProcessMetrics } from './process-metrics.ts'
 
 export type RouterObservability = OperationsServer & {
   readonly request: Metrics['request']

@@ -16,8 +16,8 @@ export {
   type Session,
   type SignIn,
 } from './service.ts'
-export { isRecentSignIn } from './rules.ts'
-export { sealedTotpSecrets } from './sealed.ts'
+export { isRecentSignIn, deviceOf } from './rules.ts'
+export { sealedTotpSecrets } from './passwords.ts'
 
 export {
   createSingleSignOn,
@@ -29,4 +29,3 @@ export {
   type SignOnFailure,
   type SingleSignOn,
 } from './single-sign-on.ts'
-export { deviceOf } from './user-agent.ts'

@@ -220,7 +220,7 @@ const rsaBits = { min: 2048, max: 4096 }
 
 /** True if the signatures of a key can be verified, and handed on with an approval: those of a broken or another key never could. */
 async function isUsableKey(publicKey: Uint8Array): Promise<boolean> {
-  const spki = await spkiOf(publicKey).catch(() => undefined)
+  const spki = await toSpki(publicKey).catch(() => undefined)
   if (spki === undefined) return false
   const key = createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' })
   const { modulusLength = rsaBits.min } = key.asymmetricKeyDetails ?? {}
@@ -228,7 +228,7 @@ async function isUsableKey(publicKey: Uint8Array): Promise<boolean> {
 }
 
 /** Base64 of the SPKI (RFC 5280) of a stored key, so that anyone can verify its signatures with a common library. */
-export async function spkiOf(publicKey: Uint8Array): Promise<string> {
+export async function toSpki(publicKey: Uint8Array): Promise<string> {
   const { decodeCredentialPublicKey } = await import('@simplewebauthn/server/helpers')
   const key: ReadonlyMap<number, unknown> = decodeCredentialPublicKey(Uint8Array.from(publicKey)) as never
   const text = (name: keyof typeof label) => Buffer.from(key.get(label[name]) as Uint8Array).toString('base64url')
@@ -238,6 +238,9 @@ export async function spkiOf(publicKey: Uint8Array): Promise<string> {
     2: () => ({ kty: 'EC', crv, x: text('xOrExponent'), y: text('y') }),
     3: () => ({ kty: 'RSA', n: text('curveOrModulus'), e: text('xOrExponent') }),
   }
-  const jwk = present(jwks[Number(key.get(label.type))], 'a stored key has a type that we accept')()
+  const jwk = present(
+    jwks[Number(key.get(label.type))],
+    `no JSON Web Key for the COSE key type ${String(key.get(label.type))}`,
+  )()
   return createPublicKey({ key: jwk, format: 'jwk' }).export({ format: 'der', type: 'spki' }).toString('base64')
 }

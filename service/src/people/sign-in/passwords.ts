@@ -5,6 +5,7 @@ import type { FieldError } from '@partner-payments/wire'
 import { refuseField } from '../../kernel/api/index.ts'
 import { once, randomBytes } from '../../kernel/index.ts'
 import { passwordCharsMax, passwordCharsMin } from './rules.ts'
+import type { SealedColumn } from '../../postgres/index.ts'
 
 const tagLength = 32
 /** The parameters that OWASP recommends for argon2id: 19 MiB, two passes, no parallelism. */
@@ -77,3 +78,18 @@ const write = (salt: Buffer, tag: Buffer): string => {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`
 }
 const absent = write(Buffer.alloc(saltBytes), Buffer.alloc(tagLength))
+
+// Secrets of authenticator apps are sealed beside the password.
+
+export const totpContext = (partnerId: string, memberId: string): readonly string[] => [
+  'sign_in.passwords.totp_sealed',
+  partnerId,
+  memberId,
+]
+
+export const sealedTotpSecrets: SealedColumn = {
+  table: 'sign_in.passwords',
+  column: 'totp_sealed',
+  key: { member_id: 'uuid' },
+  contextOf: (partnerId, cell) => totpContext(partnerId, cell('member_id')),
+}

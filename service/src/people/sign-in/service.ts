@@ -9,13 +9,12 @@ import {
   refusedPasskey,
   requestOptions,
   type Site,
-  spkiOf,
+  toSpki,
   verifyAnswer,
   verifyNewPasskey,
 } from './passkeys.ts'
-import { hashPassword, isPassword, type Person, refuseWeakPassword } from './passwords.ts'
+import { hashPassword, isPassword, type Person, refuseWeakPassword, totpContext } from './passwords.ts'
 import * as rules from './rules.ts'
-import { totpContext } from './sealed.ts'
 import * as store from './store.ts'
 import { challengeOf, type SignedApproval } from '@partner-payments/wire'
 
@@ -232,7 +231,7 @@ function createEnrolment({ key, site, clock, sealer }: Keyed): Pick<SignIn, 'enr
       const totpSealed = sealer.seal(totpSecret, totpContext(partnerId, memberId))
       await store.setPassword(tx, partnerId, memberId, { hash, totpSealed, totpStep }, now)
       const codes = Array.from({ length: rules.recoveryCodes }, () =>
-        rules.recoveryCodeOf(randomBytes(recoveryRandomBytes)),
+        rules.formatRecoveryCode(randomBytes(recoveryRandomBytes)),
       )
       const hashes = codes.map((code) => rules.recoveryHash(memberId, code))
       await store.setRecoveryCodes(tx, partnerId, memberId, hashes)
@@ -391,7 +390,7 @@ async function byPasskey(
     backedUp: use.backedUp,
     now: clock.now(),
   })
-  const publicKey = await spkiOf(passkey.publicKey)
+  const publicKey = await toSpki(passkey.publicKey)
   return { snapshot: text, factor: 'passkey', passkey: { origin: site.origin, publicKey, ...use.signed } }
 }
 

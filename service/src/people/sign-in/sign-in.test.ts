@@ -13,7 +13,7 @@ import {
   newChallenge,
   readChallenge,
   readRecoveryCode,
-  recoveryCodeOf,
+  formatRecoveryCode,
   stepOfCode,
   totpSecretOf,
 } from './rules.ts'
@@ -75,7 +75,7 @@ suite('sign-in', () => {
   })
 
   test('a recovery code is read however it is typed', () => {
-    const code = recoveryCodeOf(Uint8Array.from({ length: 32 }, (_, at) => at * 7))
+    const code = formatRecoveryCode(Uint8Array.from({ length: 32 }, (_, at) => at * 7))
     assert.match(code, /^[a-z2-9]{4}(?:-[a-z2-9]{4}){3}$/)
     assert.equal(readRecoveryCode(` ${code.toUpperCase()} `), code.replaceAll('-', ''))
     for (const text of ['', '123456', 'abcd-efgh-jkmn-pqr', 'abcd-efgh-jkmn-pqro'])

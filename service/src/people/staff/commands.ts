@@ -12,7 +12,7 @@ import {
   staffRealmId,
   tokenHash,
   userCodeHash,
-  userCodeOf,
+  formatUserCode,
 } from './rules.ts'
 import * as store from './store.ts'
 
@@ -75,7 +75,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: Deps): St
   return {
     request: async (origin) => {
       const token = newLinkToken(staffRealmId)
-      const userCode = userCodeOf(randomBytes(32))
+      const userCode = formatUserCode(randomBytes(32))
       const now = clock.now()
       const row = { id: newId(), origin: origin.slice(0, originCharsMax), requestedAt: now }
       const confirmBefore = after(now, confirmMs)

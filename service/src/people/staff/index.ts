@@ -31,4 +31,4 @@ export {
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'
 
-export { renderStaffMail } from './staff-mail.ts'
+export { renderStaffMail } from './entrances.ts'

@@ -61,7 +61,7 @@ const userCodeChars = 8
 const unbiased = 256 - (256 % userCodeLetters.length)
 
 /** Writes a code of 34 bits, `BCDF-GHJK`, out of more random bytes than it needs. */
-export function userCodeOf(random: Uint8Array): string {
+export function formatUserCode(random: Uint8Array): string {
   const letters = [...random]
     .filter((byte) => byte < unbiased)
     .map((byte) => userCodeLetters[byte % userCodeLetters.length])

@@ -19,7 +19,13 @@ import type { Session, SignIn } from '../sign-in/index.ts'
 import { type Assignments, createAssignments } from './assignments.ts'
 import { createStaffCommands, type StaffCommands } from './commands.ts'
 import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
-import { createEntrances, type Entrances } from './entrances.ts'
+import {
+  createEntrances,
+  createStaffSingleSignOn,
+  type Entrances,
+  type StaffSingleSignOn,
+  mailStaffChange,
+} from './entrances.ts'
 import {
   changeMs,
   emailKey,
@@ -31,8 +37,6 @@ import {
   type StaffRole,
   tokenHash,
 } from './rules.ts'
-import { createStaffSingleSignOn, type StaffSingleSignOn } from './single-sign-on.ts'
-import { tellStaff } from './staff-mail.ts'
 import * as store from './store.ts'
 
 /** The part of a decision that the person gives. */
@@ -146,7 +150,7 @@ export function createStaff(deps: StaffDeps): Staff {
       await store.removeAccount(tx, id, clock.now())
       await signIn.forget(tx, staffRealmId, id)
       await store.endTokensOf(tx, id, clock.now())
-      await tellStaff(deps, tx, account, 'removed')
+      await mailStaffChange(deps, tx, account, 'removed')
       return account
     },
     setRole: async (tx, id, role) => {
@@ -155,7 +159,7 @@ export function createStaff(deps: StaffDeps): Staff {
       if (role !== 'admin') refuseLastAdmin(account.role, admins)
       await store.updateRole(tx, id, role)
       const changed = { ...account, role }
-      if (role !== account.role) await tellStaff(deps, tx, changed, 'role changed')
+      if (role !== account.role) await mailStaffChange(deps, tx, changed, 'role changed')
       return changed
     },
     endSessions: async (tx, id) => {
@@ -163,7 +167,7 @@ export function createStaff(deps: StaffDeps): Staff {
       if (account === undefined) throw notFound('staff account')
       await signIn.endAll(tx, staffRealmId, id)
       await store.endTokensOf(tx, id, clock.now())
-      await tellStaff(deps, tx, account, 'sessions ended')
+      await mailStaffChange(deps, tx, account, 'sessions ended')
       return account
     },
     sessions: (id) => signIn.sessions(staffRealmId, id),

@@ -15,7 +15,8 @@ import { useModules } from '../../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { minuteMs } from '../../kernel/index.ts'
 import type { StaffRole } from './rules.ts'
-import type { StaffPurpose } from './single-sign-on.ts'
+import type { StaffPurpose } from './entrances.ts'
+
 after(async () => {
   await provider?.close()
   rmSync(folder, { recursive: true })

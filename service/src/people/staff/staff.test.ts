@@ -10,7 +10,8 @@ import { mailServer, readMail } from '../../../../test/support/mail-server.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { smtpTransport } from '../../mail/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { renderStaffMail } from './staff-mail.ts'
+import { renderStaffMail } from './entrances.ts'
+
 const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
 
 suite('staff', () => {

@@ -10,7 +10,7 @@ import {
   type Session,
   SignOnFailed,
 } from '../sign-in/index.ts'
-import { changeMail, type SignInChange } from './change-mail.ts'
+import { changeMail, type SignInChange } from './mails.ts'
 import { permit, roleAsPower, whyNot } from './giving.ts'
 import { makerOf } from './makers.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
@@ -281,13 +281,13 @@ function createSupportEntrance(deps: MembersDeps): SupportEntrance {
     ofSupport: async (token) => {
       const session = await support.supportSession(token)
       if (session === undefined || (await isClosed(db, session.partnerId))) return undefined
-      return signedOf(session, await partnerName(db, session.partnerId))
+      return toSigned(session, await partnerName(db, session.partnerId))
     },
   }
 }
 
 /** A caller whose writes the service refuses. It is not a member: sessions, factors and approvals of its id do not exist. */
-function signedOf(support: SupportSession, partner: string): Signed {
+function toSigned(support: SupportSession, partner: string): Signed {
   const { partnerId, id, staff, permissions, createdAt, expiresAt } = support
   const name = nameOf(support)
   const client = { factor: 'sso', ip: '', userAgent: '' } as const

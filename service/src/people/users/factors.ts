@@ -6,7 +6,7 @@ import type { Database } from '../../postgres/index.ts'
 import { refuseField } from '../../kernel/api/index.ts'
 import type { Client, Enrolment, GivenFactor, SignIn } from '../sign-in/index.ts'
 import type { Signed } from './member-deps.ts'
-import { changeMail, type SignInChange } from './change-mail.ts'
+import { changeMail, type SignInChange } from './mails.ts'
 
 export type Factors = {
   readonly of: (signed: Signed) => ReturnType<SignIn['factorList']>

@@ -28,7 +28,7 @@ import { byCallerNow, type Maker, makerOf } from './makers.ts'
 import { dayOf, emailErrors, emailKey, nameErrors, refuseMails, tokenHash } from './rules.ts'
 import * as store from './store-guest-links.ts'
 import { countMails, forgetMails } from './store.ts'
-import { withToken } from './invitation-mail.ts'
+import { withToken } from './mails.ts'
 import type { GuestLinkRow } from './store-guest-links.ts'
 
 export type GuestLink = store.GuestLinkRow & {
@@ -45,7 +45,7 @@ export type Guest = {
 export type GuestLinks = {
   /** Refuses: validation_failed (address, name), permission_denied (more than the caller has), rate_limited (mails of the day). */
   readonly create: (caller: Caller, body: BodyOf<'createGuestLink'>, by: By) => Promise<GuestLink>
-  /** Lists the newest first. */
+  /** Lists the newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listGuestLinks'>) => Promise<Page<GuestLink>>
   /** Refuses: not_found (none that is live), permission_denied (more than the caller has). */
   readonly revoke: (caller: Caller, id: string, ip: string) => Promise<void>
@@ -231,8 +231,8 @@ const guestMail = (
 
 export function renderGuestLink(mail: MailToRender): MailContent {
   const { madeByName, linkUrl } = mail.data as Readonly<Record<'madeByName' | 'linkUrl', string>>
-  const link = withToken(linkUrl, present(mail.secret, 'a pending mail has its token'))
-  const expiresAt = present(mail.expiresAt, 'the mail expires with its link')
+  const link = withToken(linkUrl, present(mail.secret, `no token in a mail of kind ${mail.kind}`))
+  const expiresAt = present(mail.expiresAt, `no expiry of a mail of kind ${mail.kind}`)
   const [partner, maker] = [oneLine(mail.partnerName), oneLine(madeByName)]
   const before = [
     `Hello ${oneLine(mail.toName)},`,

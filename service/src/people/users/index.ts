@@ -12,28 +12,29 @@
  * `redirectUrl` equals an absent one. An invitation expires at its `expiresAt`, which `updatedAt` then shows, also before
  * the row is updated.
  */
-export { renderSignInChange } from './change-mail.ts'
+export {
+  renderSignInChange,
+  renderSignInLink,
+  type InvitationMailKind,
+  renderInvitation,
+  createImpersonationNotice,
+  renderImpersonation,
+} from './mails.ts'
 export { renderNewDevice } from './entrances.ts'
 export { createFactors, type Factors } from './factors.ts'
-export { createFirstAdmin, type FirstAdmin } from './first-admin.ts'
-export { guestLinksRoutes } from './guest-link-routes.ts'
+export { createFirstAdmin, type FirstAdmin, createUsers, type Invitation, type Users } from './service.ts'
+export { guestLinksRoutes, usersRoutes, serviceAccountsRoutes } from './routes.ts'
 export { createGuestLinks, type Guest, type GuestLinks, renderGuestLink } from './guest-links.ts'
 
-export { type InvitationMailKind, renderInvitation } from './invitation-mail.ts'
 export { createMayPay } from './makers.ts'
 export type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 export { createMembers, type Members, type User, membersRoutes } from './member-routes.ts'
-export { sealedClientSecrets, sealedWaitingSecrets } from './sealed.ts'
-export { type CancellableRecovery, renderRecoveryLink, renderRecoveryReport } from './recoveries.ts'
-export { recoveriesJob } from './jobs.ts'
+export { sealedClientSecrets, sealedWaitingSecrets } from './store-single-sign-on.ts'
+export { type CancellableRecovery, renderRecoveryLink, renderRecoveryReport, recoveriesJob } from './recoveries.ts'
+
 export { renderRoleChange } from './role-changes.ts'
 
 export { memberIdsAfter, subjectOfMember } from './store.ts'
 export { createSavedViews, type SavedView, type SavedViews } from './saved-views.ts'
-export { usersRoutes } from './routes.ts'
-export { createUsers, type Invitation, type Users } from './service.ts'
-export { renderKeyChange, createServiceAccounts, type ServiceAccounts } from './service-accounts.ts'
-export { serviceAccountsRoutes } from './service-account-routes.ts'
 
-export { createImpersonationNotice, renderImpersonation } from './impersonation-mail.ts'
-export { renderSignInLink } from './sign-in-mail.ts'
+export { renderKeyChange, createServiceAccounts, type ServiceAccounts } from './service-accounts.ts'

@@ -19,7 +19,7 @@ import { createUsers } from './index.ts'
 import { tokenHash } from './rules.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { renderInvitation, withToken } from './invitation-mail.ts'
+import { renderInvitation, withToken } from './mails.ts'
 
 suite('new devices', async () => {
   const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })

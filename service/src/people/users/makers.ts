@@ -11,7 +11,7 @@ import { roleOf } from './store.ts'
 /** `isOver`: a key whose end is over. What it made in time was made by right; a key that was revoked may have been in other hands. */
 export type Maker = { readonly permissions: readonly string[]; readonly isOver: boolean }
 
-const nothing: Maker = { permissions: [], isOver: false }
+const noPowers: Maker = { permissions: [], isOver: false }
 
 /** Undefined: neither a member nor a service account has or had the id. */
 export async function makerOf(
@@ -24,11 +24,11 @@ export async function makerOf(
   if (member !== undefined)
     return member.removedAt === null
       ? { permissions: permissions.filter((each) => roleAllows(member.role, each)), isOver: false }
-      : nothing
+      : noPowers
   const account = await access.accountIfAny(tx, partnerId, id)
   if (account === undefined) return undefined
   return account.status === 'revoked'
-    ? nothing
+    ? noPowers
     : { permissions: account.permissions, isOver: account.status === 'expired' }
 }
 

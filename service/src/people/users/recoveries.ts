@@ -6,10 +6,18 @@ import type { Client, Enrolment, GivenFactor } from '../sign-in/index.ts'
 import { byCaller, permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, tokenHash } from './rules.ts'
-import { lockWithAdmins, memberByAddress, memberById, type MemberRow, recordSignIn, type RecoveryRow } from './store.ts'
+import {
+  lockWithAdmins,
+  memberByAddress,
+  memberById,
+  type MemberRow,
+  recordSignIn,
+  recoveriesDue,
+  type RecoveryRow,
+} from './store.ts'
 import * as store from './store.ts'
 import { singleSignOnOf } from './store-single-sign-on.ts'
-import { changeMail } from './change-mail.ts'
+import { changeMail, withToken } from './mails.ts'
 import { refuseWithoutProvider } from './entrances.ts'
 import {
   escapeHtml,
@@ -20,7 +28,7 @@ import {
   oneLine,
   utc,
 } from '../../mail/index.ts'
-import { withToken } from './invitation-mail.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 
 export type Recovery = Pick<store.RecoveryRow, 'id' | 'status' | 'reason' | 'dueAt' | 'expiresAt' | 'createdAt'> & {
   readonly begunBy: string
@@ -397,8 +405,8 @@ const linkMail = (
 
 export function renderRecoveryLink(mail: MailToRender): MailContent {
   const { begunByName, linkUrl } = mail.data as { readonly begunByName: string; readonly linkUrl: string }
-  const link = withToken(linkUrl, present(mail.secret, 'the mail of a recovery has its token'))
-  const expiresAt = present(mail.expiresAt, 'the mail of a recovery expires with its link')
+  const link = withToken(linkUrl, present(mail.secret, `no token in a mail of kind ${mail.kind}`))
+  const expiresAt = present(mail.expiresAt, `no expiry of a mail of kind ${mail.kind}`)
   const partner = oneLine(mail.partnerName)
   const before = [
     `Hello ${oneLine(mail.toName)},`,
@@ -455,7 +463,7 @@ type Reported = {
 export function renderRecoveryReport(mail: MailToRender): MailContent {
   const told = mail.data as Reported
   const partner = oneLine(mail.partnerName)
-  const lines = [`Hello ${oneLine(mail.toName)},`, sentenceOf(told), `Business: ${partner}.`]
+  const lines = [`Hello ${oneLine(mail.toName)},`, reportSentence(told), `Business: ${partner}.`]
   const reasons = told.event === 'waiting' || told.event === 'reset' ? [`Reason: ${oneLine(told.reason)}`] : []
   const subject = `Recovery of a sign-in to ${partner}: ${told.event}`
   const ends = 'If you do not expect this, look at the audit log, and tell the operator at once.'
@@ -464,7 +472,7 @@ export function renderRecoveryReport(mail: MailToRender): MailContent {
   return withLink(subject, before, withToken(told.linkUrl, mail.secret), [ends])
 }
 
-function sentenceOf({ event, person, begunByName, dueAt, because }: Reported): string {
+function reportSentence({ event, person, begunByName, dueAt, because }: Reported): string {
   const [who, by] = [oneLine(person), oneLine(begunByName)]
   if (event === 'reset') return `${by} has ended every way to sign in of ${who}, who gets a link to set a new one.`
   if (event === 'waiting')
@@ -492,3 +500,7 @@ function withLink(
     link,
   }
 }
+
+/** The job that mails the links of recoveries after the cooling-off. */
+export const recoveriesJob = ({ step }: Pick<Recoveries, 'step'>): Job =>
+  defineJob({ name: 'users.recoveries', due: recoveriesDue, run: step })

@@ -43,11 +43,11 @@ export async function changeRole(
   else await members.changeRole(tx, permitted, partnerId, { id: member.id, role: to, now })
   const about = { subject: { userId: member.id }, details: { act: permitted.act, from, to } }
   deps.audit.append(tx, [{ partnerId, actor: change.actor, action: 'changeRole', ...about }])
-  await tellOfRole(deps, tx, partnerId, change)
+  await mailRoleChange(deps, tx, partnerId, change)
 }
 
 /** Mails a change of a role: to the person, unless it joins, and to every Admin. */
-export async function tellOfRole(
+export async function mailRoleChange(
   { mail, clock }: Pick<MembersDeps, 'mail' | 'clock'>,
   tx: Tx,
   partnerId: string,
@@ -62,13 +62,13 @@ export async function tellOfRole(
   if (mails.length > 0) await mail.enqueue(tx, partnerId, mails)
 }
 
-type Shown = Readonly<Record<'person' | 'by' | 'at', string>> & {
+type RoleChangeMail = Readonly<Record<'person' | 'by' | 'at', string>> & {
   readonly from: wire.Role | null
   readonly to: wire.Role | null
   readonly isOwn: 'yes' | null
 }
 
-function sentenceOf({ person, from, to, isOwn }: Shown, partner: string): string {
+function roleSentence({ person, from, to, isOwn }: RoleChangeMail, partner: string): string {
   const who = isOwn ? 'You' : oneLine(person)
   if (from === null) return `${who} joined the team of ${partner} with the role ${to}.`
   if (to === null) return `${who} ${isOwn ? 'were' : 'was'} removed from the team of ${partner}. The role was ${from}.`
@@ -76,11 +76,11 @@ function sentenceOf({ person, from, to, isOwn }: Shown, partner: string): string
 }
 
 export function renderRoleChange(mail: MailToRender): MailContent {
-  const shown = mail.data as Shown
+  const shown = mail.data as RoleChangeMail
   const partner = oneLine(mail.partnerName)
   const lines = [
     `Hello ${oneLine(mail.toName)},`,
-    sentenceOf(shown, partner),
+    roleSentence(shown, partner),
     `By: ${oneLine(shown.by)}. Time: ${utc(new Date(shown.at))}.`,
     'If your team has not done it, change it back on the page “Team”, or ask an Admin, and look at the audit log.',
   ]

@@ -1,8 +1,11 @@
-/** Operation id -> verb -> shape. */
-import { users as wire } from '@partner-payments/wire'
+/** Operation id -> verb -> shape, of invitations, guest links and service accounts. */
+import { guestLinks, serviceAccounts, users as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Invitation, Users } from './service.ts'
+import type { GuestLink, GuestLinks } from './guest-links.ts'
+import type { ListedCredential } from '../../access/index.ts'
+import type { Created, ServiceAccounts } from './service-accounts.ts'
 
 const writeInvitation = writerOf(wire.Invitation)
 const toWire = ({ id: inviteId, role: roleName, invitedByName: invitedByFullName, ...invitation }: Invitation) =>
@@ -28,4 +31,62 @@ export function usersRoutes(users: Users, idempotency: Idempotency) {
       return { body: undefined }
     },
   } satisfies Partial<Handlers<'users'>>
+}
+
+const writeLink = writerOf(guestLinks.GuestLink)
+const toWireGuestLink = ({ id: guestLinkId, madeByName: madeByFullName, ...link }: GuestLink) =>
+  writeLink({ ...link, guestLinkId, madeByFullName })
+
+export function guestLinksRoutes(links: GuestLinks, idempotency: Idempotency) {
+  return {
+    createGuestLink: idempotency.handler('createGuestLink', async ({ caller, body, ip }, tx) => {
+      const link = await links.create(caller, body, { ip, ...(tx && { tx }) })
+      return { body: toWireGuestLink(link), created: `the guest link ${link.id}` }
+    }),
+    listGuestLinks: async ({ caller, query }) => pageOf(await links.list(caller.partnerId, query), toWireGuestLink),
+    revokeGuestLink: async ({ caller, params, ip }) => {
+      await links.revoke(caller, params.guestLinkId, ip)
+      return { body: undefined }
+    },
+  } satisfies Partial<Handlers<'guestLinks'>>
+}
+
+const statuses = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' } as const
+
+const writeAccount = writerOf(serviceAccounts.ServiceAccount)
+const toWireServiceAccount = (account: ListedCredential) =>
+  writeAccount({
+    ...account,
+    status: statuses[account.status],
+    impersonation: account.impersonatedBy !== null,
+    issuedById: account.issuedBy,
+    issuedByFullName: account.issuedByName,
+  })
+
+const withSecret = ({ account, apiSecret }: Created) => ({
+  body: { ...toWireServiceAccount(account), apiSecret },
+  created: `the service account ${account.serviceAccountId}`,
+})
+
+export function serviceAccountsRoutes(accounts: ServiceAccounts, idempotency: Idempotency) {
+  return {
+    createServiceAccount: idempotency.handler('createServiceAccount', async ({ caller, body }, tx) =>
+      withSecret(await accounts.create(caller, body, tx)),
+    ),
+    rotateServiceAccount: idempotency.handler('rotateServiceAccount', async ({ caller, params, body }, tx) =>
+      withSecret(await accounts.rotate(caller, params.serviceAccountId, body, tx)),
+    ),
+    listServiceAccounts: async ({ caller, query }) =>
+      pageOf(await accounts.list(caller.partnerId, query), toWireServiceAccount),
+    getServiceAccount: async ({ caller, params }) => ({
+      body: toWireServiceAccount(await accounts.get(caller.partnerId, params.serviceAccountId)),
+    }),
+    updateServiceAccount: async ({ caller, params, body }) => ({
+      body: toWireServiceAccount(await accounts.update(caller, params.serviceAccountId, body)),
+    }),
+    revokeServiceAccount: async ({ caller, params }) => {
+      await accounts.revoke(caller, params.serviceAccountId)
+      return { body: undefined }
+    },
+  } satisfies Partial<Handlers<'serviceAccounts'>>
 }

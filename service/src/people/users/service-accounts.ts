@@ -28,7 +28,7 @@ import type { Users } from './service.ts'
 export type Created = { readonly account: ListedCredential; readonly apiSecret: string }
 
 export type ServiceAccounts = {
-  /** Lists the newest first. */
+  /** Lists the newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listServiceAccounts'>) => Promise<Page<ListedCredential>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<ListedCredential>

@@ -1,16 +1,25 @@
 /** The verbs of invitations. Each change and its mail are one transaction. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
-import { type Caller, type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
-import { after, type Clock, dayMs, present } from '../../kernel/index.ts'
+import {
+  type Caller,
+  type Cursors,
+  linkTokenOf,
+  notFound,
+  type Page,
+  readLink,
+  Refusal,
+} from '../../kernel/api/index.ts'
+import { after, type Clock, dayMs, newId, present, randomBytes } from '../../kernel/index.ts'
 import type { Access } from '../../access/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import { type Act, permit, type Permitted, roleAsPower } from './giving.ts'
 import { byCallerNow } from './makers.ts'
-import { queueInvitationMails } from './invitation-mail.ts'
+import { queueInvitationMails } from './mails.ts'
 import {
   dayOf,
   emailKey,
+  type InvitationEntry,
   refuseBadEntries,
   refuseBadRedirect,
   refuseMails,
@@ -18,11 +27,13 @@ import {
   refuseRevoke,
   refuseTaken,
   statusAt,
+  tokenFor,
   tokenHash,
+  tokenRandomBytes,
 } from './rules.ts'
 import * as store from './store.ts'
-import { addressesWithMember } from './store.ts'
-import { newInvitation, newToken } from './tokens.ts'
+import { addressesWithMember, type InvitationRow } from './store.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 
 export type Invitation = {
   readonly id: string
@@ -170,7 +181,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
       if (found === undefined) throw notFound('invitation')
       // Another invitation of the address may have expired while its row still says Pending.
       await store.expire(tx, partnerId, [found.emailKey], clock.now())
-      const before = present(await store.lockById(tx, partnerId, id), 'invitations are never deleted')
+      const before = present(await store.lockById(tx, partnerId, id), `no invitation ${id}`)
       const permitted = await permitRole(deps, tx, caller, 'resendInvitation', before.role)
       // Read under the lock, so that concurrent resends have their times in the order of the lock.
       const now = clock.now()
@@ -220,4 +231,92 @@ function toInvitation(row: store.InvitationRow, now: Date): Invitation {
   const status = statusAt(row, now)
   const updatedAt = status === row.status ? row.updatedAt : row.expiresAt
   return { id, email, role, status, invitedById, invitedByName, createdAt, updatedAt }
+}
+
+// The invitation of the first Admin of a partner. The service prints its link, because no member can invite yet. The link
+// works until the partner has a member.
+
+export type FirstAdmin = {
+  /** The token of the link. Undefined: the partner has a member. */
+  readonly tokenOf: (partnerId: string) => Promise<string | undefined>
+  /** The partner of a link. Refuses: not_found (no such link, or the partner has a member). */
+  readonly partnerOf: (token: string) => Promise<{ readonly partnerId: string; readonly partnerName: string }>
+  /**
+   * The token of the pending invitation of an address, which gets a new one; the mail of the old one is not sent. Refuses: not_found (the
+   * link, or no such invitation).
+   */
+  readonly invitationOf: (token: string, address: string) => Promise<string>
+}
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly mail: Pick<MailQueue, 'endPending'>
+  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+  /** Reports whether the partner is being moved to another database. Then nothing of its team may change here. */
+  readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
+  readonly linkKey: Uint8Array
+}
+
+export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey }: Deps): FirstAdmin {
+  const tokenFor = (partnerId: string): string =>
+    linkTokenOf(partnerId, createHmac('sha256', linkKey).update(`first admin ${partnerId}`).digest())
+  const find = async (token: string): Promise<string> => {
+    const partnerId = readLink(token)
+    const isOurs = partnerId !== undefined && timingSafeEqual(Buffer.from(token), Buffer.from(tokenFor(partnerId)))
+    if (!isOurs || (await store.hasMembers(db, partnerId)) || (await isClosed(db, partnerId))) throw notFound('link')
+    return partnerId
+  }
+  return {
+    tokenOf: async (partnerId) => ((await store.hasMembers(db, partnerId)) ? undefined : tokenFor(partnerId)),
+    partnerOf: async (token) => {
+      const partnerId = await find(token)
+      return { partnerId, partnerName: await partnerName(db, partnerId) }
+    },
+    invitationOf: async (token, address) => {
+      const partnerId = await find(token)
+      return db.transaction(async (tx) => {
+        const row = await store.lockPending(tx, partnerId, emailKey(address), clock.now())
+        if (row === undefined) throw notFound('pending invitation')
+        const fresh = newToken(partnerId)
+        const permitted = permit({ kind: 'operator' }, 'openFirstInvitation', [roleAsPower(row.role)])
+        await store.update(tx, permitted, partnerId, { ...row, tokenHash: tokenHash(fresh), updatedAt: clock.now() })
+        await mail.endPending(tx, partnerId, row.id, 'the page of the first Admin opened it')
+        return fresh
+      })
+    },
+  }
+}
+
+export function newToken(partnerId: string): string {
+  return tokenFor(partnerId, randomBytes(tokenRandomBytes))
+}
+
+function newInvitation(
+  caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>,
+  entry: InvitationEntry,
+  expiryDays: number,
+  now: Date,
+): { readonly row: InvitationRow; readonly token: string } {
+  const token = newToken(caller.partnerId)
+  const row: InvitationRow = {
+    id: newId(),
+    email: entry.email,
+    emailKey: emailKey(entry.email),
+    fullName: entry.fullName,
+    role: entry.role,
+    status: 'Pending',
+    redirectUrl: entry.redirectUrl ?? null,
+    invitedById: caller.serviceAccountId,
+    invitedByName: caller.name,
+    givenById: caller.serviceAccountId,
+    tokenHash: tokenHash(token),
+    expiryDays,
+    expiresAt: after(now, expiryDays * dayMs),
+    resends: 0,
+    resentAt: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+  return { row, token }
 }

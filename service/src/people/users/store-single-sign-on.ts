@@ -1,6 +1,6 @@
 /** The SQL of the single sign-on of partners. */
 import type { users as wire } from '@partner-payments/wire'
-import { sql, type Tx } from '../../postgres/index.ts'
+import { type SealedColumn, sql, type Tx } from '../../postgres/index.ts'
 import type { Permitted } from './giving.ts'
 
 export type RoleValues = Readonly<Partial<Record<wire.Role, readonly string[]>>>
@@ -121,4 +121,30 @@ export async function knownAs(
     select 'unknown' from users.members where partner_id = ${partnerId} and email_key = ${emailKey}
     limit 1`)
   return row?.known
+}
+
+// Client secrets at providers are sealed: those in use, and those of a change that waits.
+
+export const clientSecretContext = (partnerId: string): readonly string[] => [
+  'users.single_sign_on.client_secret_sealed',
+  partnerId,
+]
+
+export const sealedClientSecrets: SealedColumn = {
+  table: 'users.single_sign_on',
+  column: 'client_secret_sealed',
+  key: { partner_id: 'uuid' },
+  contextOf: (partnerId) => clientSecretContext(partnerId),
+}
+
+export const waitingSecretContext = (partnerId: string): readonly string[] => [
+  'users.single_sign_on_changes.client_secret_sealed',
+  partnerId,
+]
+
+export const sealedWaitingSecrets: SealedColumn = {
+  table: 'users.single_sign_on_changes',
+  column: 'client_secret_sealed',
+  key: { partner_id: 'uuid' },
+  contextOf: (partnerId) => waitingSecretContext(partnerId),
 }

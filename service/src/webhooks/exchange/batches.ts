@@ -4,7 +4,7 @@
  */
 import { signingKeyText } from '@partner-payments/wire'
 import type { AttemptResult } from '../queue/schedule.ts'
-import type { DeliveryRequest, DeliveryTarget } from './request.ts'
+import type { DeliveryRequest, DeliveryTarget } from './exchange.ts'
 
 export type RequestBatch = {
   /** The time by the clock of the engine when it sent the batch. */

@@ -30,13 +30,12 @@ import {
 } from '../../kernel/index.ts'
 import { type AttemptResult, verdictOf } from '../queue/schedule.ts'
 import { createExchange, type ExchangeOptions, exchangeTimeoutMsDefault, type LocalExchange } from './exchange.ts'
-import { createGuard } from './guard.ts'
-import { readOnAfterInterim } from './interim.ts'
+import { createGuard, readOnAfterInterim } from './guard.ts'
 import { createTxtResolver, type Resolve, systemResolve } from './resolver.ts'
 import type { Database } from '../../postgres/index.ts'
 import { wants } from '../management/rules.ts'
 import { createSecrets } from '../management/secrets.ts'
-import { loadSubscription } from '../management/subscription-view.ts'
+import { loadSubscription } from '../management/subscriptions.ts'
 
 type Kind = {
   /** Names the calls in a refusal. */

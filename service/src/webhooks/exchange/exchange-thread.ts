@@ -1,9 +1,9 @@
 /** One exchange thread, as the engine sees it: starts the worker thread, sends batches and replaces it if it fails. */
-import type { Worker } from 'node:worker_threads'
+import { Worker } from 'node:worker_threads'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import { addRequest, addTarget, emptyRequestBatch, type RequestBatch, type ResponseBatch, resultAt } from './batches.ts'
-import type { Exchange, ExchangeOptions, OnResult } from './exchange.ts'
-import type { DeliveryTarget } from './request.ts'
+import type { DeliveryTarget, Exchange, ExchangeOptions, OnResult } from './exchange.ts'
+import { hash } from 'node:crypto'
 
 /** The `workerData` of the thread. */
 export type ThreadSettings = Omit<ExchangeOptions, 'clock' | 'resolve'>
@@ -110,7 +110,7 @@ function createWorkerSupervisor(
   }
 }
 
-export function createExchangeThread(options: ExchangeThreadOptions): Exchange {
+function createExchangeThread(options: ExchangeThreadOptions): Exchange {
   const { clock, hangMs, targetsMax } = options
   const pending: Pending = new Map()
   const requests = createBatchBuilder(targetsMax)
@@ -160,4 +160,45 @@ function watchForHang(pending: ReadonlyMap<number, OnResult>, hangMs: number, on
     oldestBefore = oldest
   }
   return setInterval(check, hangMs).unref()
+}
+
+// Runs exchanges in threads. One thread serves each origin, so that its connections are shared and counted in one place.
+
+/** More than the start of a thread takes, including the pause before a restart. */
+const hangMarginMsDefault = 5 * secondMs
+const targetsMaxDefault = 10_000
+
+export type ThreadsOptions = {
+  readonly count: number
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: ThreadSettings
+  readonly program?: URL | undefined
+  readonly targetsMax?: number
+  /** A thread counts as hung when an exchange exceeds its time limit by this much. */
+  readonly hangMarginMs?: number
+}
+
+/**
+ * Each thread starts with its first request. A thread that ends or hangs is replaced; its requests end with `undefined`,
+ * like abandoned ones.
+ */
+export function createThreads(options: ThreadsOptions): Exchange {
+  const { count, clock, log, settings, program, targetsMax = targetsMaxDefault } = options
+  const hangMs = settings.timeoutMs + (options.hangMarginMs ?? hangMarginMsDefault)
+  const start = () =>
+    new Worker(program ?? new URL('thread-program.ts', import.meta.url), { workerData: settings, env: {} })
+  const threads = Array.from({ length: count }, () => createExchangeThread({ start, clock, log, hangMs, targetsMax }))
+  const threadOf = new WeakMap<DeliveryTarget, Exchange>()
+  const chooseThread = (target: DeliveryTarget): Exchange => {
+    const digest = hash('sha256', new URL(target.url).origin, 'hex')
+    const thread = threads[Number.parseInt(digest.slice(0, 8), 16) % count] as Exchange
+    threadOf.set(target, thread)
+    return thread
+  }
+  return {
+    send: (request, onResult) => (threadOf.get(request.target) ?? chooseThread(request.target)).send(request, onResult),
+    abandon: () => threads.forEach((thread) => thread.abandon()),
+    close: async () => void (await Promise.all(threads.map((thread) => thread.close()))),
+  }
 }

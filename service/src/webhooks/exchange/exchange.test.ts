@@ -20,7 +20,7 @@ import {
 import { until } from '../../../../test/support/until.ts'
 import { AssertionFailure, newId, randomBytes, systemClock } from '../../kernel/index.ts'
 import type { ExchangeOptions } from './exchange.ts'
-import { createInterimFilter } from './interim.ts'
+import { createInterimFilter } from './guard.ts'
 import { startDnsServer } from '../../../../test/support/dns-server.ts'
 import { admitted, Refusal } from '../../kernel/api/index.ts'
 import { type ChosenCall, chosenCalls, type ChosenHosts, createChosenHosts, placesMax } from './chosen-hosts.ts'

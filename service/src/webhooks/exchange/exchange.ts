@@ -5,8 +5,8 @@ import { type Clock, minuteMs, secondMs } from '../../kernel/index.ts'
 import type { AttemptResult } from '../queue/schedule.ts'
 import { AddressRefused, createGuard, type Resolve } from './guard.ts'
 import type { Proxy } from './proxy.ts'
-import { createDestinations, type DeliveryRequest, envelope, headersOf, type LocalRequest } from './request.ts'
 import type { Dispatcher } from 'undici'
+import { deliverySignature, type SigningKey } from '@partner-payments/wire'
 
 /** Time limit of an exchange, from the start of the name lookup to the last byte of the response. */
 export const exchangeTimeoutMsDefault = 15 * secondMs
@@ -84,7 +84,7 @@ export function createExchange({ clock, allowLoopback, resolve, timeoutMs, proxy
     const body = Buffer.from(envelope(request.eventId, request.data))
     if (body.length > bodyBytesMax)
       return queueMicrotask(() => reader.stop(`the event has more than ${bodyBytesMax} bytes`))
-    const headers = headersOf(request, body, startedAt)
+    const headers = requestHeaders(request, body, startedAt)
     agent.dispatch({ origin, path, method: 'POST', headers, body }, reader)
   }
 
@@ -251,4 +251,64 @@ function publicText(error: unknown): string {
   if (name === 'HTTPParserError') return 'the response is not valid HTTP'
   if (typeof code !== 'string') return 'the exchange failed'
   return reasons[code] ?? `the exchange failed (${code})`
+}
+
+// The signed request of one delivery, as it goes over the wire.
+
+const userAgent = 'PartnerPayments-Webhooks/2'
+
+/** One delivery to send. An unchanged target stays the same object, so that its URL is parsed once. */
+export type DeliveryRequest = {
+  readonly eventId: string
+  /** The exact JSON text of `data`. */
+  readonly data: string
+  readonly target: DeliveryTarget
+}
+export type DeliveryTarget = { readonly url: string; readonly keys: readonly SigningKey[] }
+
+/** `headers` are added to those that every delivery has. */
+type LocalRequest = DeliveryRequest & { readonly headers?: Readonly<Record<string, string>> }
+
+/**
+ * Interface document, Events: the body has exactly two fields. `data` is inserted as text, because its bytes must not
+ * change.
+ */
+const envelope = (eventId: string, data: string) => `{"eventId":"${eventId}","data":${data}}`
+
+/**
+ * Header names and values, alternating. Standard Webhooks: the event id, the time of this attempt in seconds, and one
+ * signature per key, separated by spaces.
+ */
+function requestHeaders({ eventId, target, headers }: LocalRequest, body: Buffer, startedAt: Date): string[] {
+  const timestamp = Math.floor(startedAt.getTime() / secondMs)
+  const signatures = target.keys.map((key) => deliverySignature(key, eventId, timestamp, body)).join(' ')
+  const flat = [
+    'content-type',
+    'application/json',
+    'user-agent',
+    userAgent,
+    'webhook-id',
+    eventId,
+    'webhook-timestamp',
+    String(timestamp),
+    'webhook-signature',
+    signatures,
+  ]
+  if (headers !== undefined) for (const [name, value] of Object.entries(headers)) flat.push(name, value)
+  return flat
+}
+
+type Destination = { readonly origin: string; readonly path: string }
+
+/** Parses the URL of each target once. */
+function createDestinations(): (target: DeliveryTarget) => Destination {
+  const destinations = new WeakMap<DeliveryTarget, Destination>()
+  return (target) => {
+    const known = destinations.get(target)
+    if (known !== undefined) return known
+    const { origin, pathname, search } = new URL(target.url)
+    const destination = { origin, path: `${pathname}${search}` }
+    destinations.set(target, destination)
+    return destination
+  }
 }

@@ -3,12 +3,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { readSigningKey } from '@partner-payments/wire'
 import { type Clock, present } from '../../kernel/index.ts'
 import { addResult, emptyResponseBatch, type RequestBatch } from './batches.ts'
-import { createExchange } from './exchange.ts'
+import { createExchange, type DeliveryRequest, type DeliveryTarget } from './exchange.ts'
 import type { ThreadSettings } from './exchange-thread.ts'
-import type { DeliveryRequest, DeliveryTarget } from './request.ts'
 import { systemResolve } from './resolver.ts'
 
-const port = present(parentPort, 'a worker thread has a port to its parent')
+const port = present(parentPort, 'no port to a parent: this program runs in a worker thread only')
 /** The engine's time continues from its last message, so that a manual clock of the engine also applies here. */
 let engineTime = { nowMs: 0, receivedAtMs: 0 }
 const clock: Clock = { now: () => new Date(engineTime.nowMs + performance.now() - engineTime.receivedAtMs) }
@@ -24,7 +23,7 @@ const flush = () => {
 const send = (requestId: number, request: DeliveryRequest) =>
   exchange.send(request, (result) => {
     if (responses.requestIds.length === 0) setImmediate(flush)
-    addResult(responses, requestId, present(result, 'the thread abandons no request'))
+    addResult(responses, requestId, present(result, `no result of request ${requestId}`))
   })
 
 port.on('message', (batch: RequestBatch) => {
@@ -32,7 +31,10 @@ port.on('message', (batch: RequestBatch) => {
   if (batch.dropTargets) targets.clear()
   for (const { number, url, keys } of batch.targets) targets.set(number, { url, keys: keys.map(readSigningKey) })
   batch.requestIds.forEach((requestId, index) => {
-    const target = present(targets.get(batch.targetNumbers[index] as number), 'a target is sent before its requests')
+    const target = present(
+      targets.get(batch.targetNumbers[index] as number),
+      `no target ${batch.targetNumbers[index]} for request ${requestId}`,
+    )
     send(requestId, { target, eventId: batch.eventIds[index] as string, data: batch.data[index] as string })
   })
 })

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { type SigningKey, verifyingKeyText } from '@partner-payments/wire'
 import { verifyWebhook } from '../../../../sdk/src/index.ts'
-import { requestTo, okResponse, send, trySend, startTcpReceiver } from '../../../../test/support/exchange.ts'
+import { okResponse, requestTo, send, startTcpReceiver, trySend } from '../../../../test/support/exchange.ts'
 import { crashingThread } from '../../../../test/support/crashing-thread.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createLog, randomBytes, systemClock } from '../../kernel/index.ts'
 import type { Exchange } from './exchange.ts'
-import { createThreads, type ThreadsOptions } from './threads.ts'
+import { createThreads, type ThreadsOptions } from './exchange-thread.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {

@@ -15,11 +15,10 @@ import {
 import { columnOf, type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import * as store from './store-history.ts'
 import { lockPartnerRow, lockSubscription, type SubscriptionKey } from './store-subscriptions.ts'
-import { loadSubscription } from './subscription-view.ts'
+import { loadSubscription } from './subscriptions.ts'
 import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as leftovers from '../queue/store-queue.ts'
-import * as requeue from '../queue/store-requeue.ts'
 import { wants } from './rules.ts'
 
 export type Recovery = store.RecoveryRow
@@ -139,7 +138,12 @@ async function nextEvents(tx: Tx, partnerId: string, recovery: store.RecoveryRow
   return rows.map((row) => ({ ...row, inRange: row.eventId >= from && row.eventId < before }))
 }
 
-function deliveryOf(event: OwnedEvent, sequence: bigint, subscriptionId: string, now: Date): requeue.QueueInsert {
+function deliveryOf(
+  event: OwnedEvent,
+  sequence: bigint,
+  subscriptionId: string,
+  now: Date,
+): leftovers.RequeuedDelivery {
   return {
     eventId: event.id,
     sequence,
@@ -171,8 +175,8 @@ async function recoverDeliveries(
   const missing = wanted
     .filter((event) => !delivered.has(event.id))
     .map((event) => deliveryOf(event, sequences.get(event.id) ?? 0n, subscriptionId, now))
-  const madeDue = await requeue.makeHeldDue(tx, key, eventIds, now)
-  const inserted = await requeue.insertDue(tx, key, missing, now)
+  const madeDue = await leftovers.makeHeldDue(tx, key, eventIds, now)
+  const inserted = await leftovers.insertDue(tx, key, missing, now)
   // A result may have been recorded since `deliveredOf`. `insertDue` waits for one that is being recorded, so that the
   // statement after it sees every delivery whose row had left the queue.
   const alreadyDelivered = inserted > 0 ? await leftovers.deleteLeftovers(tx, key, columnOf(missing)('eventId')) : 0

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
-import { isAllowedAddress } from '../exchange/addresses.ts'
+import { isAllowedAddress } from '../exchange/resolver.ts'
 import { readUrl, statusesStored, warningsFor } from './rules.ts'
 
 const production = { allowHttpLoopback: false }

@@ -8,7 +8,7 @@ import {
   webhooks,
 } from '@partner-payments/wire'
 import { type Refusal, refuseField } from '../../kernel/api/index.ts'
-import { addressLiteral, isAllowedAddress, isLoopbackAddress, isLoopbackName } from '../exchange/addresses.ts'
+import { addressLiteral, isAllowedAddress, isLoopbackAddress, isLoopbackName } from '../exchange/resolver.ts'
 
 export type UrlRules = {
   /** Allows endpoints on loopback, also over http. Only for a developer's machine, where others cannot reach the service. */

@@ -13,16 +13,10 @@ import {
   type UrlRules,
   warningsFor,
 } from './rules.ts'
-import { type Secrets, shownOf } from './secrets.ts'
+import { type Secrets, shownKey } from './secrets.ts'
 import * as recoveries from './store-history.ts'
 import * as store from './store-subscriptions.ts'
-import {
-  createSubscriptionView,
-  loadSubscription,
-  type Subscription,
-  type SubscriptionView,
-} from './subscription-view.ts'
-import * as requeue from '../queue/store-requeue.ts'
+import * as requeue from '../queue/store-queue.ts'
 
 export type SubscriptionsDeps = {
   readonly db: Database
@@ -72,7 +66,7 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
         await endpointQueues.insertEndpointQueue(tx, partnerId, row.id)
         return secrets.add(tx, { partnerId, subscriptionId: row.id }, row.signature, now)
       })
-      return { ...row, warnings: warningsFor(row), ...shownOf(key) }
+      return { ...row, warnings: warningsFor(row), ...shownKey(key) }
     },
 
     list: async (partnerId: string, query: Static<typeof wire.SubscriptionQuery>): Promise<Page<Subscription>> => {
@@ -133,7 +127,7 @@ function createSecretRotation({ db, clock, secrets }: Deps) {
               'Wait until one expires, or rotate with overlapSeconds 0.',
           )
         await store.updateSubscription(tx, partnerId, { ...row, signature, updatedAt: now }, newId())
-        return { id, signature, createdAt: now, overlapUntil, ...shownOf(key) }
+        return { id, signature, createdAt: now, overlapUntil, ...shownKey(key) }
       }),
   }
 }
@@ -223,5 +217,46 @@ function createSubscriptionUpdates({ db, clock, urlRules, view }: SubscriptionUp
 
     /** Enables a subscription, as an update to `Enabled` does. Refuses: not_found. */
     enable: (partnerId: string, id: string): Promise<Subscription> => update(partnerId, id, { status: 'Enabled' }),
+  }
+}
+
+// Loads subscriptions, and adds what the partner sees beside the stored columns.
+
+export type Subscription = store.SubscriptionRow & {
+  /** Present if the signature is `v1a`. */
+  readonly publicKey?: string
+  readonly warnings: readonly string[]
+}
+
+/** Refuses: not_found. */
+export async function loadSubscription(tx: Tx, partnerId: string, id: string): Promise<store.SubscriptionRow> {
+  const row = await store.subscriptionById(tx, partnerId, id)
+  if (row === undefined) throw notFound('webhook subscription')
+  return row
+}
+
+type SubscriptionView = {
+  readonly one: (tx: Tx, partnerId: string, row: store.SubscriptionRow) => Promise<Subscription>
+  readonly many: (tx: Tx, partnerId: string, rows: readonly store.SubscriptionRow[]) => Promise<Subscription[]>
+}
+
+/** Only a rotation without overlap ends the unreadable key at once. */
+const unreadableKeyWarning =
+  'The signing key cannot be read, so that deliveries wait. Rotate the secret with `overlapSeconds` 0.'
+
+function createSubscriptionView(clock: Clock, secrets: Secrets): SubscriptionView {
+  const many: SubscriptionView['many'] = async (tx, partnerId, rows) => {
+    const keys = rows.filter((row) => row.signature === 'v1a').map((row) => ({ partnerId, subscriptionId: row.id }))
+    const { found, unreadable } = await secrets.publicKeys(tx, keys, clock.now())
+    return rows.map((row) => {
+      const publicKey = found.get(row.id)
+      const warnings = [...warningsFor(row), ...(unreadable.has(row.id) ? [unreadableKeyWarning] : [])]
+      const subscription = { ...row, warnings }
+      return publicKey === undefined ? subscription : { ...subscription, publicKey }
+    })
+  }
+  return {
+    many,
+    one: async (tx, partnerId, row) => (await many(tx, partnerId, [row]))[0] as Subscription,
   }
 }

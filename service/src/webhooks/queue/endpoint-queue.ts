@@ -3,11 +3,11 @@
  * of this file: elsewhere its fields are read-only.
  */
 import { nilId } from '../../kernel/index.ts'
-import { isSameTarget, type NewDeliveries, type QueuedDelivery, type Target, targetUnread } from './attempt.ts'
 import { createWindow, type Health, type Window } from './health.ts'
 import type { Limits } from '../limits.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 import type { QueueRow } from './store-queue.ts'
+import type { SigningKey } from '@partner-payments/wire'
 
 export type StartedAttempt = {
   readonly delivery: QueuedDelivery
@@ -343,3 +343,95 @@ export function idleMs(queue: State, nowMs: number): number {
   queue.idleSince ??= nowMs
   return nowMs - queue.idleSince
 }
+
+// An attempt: a delivery from the queue, and its target.
+
+/** A row of the queue with the payload of its event. */
+export type QueuedDelivery = QueueRow & { readonly data: string }
+
+/** URL and signing key of a subscription's deliveries. */
+export type Target = {
+  readonly url: string
+  readonly ordered: boolean
+  readonly keys: readonly SigningKey[]
+  /** When the first of the keys ends. */
+  readonly until: Date | null
+  /** Set while the rows of a subscription that became ordered are being marked. None of them may be read before that ends. */
+  readonly orderPending: string | null
+  /** `updatedAt` of the subscription when it was read. */
+  readonly updatedAt: Date
+}
+
+const isSameTarget = (a: Target, b: Target): boolean =>
+  a.url === b.url &&
+  a.ordered === b.ordered &&
+  a.updatedAt.getTime() === b.updatedAt.getTime() &&
+  a.until?.getTime() === b.until?.getTime() &&
+  a.keys.length === b.keys.length &&
+  a.keys.every((key, index) => key === b.keys[index])
+
+/** Placeholder before the first read. */
+const targetUnread: Target = {
+  url: '',
+  ordered: false,
+  keys: [],
+  until: null,
+  orderPending: null,
+  updatedAt: new Date(0),
+}
+
+/** Every delivery that fan-out created for a subscription between two numbers of the partner's feed. */
+export type NewDeliveries = SubscriptionKey & {
+  /** `updatedAt` of the subscription when fan-out read it. */
+  readonly updatedAt: Date
+  readonly after: bigint
+  readonly upTo: bigint
+  readonly rows: readonly QueuedDelivery[]
+}
+
+/** An attempt to make. */
+export type Attempt = SubscriptionKey & {
+  /** The id of the event within the service. */
+  readonly deliveryId: string
+  readonly target: Target
+  /** The id of the delivery that the partner sees. */
+  readonly eventId: string
+  /** The exact JSON text of `data`. */
+  readonly data: string
+  /** Attempts made before. */
+  readonly attemptCount: number
+}
+
+// The endpoint queues that a worker holds, by subscription.
+
+export function createHeldQueues() {
+  const bySubscription = new Map<string, EndpointQueue>()
+  /**
+   * Endpoint queues that may be able to start an attempt. They take turns: after a start an endpoint queue goes to the
+   * end.
+   */
+  const startable = new Set<EndpointQueue>()
+  /** Endpoint queues that the next step of the worker reads. */
+  const toRead = new Set<EndpointQueue>()
+  return {
+    startable,
+    toRead,
+    get: (subscriptionId: string): EndpointQueue | undefined => bySubscription.get(subscriptionId),
+    has: (subscriptionId: string): boolean => bySubscription.has(subscriptionId),
+    size: (): number => bySubscription.size,
+    all: (): MapIterator<EndpointQueue> => bySubscription.values(),
+    /** False after the loss of the lease, even if the worker has claimed the same subscription again. */
+    isHeld: (queue: EndpointQueue): boolean => bySubscription.get(queue.key.subscriptionId) === queue,
+    add: (queue: EndpointQueue): void => {
+      bySubscription.set(queue.key.subscriptionId, queue)
+      toRead.add(queue)
+    },
+    remove: (queue: EndpointQueue): void => {
+      bySubscription.delete(queue.key.subscriptionId)
+      startable.delete(queue)
+      toRead.delete(queue)
+    },
+  }
+}
+
+export type HeldQueues = ReturnType<typeof createHeldQueues>

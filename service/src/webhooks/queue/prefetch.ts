@@ -3,19 +3,19 @@ import { after, assert, type Clock, type Log } from '../../kernel/index.ts'
 import {
   type Closing,
   type EndpointQueue,
+  type HeldQueues,
   type OrderMarking,
   type ReadRequest,
   setOrderMarking,
+  type Target,
 } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
-import type { HeldQueues } from './held-queues.ts'
 import { type Limits, troubleRestMs } from '../limits.ts'
-import type { Releases } from './releases.ts'
+import type { Releases } from './leases.ts'
 import { markOrdered, type QueueRow } from './store-queue.ts'
 import { createPerReachableShard, type PerShard } from './shards.ts'
 import type { Database } from '../../postgres/index.ts'
 import { completeOrder, type SubscriptionKey, targetsOf } from '../management/store-subscriptions.ts'
-import type { Target } from './attempt.ts'
 import type { Secrets } from '../management/secrets.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import * as store from './store-queue.ts'

@@ -5,14 +5,19 @@
 import { after, type Clock, type Log, newId, randomFraction } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { Attempt, NewDeliveries, QueuedDelivery } from './attempt.ts'
-import type { EndpointQueue, StartedAttempt } from './endpoint-queue.ts'
+import {
+  type Attempt,
+  createHeldQueues,
+  type EndpointQueue,
+  type HeldQueues,
+  type NewDeliveries,
+  type QueuedDelivery,
+  type StartedAttempt,
+} from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
-import { createHeldQueues, type HeldQueues } from './held-queues.ts'
-import { createLeases, type Leases } from './leases.ts'
+import { createLeases, createReleases, type Leases, type Releases } from './leases.ts'
 import { type Limits, troubleRestMs } from '../limits.ts'
 import { createPrefetch, type Prefetch } from './prefetch.ts'
-import { createReleases, type Releases } from './releases.ts'
 import type { AttemptToRecord } from './result-batches.ts'
 import { type AttemptResult, type Next, nextAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
 import type { Secrets } from '../management/secrets.ts'
