@@ -12,6 +12,7 @@
  * - Sentences without a code ("Refuses a cursor of another list") are no lists.
  */
 import { basename, dirname, posix } from 'node:path'
+import { type ProblemCode } from '@partner-payments/wire'
 import { finding, type Finding, isTest, lineOf, type Source } from './source.ts'
 
 /** A named function, constant or property, with everything in it. Positions of its source; `end` is exclusive. */
@@ -46,15 +47,12 @@ function endLine(lines: readonly string[], first: number): number {
   let last = first
   for (let at = first + 1; at < lines.length; at += 1) {
     const line = lines[at] ?? ''
-    if (line.trim() === '' || depthOf(line) > depth) continue
-    if (depthOf(line) < depth || !/^[)}\]>]/.test(line.trim())) break
+    if (line.trim() === '') continue
+    if (depthOf(line) < depth || (depthOf(line) === depth && !/^[)}\]>]/.test(line.trim()))) break
     last = at
-    if (!/(?:[{([<,|&]|=>|=)$/.test(line.trimEnd())) return last
+    if (depthOf(line) === depth && !/(?:[{([<,|&]|=>|=)$/.test(line.trimEnd())) break
   }
-  // A unit of one line, or one without a closing line, ends before the line that is not indented.
-  let end = first + 1
-  while (end < lines.length && (lines[end]?.trim() === '' || depthOf(lines[end] ?? '') > depth)) end += 1
-  return Math.max(last, end - 1)
+  return last
 }
 
 function unitsOf(source: Source): readonly Unit[] {
@@ -77,18 +75,18 @@ function unitsOf(source: Source): readonly Unit[] {
 /** What a line defines: a function, a constant, a method, or properties that hold a function, a name or a call. */
 function definedBy(line: string): readonly Defined[] {
   if (/^\s*(?:readonly|import|type|export type|export interface|interface)\b/.test(line)) return []
-  const made = /^\s*(?:export\s+)?(?:async\s+)?function\s*\*?\s*(\w+)/.exec(line)?.[1]
+  const made = /^\s*(?:export\s+)?(?:(?:async\s+)?function\s*\*?|class)\s*(\w+)/.exec(line)?.[1]
   if (made !== undefined) return [{ name: made, isFunction: true }]
   const [, constant, value = ''] = /^\s*(?:export\s+)?(?:const|let)\s+(\w+)\b(.*)/.exec(line) ?? []
   if (constant !== undefined) return [{ name: constant, isFunction: /=\s*(?:async\b|\(|<|\w+\s*=>|$)/.test(value) }]
-  const taken = /^\s*(?:export\s+)?const\s+\{([^}]*)\}\s*=/.exec(line)?.[1]
+  const taken = /^\s*(?:export\s+)?const\s+\{([^}]*)\}\s*=.*\(/.exec(line)?.[1]
   if (taken !== undefined)
     return [...taken.matchAll(/(\w+)(?=\s*(?:,|$))/g)].map((match) => ({ name: match[1] ?? '', isFunction: false }))
   const method = /^\s*(?:async\s+)?(\w+)\(.*\{$/.exec(line)?.[1]
   if (method !== undefined) return keywords.has(method) ? [] : [{ name: method, isFunction: true }]
-  return [...line.matchAll(/(?:^\s*|[{,]\s*)(\w+):(?:(\s+(?:async\b|\(|<|\w+\s*=>)|$)|\s+[\w.]+(?:[,(]|$| \}))/g)].map(
-    (match) => ({ name: match[1] ?? '', isFunction: match[2] !== undefined }),
-  )
+  return [
+    ...line.matchAll(/(?:^\s*|[{,]\s*)(\w+):(?:(\s+(?:async\b|\(|<|\w+\s*=>)|$)|\s+[a-z][\w.]*(?:[,(]|$| \}))/g),
+  ].map((match) => ({ name: match[1] ?? '', isFunction: match[2] !== undefined }))
 }
 
 /** The lists of a source. `codes`: the catalogue. */
@@ -97,14 +95,17 @@ function listsOf(source: Source, codes: ReadonlySet<string>): readonly List[] {
     const text = comment[0].replace(/\s*\n\s*\*(?!\/) ?/g, ' ').replace(/\*\/$/, '')
     const list = /\bRefuses(?: \([^)]*\))?(?: with the codes of|:)[\s\S]*/.exec(text)?.[0]
     if (list === undefined) return []
-    const words = [...list.replace(/`[^`]*`/g, '').matchAll(/(?<![\w/])[a-z]+(?:_[a-z]+)*(?!\w)/g)].map((match) => match[0])
+    const words = [...list.replace(/`[^`]*`/g, '').matchAll(/(?<![\w/])[a-z]+(?:_[a-z]+)*(?!\w)/g)].map(
+      (match) => match[0],
+    )
     const named = words.filter((word) => codes.has(word))
     const unknown = words.filter((word) => word.includes('_') && !codes.has(word))
     if (named.length === 0 && unknown.length === 0) return []
     const after = comment.index + comment[0].length
-    const next = /^\s*(?:\/\/[^\n]*\n\s*)*(readonly\s+)?(?:export\s+)?(?:(?:async\s+)?function\s*\*?\s*|const\s+)?(\w+)/.exec(
-      source.text.slice(after),
-    )
+    const next =
+      /^\s*(?:\/\/[^\n]*\n\s*)*(readonly\s+)?(?:export\s+)?(?:(?:async\s+)?function\s*\*?\s*|const\s+)?(\w+)/.exec(
+        source.text.slice(after),
+      )
     const isMember = next?.[1] !== undefined
     const lineStart = source.text.indexOf('\n', after) + 1
     return [
@@ -114,7 +115,9 @@ function listsOf(source: Source, codes: ReadonlySet<string>): readonly List[] {
         name: next?.[2] ?? '',
         codes: [...new Set(named)],
         unknown: [...new Set(unknown)],
-        pointsElsewhere: /\b(?:as|of) `|\b(?:what|see|also as|as the|as it|codes of)\b/i.test(list.replace(/\([^)]*\)/g, '')),
+        pointsElsewhere: /\b(?:as|of) `|\b(?:what|see|also as|as the|as it|codes of)\b/i.test(
+          list.replace(/\([^)]*\)/g, ''),
+        ),
         definedAt: isMember ? undefined : lineStart,
       },
     ]
@@ -123,8 +126,37 @@ function listsOf(source: Source, codes: ReadonlySet<string>): readonly List[] {
 
 const folderOf = (path: string): string => dirname(path)
 
+/** Functions whose calls cannot raise a code, though a reader of the names sees it. The test asks whether each is still needed. */
+export const safeCalls: readonly { readonly of: string; readonly code: ProblemCode; readonly because: string }[] = [
+  { of: 'people/users/entrances.ts permitJoin', code: 'permission_denied', because: 'it asks whyNot first' },
+  { of: 'people/users/single-sign-on.ts permitProvider', code: 'permission_denied', because: 'the role is mapped' },
+  { of: 'people/users/first-admin.ts invitationOf', code: 'permission_denied', because: 'the operator may' },
+  {
+    of: 'payouts/standing-orders/service.ts pause',
+    code: 'standing_order_limit_reached',
+    because: 'only for `Active`',
+  },
+  {
+    of: 'payouts/standing-orders/service.ts cancel',
+    code: 'standing_order_limit_reached',
+    because: 'only for `Active`',
+  },
+  { of: 'screening/lists.ts remove', code: 'validation_failed', because: 'it passes the time of the loaded list' },
+  { of: 'webhooks/management/subscriptions.ts enable', code: 'validation_failed', because: 'it passes a status alone' },
+]
+
+/** Codes of a verb that come as data: the engine of lifecycles, or a batch, hands the refusal on. */
+export const handedOn: readonly { readonly of: string; readonly code: ProblemCode; readonly because: string }[] = [
+  { of: 'payouts/accept.ts answerExceeding', code: 'limit_exceeded', because: 'the counters made the refusal' },
+  { of: 'payouts/life.ts approve', code: 'approver_limit_exceeded', because: 'approvers.ts judges for the engine' },
+  { of: 'payouts/approvals.ts approve', code: 'approver_limit_exceeded', because: 'as in life.ts' },
+]
+const placeOf = ({ source, name }: Pick<Unit, 'source' | 'name'>): string =>
+  `${source.path.slice('service/src/'.length)} ${name}`
+
 export type Index = {
   readonly lists: readonly List[]
+  readonly listsByName: ReadonlyMap<string, readonly List[]>
   readonly units: ReadonlyMap<string, readonly Unit[]>
   readonly codes: ReadonlySet<string>
   readonly importsOf: ReadonlyMap<string, Imported>
@@ -158,7 +190,8 @@ export function readLists(sources: readonly Source[], codes: readonly string[]):
   const service = sources.filter(isService)
   const units = Map.groupBy(service.flatMap(unitsOf), ({ name }) => name)
   const importsOf = new Map(service.map((source) => [source.path, importedBy(source)]))
-  return { lists: service.flatMap((source) => listsOf(source, known)), units, codes: known, importsOf }
+  const lists = service.flatMap((source) => listsOf(source, known))
+  return { lists, listsByName: Map.groupBy(lists, ({ name }) => name), units, codes: known, importsOf }
 }
 
 const isInside = (inner: Unit, outer: Unit): boolean =>
@@ -171,10 +204,8 @@ const isInside = (inner: Unit, outer: Unit): boolean =>
 const textOf = ({ source, at, end }: Unit): string => source.text.slice(at, end)
 const codeOf = ({ source, at, end }: Unit): string => source.code.slice(at, end)
 
-/** A name that more units have says nothing about which one is meant: `get`, `list`. */
-const few = (units: readonly Unit[]): readonly Unit[] => (units.length <= 8 ? units : [])
-
-/** Pages, the gateway and commands call verbs, and verbs never call them. */
+const manyUnits = 8
+/** Pages, the gateway and commands call verbs; verbs never call them. */
 const upper = /^service\/src\/(?:pages|operator|edge|app)\//
 const isAbove = (unit: Unit, from: Unit): boolean => upper.test(unit.source.path) && !upper.test(from.source.path)
 
@@ -185,10 +216,7 @@ function createResolver({ units, importsOf }: Index) {
   const parentOf = (unit: Unit): Unit | undefined => {
     if (!parents.has(unit)) {
       const around = (bySource.get(unit.source.path) ?? []).filter((other) => isInside(unit, other))
-      parents.set(
-        unit,
-        around.toSorted((a, b) => a.end - a.at - (b.end - b.at))[0],
-      )
+      parents.set(unit, around.toSorted((a, b) => a.end - a.at - (b.end - b.at))[0])
     }
     return parents.get(unit)
   }
@@ -208,11 +236,20 @@ function createResolver({ units, importsOf }: Index) {
       const found = at(path)
       return found.length > 0 ? found : all.filter(({ source }) => source.path.startsWith(`${folderOf(path)}/`))
     }
+    // A name of many units says nothing about which one is meant: then those of the own folder.
+    const fewOrOwn = (found: readonly Unit[]) => {
+      const below = found.filter((unit) => !isAbove(unit, from))
+      return below.length <= manyUnits
+        ? below
+        : below.filter(({ source }) => folderOf(source.path) === folderOf(from.source.path))
+    }
     const own = at(from.source.path)
     if (receiver === undefined) {
       if (names.has(name)) return imported(names.get(name)!)
-      if (own.length > 0) return own.filter((unit) => isVisible(unit, from))
-      return isCalled ? few(all.filter((unit) => !isAbove(unit, from))) : []
+      const visible = own.filter((unit) => isVisible(unit, from))
+      // A function that a parameter carries may have its name elsewhere in the file.
+      if (own.length > 0) return visible.length > 0 || !isCalled ? visible : own
+      return isCalled ? fewOrOwn(all) : []
     }
     if (spaces.has(receiver)) return imported(spaces.get(receiver)!)
     if (platform.has(receiver)) return []
@@ -227,8 +264,14 @@ function createResolver({ units, importsOf }: Index) {
     const near = all.filter(({ source }) => folders.has(folderOf(source.path)))
     const named = near.filter(({ source }) => basename(folderOf(source.path)) === receiver)
     if (named.length > 0) return named
+    // `cursors.read`: a part is named after the function that creates it.
+    const created = (units.get(`create${receiver[0]?.toUpperCase()}${receiver.slice(1)}`) ?? []).map(
+      ({ source }) => source,
+    )
+    const parts = all.filter(({ source }) => created.includes(source))
+    if (parts.length > 0) return parts
     if (builtIn.has(name)) return []
-    return near.length > 0 ? few(near) : few(all.filter((unit) => !isAbove(unit, from)))
+    return fewOrOwn(near.length > 0 ? near : all)
   }
 
   /** The one function that a plain call means, if it is in the folder of the caller. */
@@ -250,16 +293,29 @@ type Use = { readonly name: string; readonly receiver: string | undefined; reado
 type Resolver = ReturnType<typeof createResolver>
 
 /** The codes that anything names that these units may reach. */
-function reached(start: readonly Unit[], { every }: Resolver, codes: ReadonlySet<string>, cache: Map<Unit, Step>) {
+function reached(start: readonly Unit[], { every }: Resolver, { codes, listsByName }: Index, cache: Map<Unit, Step>) {
+  const home = folderOf(start[0]?.source.path ?? '')
   const found = new Set<string>()
   const seen = new Set(start)
   for (const unit of seen) {
+    // The list of a verb of another folder is checked by itself.
+    const told = (listsByName.get(unit.name) ?? []).filter(
+      ({ source }) => folderOf(source.path) === folderOf(unit.source.path),
+    )
+    if (folderOf(unit.source.path) !== home && told.length > 0) {
+      for (const list of told) for (const code of list.codes) found.add(code)
+      if (!told.some(({ pointsElsewhere }) => pointsElsewhere)) continue
+    }
     let step = cache.get(unit)
     if (step === undefined) {
-      const named = [...textOf(unit).matchAll(/'([a-z_]+)'/g)].map((match) => match[1] ?? '')
+      const named = [...textOf(unit).matchAll(/'([a-z_]+)'|\b([a-z]+_[a-z_]+):/g)].map(
+        (match) => match[1] ?? match[2] ?? '',
+      )
       const uses = new Map<string, Use>()
       const code = codeOf(unit)
-      for (const { 0: whole, 1: name = '', 2: call, index: at } of code.matchAll(/\b([A-Za-z]\w*)\b(?!:\s)(\s*[(<])?/g)) {
+      for (const { 0: whole, 1: name = '', 2: call, index: at } of code.matchAll(
+        /\b([A-Za-z]\w*)\b(?!:\s)(\s*[(<])?/g,
+      )) {
         const receiver = /(\w*)[)\]]?[?!]?\.\s*$/.exec(code.slice(Math.max(0, at - 40), at))?.[1]
         uses.set(`${receiver}.${whole}`, { receiver, name, isCalled: call !== undefined })
       }
@@ -272,7 +328,6 @@ function reached(start: readonly Unit[], { every }: Resolver, codes: ReadonlySet
     for (const code of step.codes) found.add(code)
     for (const next of step.next) seen.add(next)
   }
-  if (process.env.DBG) console.log(seen.size, start[0]?.source.path, start[0]?.name)
   return found
 }
 type Step = { readonly codes: readonly string[]; readonly next: readonly Unit[] }
@@ -281,23 +336,25 @@ const verbUnits = ({ units }: Index, list: List): readonly Unit[] => {
   const all = units.get(list.name) ?? []
   if (list.definedAt !== undefined)
     return all.filter(({ source, at }) => source === list.source && at === list.definedAt)
-  const near = all.filter(({ source }) => folderOf(source.path) === folderOf(list.source.path))
-  return near.length > 0 ? near : all
+  const here = all.filter(({ source }) => source === list.source)
+  return here.length > 0 ? here : all
 }
 
 /** Codes that a list has and nothing behind the verb names, and words that are no codes. */
-export function checkListed(index: Index): readonly Finding[] {
+export function checkListed(index: Index, allowed = handedOn): readonly Finding[] {
   const resolver = createResolver(index)
   const cache = new Map<Unit, Step>()
   return index.lists.flatMap((list): readonly Finding[] => {
-    const wrong = list.unknown.map((word) => finding(list.source, list.at, `${list.name} lists ${word}, which is no code`))
+    const wrong = list.unknown.map((word) =>
+      finding(list.source, list.at, `${list.name} lists ${word}, which is no code`),
+    )
     const start = verbUnits(index, list)
     if (start.length === 0) return wrong
-    const raised = reached(start, resolver, index.codes, cache)
+    const raised = reached(start, resolver, index, cache)
     return [
       ...wrong,
       ...list.codes
-        .filter((code) => !raised.has(code))
+        .filter((code) => !raised.has(code) && !allowed.some((each) => each.of === placeOf(list) && each.code === code))
         .map((code) => finding(list.source, list.at, `${list.name} lists ${code}, which nothing behind it raises`)),
     ]
   })
@@ -318,36 +375,47 @@ function argumentsAt(unit: Unit, at: number): string {
 /** The codes that a function throws or, as `returned`, makes refusals of. */
 function thrownBy(unit: Unit, index: Index, resolver: Resolver, returned = false): readonly string[] {
   const word = returned ? '(?:return|=>|[?:]|throw)' : 'throw'
-  return [...codeOf(unit).matchAll(new RegExp(`${word}\\s+(new\\s+)?(?:(\\w+)\\.)?(\\w+)\\(`, 'g'))].flatMap((match) => {
-    const [whole, , receiver, name = ''] = match
-    const given = [...argumentsAt(unit, match.index + whole.length).matchAll(/'(\w+)'/g)]
-      .map((literal) => literal[1] ?? '')
-      .filter((code) => index.codes.has(code))
-    if (name === 'Refusal') return given.slice(0, 1)
-    if (name === 'refuseField') return given.length > 0 ? given.slice(-1) : ['validation_failed']
-    if (name === 'notFound') return ['not_found']
-    const made = returned ? undefined : resolver.one(unit, name, receiver)
-    return made === undefined ? [] : thrownBy(made, index, resolver, true)
-  })
+  return [...codeOf(unit).matchAll(new RegExp(`${word}\\s+(new\\s+)?(?:(\\w+)\\.)?(\\w+)\\(`, 'g'))].flatMap(
+    (match) => {
+      const [whole, , receiver, name = ''] = match
+      const given = [...argumentsAt(unit, match.index + whole.length).matchAll(/'(\w+)'/g)]
+        .map((literal) => literal[1] ?? '')
+        .filter((code) => index.codes.has(code))
+      if (name === 'Refusal') return given.slice(0, 1)
+      if (name === 'refuseField') return given.length > 0 ? given.slice(-1) : ['validation_failed']
+      if (name === 'notFound') return ['not_found']
+      const made = returned ? undefined : resolver.one(unit, name, receiver)
+      return made === undefined ? [] : thrownBy(made, index, resolver, true)
+    },
+  )
 }
 
 /** Codes that a verb throws, or a function of its folder that it calls, and the list does not have. */
-export function checkMissing(index: Index): readonly Finding[] {
+export function checkMissing(index: Index, allowed = safeCalls): readonly Finding[] {
   const resolver = createResolver(index)
   return index.lists.flatMap((list): readonly Finding[] => {
-    const [verb, ...others] = verbUnits(index, list)
+    const [verb, ...others] = verbUnits(index, list).filter(
+      ({ source }) => folderOf(source.path) === folderOf(list.source.path),
+    )
     if (list.pointsElsewhere || verb === undefined || others.length > 0) return []
-    if (folderOf(verb.source.path) !== folderOf(list.source.path)) return []
     const missing = new Map<string, Unit>()
-    const seen = new Set([verb])
-    for (const unit of seen) {
+    // By the codes that cannot be raised on the way: a function may be called in two ways.
+    const seen = new Map<string, { readonly unit: Unit; readonly safe: readonly string[] }>()
+    const visit = (unit: Unit, before: readonly string[]) => {
+      const own = allowed.filter(({ of }) => of === placeOf(unit)).map(({ code }) => code)
+      const safe = [...new Set([...before, ...own])].toSorted()
+      const key = `${unit.source.path}:${unit.at}:${unit.name}:${safe.join()}`
+      if (!seen.has(key)) seen.set(key, { unit, safe })
+    }
+    visit(verb, [])
+    for (const { unit, safe } of seen.values()) {
       const code = codeOf(unit)
       if (/\bcatch\b/.test(code)) continue
       for (const thrown of thrownBy(unit, index, resolver))
-        if (!list.codes.includes(thrown)) missing.set(thrown, unit)
+        if (!list.codes.includes(thrown) && !safe.includes(thrown)) missing.set(thrown, unit)
       for (const [, receiver, name = ''] of code.matchAll(/(?<![\w.])(?<!\b(?:new|throw)\s)(?:(\w+)\.)?(\w+)\(/g)) {
         const called = /^create[A-Z]/.test(name) ? undefined : resolver.one(unit, name, receiver)
-        if (called !== undefined && folderOf(called.source.path) === folderOf(verb.source.path)) seen.add(called)
+        if (called !== undefined && folderOf(called.source.path) === folderOf(verb.source.path)) visit(called, safe)
       }
     }
     return [...missing].map(([code, unit]) =>

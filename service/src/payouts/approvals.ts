@@ -16,7 +16,7 @@ export type Approvals = {
   ) => Promise<ReadonlyMap<string, MadeDecision>>
   /**
    * Approves a waiting payout. A repetition by the same caller returns the payout. Refuses: not_found,
-   * approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval.
+   * approver_is_creator, approver_limit_exceeded, permission_denied (no passkey), payout_not_awaiting_approval.
    */
   readonly approve: (caller: Caller, idOrReference: string) => Promise<store.PayoutRow>
   /**

@@ -35,7 +35,7 @@ export type Reports = {
   readonly remove: (partnerId: string, id: string) => Promise<void>
   /** Refuses: not_found, report_not_ready. */
   readonly content: (partnerId: string, id: string) => Promise<Content>
-  /** The content behind the link of a mail. Refuses: not_found. */
+  /** The content behind the link of a mail. Refuses: not_found, report_not_ready. */
   readonly contentOfLink: (token: string) => Promise<Content>
   /**
    * Refuses: report_format_not_supported, validation_failed (currency, customerId, timeZone), currency_not_supported,

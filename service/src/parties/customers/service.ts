@@ -89,8 +89,8 @@ export type Customers = Writes & {
   /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
   /**
-   * The customer, unless the state of its verification does not allow it, in the currency if one is given. Refuses: customer_not_verified, with
-   * `pointer` if it is given.
+   * The customer, unless the state of its verification does not allow it, in the currency if one is given. Refuses: not_found,
+   * customer_not_verified (with `pointer` if it is given).
    */
   readonly requireCapability: (
     tx: Tx,
