@@ -148,8 +148,11 @@ export const safeCalls: readonly { readonly of: string; readonly code: ProblemCo
 /** Codes of a verb that come as data: the engine of lifecycles, or a batch, hands the refusal on. */
 export const handedOn: readonly { readonly of: string; readonly code: ProblemCode; readonly because: string }[] = [
   { of: 'payouts/accept.ts answerExceeding', code: 'limit_exceeded', because: 'the counters made the refusal' },
-  { of: 'payouts/life.ts approve', code: 'approver_limit_exceeded', because: 'approvers.ts judges for the engine' },
-  { of: 'payouts/approvals.ts approve', code: 'approver_limit_exceeded', because: 'as in life.ts' },
+  {
+    of: 'payouts/approvals.ts approve',
+    code: 'approver_limit_exceeded',
+    because: 'approvers.ts judges for the engine',
+  },
 ]
 const placeOf = ({ source, name }: Pick<Unit, 'source' | 'name'>): string =>
   `${source.path.slice('service/src/'.length)} ${name}`
@@ -229,7 +232,7 @@ function createResolver({ units, importsOf }: Index) {
   const every = (from: Unit, { name, receiver, isCalled }: Use): readonly Unit[] => {
     const all = (units.get(name) ?? []).filter(({ isFunction }) => isFunction || isCalled || receiver === undefined)
     if (all.length === 0) return []
-    const { names, spaces, folders } = importsOf.get(from.source.path)!
+    const { names, spaces, folders } = importsOf.get(from.source.path) ?? importedBy(from.source)
     const at = (path: string | undefined) => all.filter(({ source }) => source.path === path)
     // An `index.ts` passes on names of its folder and of those below.
     const imported = (path: string) => {
@@ -245,13 +248,15 @@ function createResolver({ units, importsOf }: Index) {
     }
     const own = at(from.source.path)
     if (receiver === undefined) {
-      if (names.has(name)) return imported(names.get(name)!)
+      const path = names.get(name)
+      if (path !== undefined) return imported(path)
       const visible = own.filter((unit) => isVisible(unit, from))
       // A function that a parameter carries may have its name elsewhere in the file.
       if (own.length > 0) return visible.length > 0 || !isCalled ? visible : own
       return isCalled ? fewOrOwn(all) : []
     }
-    if (spaces.has(receiver)) return imported(spaces.get(receiver)!)
+    const space = spaces.get(receiver)
+    if (space !== undefined) return imported(space)
     if (platform.has(receiver)) return []
     // `const reads = createReads(deps)`, then `reads.get`.
     const makers = (units.get(receiver) ?? [])
@@ -277,7 +282,7 @@ function createResolver({ units, importsOf }: Index) {
   /** The one function that a plain call means, if it is in the folder of the caller. */
   const one = (from: Unit, name: string, receiver: string | undefined): Unit | undefined => {
     const all = units.get(name) ?? []
-    const { names, spaces } = importsOf.get(from.source.path)!
+    const { names, spaces } = importsOf.get(from.source.path) ?? importedBy(from.source)
     const path = receiver === undefined ? (names.get(name) ?? from.source.path) : spaces.get(receiver)
     const found = all.filter(
       (unit) =>
