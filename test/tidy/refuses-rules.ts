@@ -13,7 +13,7 @@
  */
 import { basename, dirname, posix } from 'node:path'
 import { type ProblemCode } from '@partner-payments/wire'
-import { finding, type Finding, isTest, lineOf, type Source } from './source.ts'
+import { finding, type Finding, isTest, type Source } from './source.ts'
 
 /** A named function, constant or property, with everything in it. Positions of its source; `end` is exclusive. */
 type Unit = Defined & { readonly source: Source; readonly at: number; readonly end: number }
@@ -149,7 +149,6 @@ export const safeCalls: readonly { readonly of: string; readonly code: ProblemCo
 export const handedOn: readonly { readonly of: string; readonly code: ProblemCode; readonly because: string }[] = [
   { of: 'payouts/accept.ts answerExceeding', code: 'limit_exceeded', because: 'the counters made the refusal' },
   {
-    of: 'payouts/approvals.ts approve',
     code: 'approver_limit_exceeded',
     because: 'approvers.ts judges for the engine',
   },
