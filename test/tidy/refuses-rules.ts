@@ -146,12 +146,8 @@ export const safeCalls: readonly { readonly of: string; readonly code: ProblemCo
 ]
 
 /** Codes of a verb that come as data: the engine of lifecycles, or a batch, hands the refusal on. */
-export const handedOn: readonly { readonly of: string; readonly code: ProblemCode; readonly because: string }[] = [
+export const handedOn: typeof safeCalls = [
   { of: 'payouts/accept.ts answerExceeding', code: 'limit_exceeded', because: 'the counters made the refusal' },
-  {
-    code: 'approver_limit_exceeded',
-    because: 'approvers.ts judges for the engine',
-  },
 ]
 const placeOf = ({ source, name }: Pick<Unit, 'source' | 'name'>): string =>
   `${source.path.slice('service/src/'.length)} ${name}`
