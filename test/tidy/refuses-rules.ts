@@ -72,7 +72,7 @@ function unitsOf(source: Source): readonly Unit[] {
   })
 }
 
-/** What a line defines: a function, a constant, a method, or properties that hold a function, a name or a call. */
+/** The definitions of a line: a function, a constant, a method, or properties that hold a function, a name or a call. */
 function definedBy(line: string): readonly Defined[] {
   if (/^\s*(?:readonly|import|type|export type|export interface|interface)\b/.test(line)) return []
   const made = /^\s*(?:export\s+)?(?:(?:async\s+)?function\s*\*?|class)\s*(\w+)/.exec(line)?.[1]
@@ -159,7 +159,7 @@ export type Index = {
   readonly codes: ReadonlySet<string>
   readonly importsOf: ReadonlyMap<string, Imported>
 }
-/** What a file imports: names by the path of their file, namespaces, and the folders. */
+/** The imports of a file: names by the path of their file, namespaces, and the folders. */
 type Imported = {
   readonly names: ReadonlyMap<string, string>
   readonly spaces: ReadonlyMap<string, string>

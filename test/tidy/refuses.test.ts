@@ -1,4 +1,4 @@
-/** What the comments of verbs list as refused is what their code raises. */
+/** The lists of refusals in comments agree with the code. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { problems } from '@partner-payments/wire'
