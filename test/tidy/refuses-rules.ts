@@ -26,7 +26,7 @@ type List = {
   /** Words in the form of a code that the catalogue does not have. */
   readonly unknown: readonly string[]
   readonly pointsElsewhere: boolean
-  /** Where the function stands, if the comment is above one and not above a member of a type. */
+  /** Position of the function, if the comment is above one and not above a member of a type. */
   readonly definedAt: number | undefined
 }
 
