@@ -43,7 +43,7 @@ test('`operator --help` loads the declarations and nothing else', async () => {
 
 /** Parts that no command uses. The settings and the public interface of the gateway and the pages load nothing of them. */
 const unused = [
-  /^service\/src\/(?:gateway|pages|observability)\/(?!(?:index|settings|queue-ages)\.ts$)/,
+  /^service\/src\/(?:edge\/(?:gateway|observability)|pages)\/(?!(?:index|settings|queue-ages)\.ts$)/,
   /^service\/src\/app\/(?:desk|gateway|router|signals)\.ts$/,
   /^service\/src\/(?:roles|service|child)\.ts$/,
   /^node_modules\/(?:@opentelemetry|@simplewebauthn|fastify|libphonenumber-js|pino|prom-client|typebox|viem)\//,

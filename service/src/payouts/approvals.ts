@@ -34,7 +34,7 @@ export type Approvals = {
   readonly decisionsOf: (partnerId: string, payouts: readonly PayoutRow[]) => Promise<ReadonlyMap<string, MadeDecision>>
   /**
    * Approves a waiting payout. A repetition by the same caller returns the payout. Refuses: not_found,
-   * approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval, permission_denied.
+   * approver_is_creator, approver_limit_exceeded, permission_denied (no passkey), payout_not_awaiting_approval.
    */
   readonly approve: (caller: Caller, idOrReference: string) => Promise<PayoutRow>
   /**

@@ -271,7 +271,7 @@ type ChainSimulations = {
     body: BodyOf<'simulateWalletDeposit'>,
     tx?: Tx,
   ) => Promise<ResponseOf<'simulateWalletDeposit'>>
-  /** Refuses: validation_failed (deeper than the chain). */
+  /** Refuses: validation_failed (deeper than the chain), not_found (no simulated chain). */
   readonly reorganisation: (partnerId: string, depth: number) => Promise<ResponseOf<'simulateChainReorganisation'>>
   readonly blocks: (count: number) => Promise<ResponseOf<'simulateChainBlocks'>>
 }

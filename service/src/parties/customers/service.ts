@@ -87,8 +87,8 @@ export type Customers = Writes & {
   /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
   /**
-   * The customer, if the state of its verification allows it, in the currency if one is given. Refuses: not_found; customer_not_verified,
-   * with `pointer` if it is given.
+   * The customer, if the state of its verification allows it, in the currency if one is given. Refuses: not_found,
+   * customer_not_verified (with `pointer` if it is given).
    */
   readonly requireCapability: (
     tx: Tx,
