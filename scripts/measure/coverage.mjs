@@ -17,9 +17,8 @@ process.on('SIGUSR2', () => {
       .map(({ url, functions }) => ({
         url,
         // The function without a name at 0 is the file itself, which runs when it is loaded.
-        functions: functions.filter(
-          ({ functionName, ranges }) =>
-            ranges.some(({ count, startOffset }) => count > 0 && (functionName !== '' || startOffset > 0)),
+        functions: functions.filter(({ functionName, ranges }) =>
+          ranges.some(({ count, startOffset }) => count > 0 && (functionName !== '' || startOffset > 0)),
         ).length,
       }))
       .filter(({ functions }) => functions > 0)

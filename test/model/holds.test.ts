@@ -179,16 +179,13 @@ const bookings: Readonly<Record<string, string>> = {
   'ledger/entries.ts': 'the gate',
   'ledger/funds-check.ts': 'judges funds',
   'accounts/transfers.ts': 'asks: the rows of transfers',
-  'deposits/debits.ts': 'bank: staff takes back what a bank has taken',
   'deposits/progress.ts': 'bank: the row of credits',
-  'deposits/reversals.ts': 'bank: the bank takes a credit back',
-  'deposits/service.ts': 'decision: the operator credits the partner itself',
-  'deposits/undo.ts': 'bank: staff takes back a wrong credit',
+  'deposits/reversals.ts': 'bank: the bank takes a credit back, and staff what a bank has taken',
+  'deposits/service.ts': 'decision: the operator credits the partner itself, and staff takes back a wrong credit',
   'fx/conversions.ts': 'asks: the row of conversions',
-  'payouts/accept.ts': 'judges funds',
+  'payouts/accept.ts': 'judges funds; waits: the rows of payouts',
   'payouts/advance.ts': 'bank: a payout ends or comes back',
-  'payouts/write.ts': 'waits: the rows of payouts',
-  'settlement/wrong-debits.ts': 'bank: staff takes back what a bank has taken',
+  'banks/settlement/wrong-debits.ts': 'bank: staff takes back what a bank has taken',
 }
 
 // The sandbox bank carries tokens, too: the verb is the same on a chain.
