@@ -58,7 +58,7 @@ export function renderMarkdown(text: string, linkOf: LinkOf): Rendered {
 
 // Renders the runbooks of the repository for the desk.
 
-const folder = new URL('../../../../../docs', import.meta.url)
+const folder = new URL('../../../../../docs/', import.meta.url)
 const nameForm = /^(?:alerts\/)?[A-Za-z][A-Za-z-]*$/
 
 /** The file of a runbook. Runbooks lead to the page of operations, which is beside their folder. */
