@@ -474,7 +474,9 @@ suite('parts', () => {
   })
 })
 
-suite('parts in the ledger', () => {
+suite('parts in the ledger', async () => {
+  // Without the lists that the suite above has loaded: with them a part waits until its name is compared.
+  const service = await useModules()
   const { open, eventsOf, inParts, sendAll, stateOf } = createSessionsInParts(() => service)
 
   const undo = ({ partner: { partnerId }, session: { reference } }: Opened, partId?: string) =>
