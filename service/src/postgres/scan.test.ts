@@ -1,8 +1,8 @@
 /** Scans when a shard does not answer: a policy on the rows of one partner fails as a statement to a lost worker does. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { untilEnd } from '../../../test/support/fixture.ts'
+import { atEnd, untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, newId, randomText } from '../kernel/index.ts'
 import { acrossPartners, createDatabase, dueWork, firstPartners, sql } from './index.ts'
 
@@ -15,6 +15,7 @@ const role = `scanner_${randomText(16)
 const [away, first, second] = [newId(), newId(), newId()]
 
 const database = await createTestDatabase()
+atEnd(database.drop)
 const plain = untilEnd(createDatabase({ url: database.url, connectionsMax: 1, log }))
 await plain.pool.query(`
     create table public.known (id uuid);
@@ -32,13 +33,11 @@ await plain.pool.query(`
     create policy shards on public.work using (public.reach(partner_id));
     create role ${role} login password '${role}';
     grant all on schema public to ${role}; grant all on all tables in schema public to ${role}`)
+// Before its own connections close, and after those of the role.
+atEnd(() => plain.pool.query(`drop owned by ${role}; drop role ${role}`))
 const url = new URL(database.url)
 Object.assign(url, { username: role, password: role })
 const db = untilEnd(createDatabase({ url: url.href, connectionsMax: 2, log, sharded: true, partnerIds }))
-after(async () => {
-  await plain.pool.query(`drop owned by ${role}; drop role ${role}`)
-  await database.drop()
-})
 
 const due = (after = '00000000-0000-0000-0000-000000000000') =>
   dueWork(
