@@ -72,7 +72,7 @@ const guarded: readonly {
     home: 'service/src/access/',
     callers: {
       'service/src/people/users/service-accounts.ts': 'judged',
-      'service/src/people/users/entrances.ts': 'staff end their own session',
+      'service/src/people/users/support-entrance.ts': 'staff end their own session',
       'service/src/operator/': 'the operator, by commands of admins',
       'service/src/app/seed.ts': 'the first key of a sandbox',
     },

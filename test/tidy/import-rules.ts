@@ -209,7 +209,7 @@ const fetching = /(?<![.\w])fetch\s*\(|\bglobalThis\s*\.\s*fetch\b|\bnew\s+(?:We
 
 /**
  * Every file of the service that reaches others, by who has chosen them. `own`: it listens, or calls a process of ours. `operator`: the
- * configuration names them. `chosen`: a partner or a stranger does, and the file is a part of delivery/exchange, where such calls have their
+ * configuration names them. `chosen`: a partner or a stranger does, and the file is a part of webhooks/exchange, where such calls have their
  * budgets, or is given its `fetch` from there.
  */
 export const reachers: Readonly<Record<string, 'own' | 'operator' | 'chosen'>> = {
@@ -236,7 +236,7 @@ export const reachers: Readonly<Record<string, 'own' | 'operator' | 'chosen'>> =
   'service/src/webhooks/exchange/resolver.ts': 'chosen',
   'service/src/people/sign-in/single-sign-on.ts': 'chosen',
 }
-/** Parts of delivery/exchange that reach hosts without a budget. The queue has leases, and slots of its own. */
+/** Parts of webhooks/exchange that reach hosts without a budget. The queue has leases, and slots of its own. */
 const unbudgeted = /\b(?:createExchange|createGuard|createResolver|createTxtResolver|systemResolve|openTunnel)\b/
 const exchangeUsers = /^service\/src\/webhooks\/(?:exchange\/[\w-]+|jobs)\.ts$/
 

@@ -5,14 +5,8 @@
  * Tables: delivery.partners, delivery.subscriptions, delivery.secrets, delivery.endpoint_queues, delivery.feed,
  * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries.
  */
-export {
-  createDeliveryEngine,
-  type DeliveryEngine,
-  type DeliveryEngineDeps,
-  type DeliveryObserver,
-  type DeliveryOptions,
-  deliveryJobs,
-} from './jobs.ts'
+export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } from './engine.ts'
+export { type DeliveryObserver, type DeliveryOptions, deliveryJobs } from './jobs.ts'
 
 export {
   statisticsJob,
@@ -22,15 +16,7 @@ export {
   endpointStatistics,
 } from './statistics-collector.ts'
 export { type Limits, limitsDefault, limitsOfOperator, retryDelaysMsDefault } from './limits.ts'
-export {
-  type ChosenHosts,
-  type ChosenHostsOptions,
-  createChosenHosts,
-  createTestDeliveries,
-  type Sample,
-  type SendRequest,
-  type TestDeliveries,
-} from './exchange/chosen-hosts.ts'
+export { type ChosenHosts, type ChosenHostsOptions, createChosenHosts } from './exchange/chosen-hosts.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'
 export { type Resolve } from './exchange/resolver.ts'
 export { renderEndpointAlert, createEndpointAlerts, type EndpointAlerts } from './management/alerts.ts'
@@ -38,6 +24,7 @@ export { renderEndpointAlert, createEndpointAlerts, type EndpointAlerts } from '
 export type { FeedEvent, Delivery } from './management/history.ts'
 
 export type { Recovery } from './management/recoveries.ts'
+export { createTestDeliveries, type Sample, type SendRequest, type TestDeliveries } from './management/test-delivery.ts'
 export type { UrlRules } from './management/rules.ts'
 export { sealedWebhookSecrets } from './management/secrets.ts'
 export type { SubscriptionKey } from './management/store-subscriptions.ts'

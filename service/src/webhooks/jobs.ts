@@ -1,25 +1,19 @@
 /** The jobs of delivery: fan-out, sending, recovery, sweep, retention. No HTTP exchange happens inside a transaction. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type EventOutbox, eventsDue } from '../events/index.ts'
+import { eventsDue } from '../events/index.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
-import { assert, type Clock, type Log, minuteMs, nilId, present, type Sealer, secondMs } from '../kernel/index.ts'
+import { assert, type Clock, type Log, minuteMs, nilId, present, secondMs } from '../kernel/index.ts'
 import type { AttemptResult, Verdict } from './queue/schedule.ts'
 import type { Attempt } from './queue/endpoint-queue.ts'
 import { endpointQueuesDue } from './queue/store-endpoint-queues.ts'
 import type { QueueWorker } from './queue/worker.ts'
+import type { DeliveryEngine } from './engine.ts'
 import { recoveriesDue } from './management/store-history.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, type Exchange, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
 import type { Proxy } from './exchange/proxy.ts'
 import { type Resolve, systemResolve } from './exchange/guard.ts'
 import { createThreads } from './exchange/exchange-thread.ts'
-import type { Cursors } from '../kernel/api/index.ts'
-import { createDeliveryQueue, type DeliveryQueue, type DeliveryQueueDeps } from './queue/service.ts'
-import { createFeed, createHistory, type FeedVerbs, type History } from './management/history.ts'
-import { createRecoveries, type Recoveries } from './management/recoveries.ts'
-import type { UrlRules } from './management/rules.ts'
-import { createSecrets } from './management/secrets.ts'
-import { createSubscriptions, type Subscriptions } from './management/subscriptions.ts'
 
 export type DeliveryObserver = {
   /** An attempt ended. The result of a `stale` one was discarded. */
@@ -238,30 +232,4 @@ export function deliveryJobs(options: DeliveryOptions): readonly Job[] {
     }),
     defineJob({ name: 'delivery.retain', everyMs: retainEveryMs, run: () => webhooks.retain(log) }),
   ]
-}
-
-// The delivery engine as one value: what partners manage, and what the workers run.
-
-export type DeliveryEngineDeps = Omit<DeliveryQueueDeps, 'secrets'> & {
-  readonly db: Database
-  readonly clock: Clock
-  readonly sealer: Sealer
-  readonly cursors: Cursors
-  readonly eventOutbox: EventOutbox
-  readonly urlRules: UrlRules
-}
-export type DeliveryEngine = Subscriptions & DeliveryQueue & History & Recoveries & FeedVerbs
-
-export function createDeliveryEngine(given: DeliveryEngineDeps): DeliveryEngine {
-  const secrets = createSecrets(given)
-  const deps = { ...given, secrets }
-  const deliveryQueue = createDeliveryQueue(deps)
-  return {
-    ...createSubscriptions(deps),
-    ...createHistory(deps),
-    ...createRecoveries(deps),
-    ...createFeed(deps),
-    ...deliveryQueue,
-    sweep: async (log) => (await deliveryQueue.sweep(log)) + (await secrets.sweep(given.db, given.clock.now())),
-  }
 }

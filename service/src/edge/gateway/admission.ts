@@ -15,7 +15,7 @@ export type AdmissionControl = {
 /** A full process works off its requests in a fraction of a second. */
 export const retryHeaders = { 'retry-after': '1' } as const
 
-/** Twice as many as may wait for chosen hosts (`placesMax` in delivery/exchange/chosen-hosts.ts): the others are refused after one look. */
+/** Twice as many as may wait for chosen hosts (`placesMax` in webhooks/exchange/chosen-hosts.ts): the others are refused after one look. */
 const callingMax = 128
 
 export function createAdmissionControl(requestsMax: number): AdmissionControl {

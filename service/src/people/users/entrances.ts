@@ -1,6 +1,6 @@
 /** How people come in: by an invitation, and by a passkey or a password. */
 import { permissions, roleAllows } from '@partner-payments/wire'
-import { notFound, readLink, Refusal } from '../../kernel/api/index.ts'
+import { notFound, readLink } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
   type Client,
@@ -17,6 +17,7 @@ import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, personKey, statusAt, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 import { singleSignOnOf } from './store-single-sign-on.ts'
+import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
 import {
   escapeHtml,
   htmlPage,
@@ -26,7 +27,6 @@ import {
   oneLine,
   utc,
 } from '../../mail/index.ts'
-import type { SupportSession } from '../../access/index.ts'
 
 /** An invitation as the page shows it to the person who has its link. */
 export type OpenInvitation = Pick<store.InvitationRow, 'fullName' | 'email' | 'role' | 'invitedByName' | 'expiresAt'> &
@@ -235,68 +235,5 @@ export function renderNewDevice(mail: MailToRender): MailContent {
     text: `${[...before, sessionsUrl].join('\n\n')}\n`,
     html: htmlPage([...before.map(escapeHtml), `<a href="${escapeHtml(sessionsUrl)}">${escapeHtml(sessionsUrl)}</a>`]),
     link: sessionsUrl,
-  }
-}
-
-// How staff of the operator come in: by the code of an impersonation, to read only.
-
-type SupportEntrance = {
-  /** Opens the console by the code of an impersonation, once, and records it. Returns a token. Refuses: not_found. */
-  readonly openSupport: (code: string, client: { readonly ip: string }) => Promise<string>
-  /** Ends the impersonation with its credential, and records it. */
-  readonly endSupport: (session: SupportSession, client: { readonly ip: string }) => Promise<void>
-  readonly isSupport: (token: string) => Promise<boolean>
-  /** Undefined: the token is of no session that is open. */
-  readonly ofSupport: (token: string) => Promise<Signed | undefined>
-}
-
-const nameOf = ({ staff }: SupportSession): string => `Impersonation by ${staff}`
-
-function createSupportEntrance(deps: MembersDeps): SupportEntrance {
-  const { db, audit, support, partnerName, isClosed } = deps
-  const recordOf = (session: SupportSession, action: string, ip: string) => {
-    const { partnerId, id, staff, reason } = session
-    const actor = { kind: 'operator', id, name: nameOf(session), impersonatedBy: staff, ip } as const
-    return { partnerId, actor, action, subject: { serviceAccountId: id }, reason }
-  }
-  return {
-    openSupport: (code, { ip }) =>
-      db.transaction(async (tx) => {
-        const opened = await support.openSupport(tx, code)
-        if (opened === undefined || (await isClosed(tx, opened.partnerId))) throw notFound('support session')
-        audit.append(tx, [recordOf(opened, 'openSupportSession', ip)])
-        return opened.token
-      }),
-    endSupport: (session, { ip }) =>
-      db
-        .transaction(async (tx) => {
-          await support.revoke(tx, session.partnerId, session.id)
-          audit.append(tx, [recordOf(session, 'endSupportSession', ip)])
-        })
-        .catch((error: unknown) => {
-          // It was revoked in the meantime.
-          if (!(error instanceof Refusal && error.code === 'not_found')) throw error
-        }),
-    isSupport: async (token) => (await support.supportSession(token)) !== undefined,
-    ofSupport: async (token) => {
-      const session = await support.supportSession(token)
-      if (session === undefined || (await isClosed(db, session.partnerId))) return undefined
-      return toSigned(session, await partnerName(db, session.partnerId))
-    },
-  }
-}
-
-/** A caller whose writes the service refuses. It is not a member: sessions, factors and approvals of its id do not exist. */
-function toSigned(support: SupportSession, partner: string): Signed {
-  const { partnerId, id, staff, permissions, createdAt, expiresAt } = support
-  const name = nameOf(support)
-  const client = { factor: 'sso', ip: '', userAgent: '' } as const
-  const times = { createdAt, lastUsedAt: createdAt, expiresAt, rested: false }
-  return {
-    session: { id, partnerId, memberId: id, ...client, ...times },
-    user: { id, email: '', fullName: staff, role: 'Operator', createdAt, updatedAt: createdAt, lastSignInAt: null },
-    caller: { partnerId, serviceAccountId: id, name, permissions, impersonatedBy: staff },
-    partnerName: partner,
-    support,
   }
 }

@@ -7,13 +7,14 @@ import { createCursors, Refusal } from '../../kernel/api/index.ts'
 import { AssertionFailure, createSealer, dayMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { createWorkerHarness } from '../../../../test/support/worker-harness.ts'
-import { createDeliveryEngine } from '../jobs.ts'
+import { createDeliveryEngine } from '../engine.ts'
 import { createSecrets } from './secrets.ts'
 import { startTcpReceiver } from '../../../../test/support/exchange.ts'
 import { until } from '../../../../test/support/until.ts'
 import { untilEnd } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
-import { chosenCalls, createChosenHosts, createTestDeliveries } from '../exchange/chosen-hosts.ts'
+import { chosenCalls, createChosenHosts } from '../exchange/chosen-hosts.ts'
+import { createTestDeliveries } from './test-delivery.ts'
 
 const input = { url: 'https://example.com/hook', events: [statusChanged] }
 
