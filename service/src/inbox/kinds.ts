@@ -39,11 +39,13 @@ const account = (subject: string) => `service-accounts/${subject}`
 const ofPayout = { kind: 'payments', permission: 'payouts:read', path: payout } as const
 const approval = { kind: 'approvals', permission: 'payouts:write', waits: true } as const
 const refund = {
-  ...{ kind: 'refunds', permission: 'checkout:read' },
+  kind: 'refunds',
+  permission: 'checkout:read',
   path: (_subject: string, { sessionId }: Facts) => `checkout/${sessionId ?? ''}`,
 } as const
 const recall = {
-  ...{ kind: 'recalls', permission: 'payouts:read' },
+  kind: 'recalls',
+  permission: 'payouts:read',
   path: (_subject: string, { payoutId }: Facts) => payout(payoutId ?? ''),
 } as const
 const endpoint = { kind: 'webhooks', permission: 'webhooks:read', path: webhook } as const
@@ -60,8 +62,9 @@ export const teamTypes = {
   'payout.failed': ofPayout,
   'payout.returned': ofPayout,
   'deposit.reversed': {
-    ...{ kind: 'payments', permission: 'transactions:read' },
-    path: (_subject, { reference }) => `transactions/${reference ?? ''}`,
+    kind: 'payments',
+    permission: 'transactions:read',
+    path: (_subject: string, { reference }: Facts) => `transactions/${reference ?? ''}`,
   },
   'refund.completed': refund,
   'refund.failed': refund,

@@ -7,7 +7,7 @@ import { hourMs, minuteMs, dayMs, secondMs } from '../kernel/index.ts'
 import { escapeHtml, htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine } from '../mail/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { isStaffType, isTeamType, staffTypes, teamTypes, type FactType } from './kinds.ts'
-import { mayBeTold, type Person, whenOf } from './people.ts'
+import { isLeftOut, mayBeTold, type Person, whenOf } from './people.ts'
 import { type InboxDeps, waits } from './spread.ts'
 import * as store from './store.ts'
 import { type Details, worded } from './words.ts'
@@ -55,7 +55,7 @@ async function mailReader(deps: InboxMailDeps, tx: Tx, reader: store.ReaderRow, 
     const wanted = rows
       .flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
       .filter(({ type }) => mayBeTold(person, type, isStaff) && whenOf(person, type, reader.choices) !== 'no')
-    const items = await itemsOf(deps, tx, reader, wanted)
+    const items = await itemsOf(deps, tx, { reader, person }, wanted)
     if (items.length > 0) await queueMail(deps, tx, { reader, person, items, more: taken - rows.length })
   }
   await store.setMailDue(tx, reader, person === undefined ? null : await store.nextMailAt(tx, reader))
@@ -74,13 +74,13 @@ type Item = {
 async function itemsOf(
   deps: InboxMailDeps,
   tx: Tx,
-  reader: store.ReaderRow,
+  { reader, person }: Pick<Queued, 'reader' | 'person'>,
   entries: readonly Entry[],
 ): Promise<readonly Item[]> {
   const details = await detailsOfEntries(deps, tx, reader.partnerId, entries)
   return entries.flatMap((entry, index): Item[] => {
     const found = details[index]
-    if (waits(entry.type) && (found?.isCurrent !== true || found.notFor?.includes(reader.personId))) return []
+    if (waits(entry.type) && (found?.isCurrent !== true || isLeftOut(person, found))) return []
     return [itemOf(deps, reader, entry, found)]
   })
 }

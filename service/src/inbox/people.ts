@@ -1,6 +1,8 @@
 /** Who is told: the teams of partners and the staff of the operator, by one form. */
 import type { users as wire } from '@partner-payments/wire'
+import { isSamePerson } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
+import type { Details } from './words.ts'
 import {
   type FactType,
   isTeamType,
@@ -24,6 +26,11 @@ export type Person = {
 }
 
 /** The persons of a realm, with the roles that they have now. */
+/** Reports whether the person is one of those who cannot act on it. */
+export const isLeftOut = ({ id, fullName }: Pick<Person, 'id' | 'fullName'>, details: Details | undefined): boolean =>
+  details?.notFor?.includes(id) === true ||
+  details?.notForNames?.some((name) => isSamePerson(name, fullName)) === true
+
 export type PeopleOf = (tx: Tx, partnerId: string) => Promise<readonly Person[]>
 
 /** Reports whether a person may know a fact. The operator's own partner is the realm of staff. */

@@ -6,7 +6,7 @@ import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createFactQueue } from './facts.ts'
 import { isStaffType, isTeamType, staffTypes, teamTypes, type FactType } from './kinds.ts'
-import { mayBeTold, type PeopleOf, type Person, whenOf } from './people.ts'
+import { isLeftOut, mayBeTold, type PeopleOf, type Person, whenOf } from './people.ts'
 import { nextDaily } from './hours.ts'
 import * as store from './store.ts'
 import type { Details } from './words.ts'
@@ -111,7 +111,7 @@ async function addEntries(
   for (const person of people) {
     const reader = readers.get(person.id) ?? newReader(partnerId, person.id, now)
     const own = told
-      .filter(({ fact, details }) => mayBeTold(person, fact.type, isStaff) && details?.notFor?.includes(person.id) !== true)
+      .filter(({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !isLeftOut(person, details))
       .map(({ fact }): store.NewEntry => {
         const { type, subject, occasion, facts, occurredAt } = fact
         const when = whenOf(person, type, reader.choices)

@@ -18,6 +18,8 @@ export type Details = {
   readonly name?: string | undefined
   /** Persons who cannot act on it, such as its maker. */
   readonly notFor?: readonly string[] | undefined
+  /** Their names: a second account of one person has a similar one. */
+  readonly notForNames?: readonly string[] | undefined
 }
 
 /** Text of a label and its value. A time is shown in the zone of the reader. */
