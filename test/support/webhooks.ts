@@ -1,4 +1,5 @@
 /** The delivery engine on a test database, test events, and endpoints on loopback that record requests. */
+import { createFactQueue } from '../../service/src/inbox/index.ts'
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -79,7 +80,8 @@ export async function createHooks(options: HooksOptions = {}) {
   const alerts = createEndpointAlerts({
     mail: createMailQueue({ clock, sealer }),
     log,
-    membersWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
+    facts: createFactQueue({ clock }),
+    invitedWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
   })
   const cursors = createCursors(key)
   const idempotency = createIdempotency({ db, clock, sealer })

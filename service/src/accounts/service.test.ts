@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createFactQueue } from '../inbox/index.ts'
 import { after, test } from 'node:test'
 import { noProofs } from '../../../test/support/proofs.ts'
 import { decimalText } from '@partner-payments/wire'
@@ -28,7 +29,7 @@ const cursors = createCursors(randomBytes(32))
 const database = await createTestDatabase()
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') }))
 const keys = { sealer: createSealer([randomBytes(32)]), cursors }
-const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, ...keys })
+const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, facts: createFactQueue({ clock }), ...keys })
 const customers = createCustomers({
   db,
   clock,

@@ -7,6 +7,7 @@ import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { type Clock, dayMs, hourMs, type Log, minuteMs, present, secondMs, type Tracing } from '../kernel/index.ts'
 import { createCheckpoints } from '../ledger/index.ts'
 import { folderTransport, mailJob, readMailbox, smtpTransport } from '../mail/index.ts'
+import { inboxJobs, renderInboxMail } from '../inbox/index.ts'
 import { accountJobs, renderMonitorMail } from '../accounts/index.ts'
 import { beneficiaryJobs } from '../parties/beneficiaries/index.ts'
 import { customerJobs } from '../parties/customers/index.ts'
@@ -108,6 +109,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
     ...beneficiaryJobs(modules.beneficiaries, modules.renewals),
     ...customerJobs(modules.customers, modules.personalData),
     assignmentsJob(modules.staff.assignments),
+    ...inboxJobs(modules.inbox),
     ...identityJobs(modules.identityChecks),
     ...upkeepJobs(deps, modules),
   ]
@@ -278,6 +280,7 @@ const mailTemplates = {
   impersonation: renderImpersonation,
   guest_link: renderGuestLink,
   service_account_changed: renderKeyChange,
+  inbox: renderInboxMail,
 }
 
 function mailParts({ config, mailboxFolder }: { readonly config: Config; readonly mailboxFolder: string }) {

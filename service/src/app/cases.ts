@@ -1,4 +1,5 @@
 /** Composes the resolution of cases: decisions with their effects on payments, returns, reconciliation. */
+import type { FactQueue } from '../inbox/index.ts'
 import {
   type CaseOwners,
   type Cases,
@@ -37,6 +38,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly clock: Clock
     readonly log: Log
     readonly cases: Cases
+    readonly facts: FactQueue
     readonly ledger: Ledger
     readonly deposits: Deposits
     readonly monitoring: Pick<Monitoring, 'standingOf'>
@@ -55,12 +57,12 @@ export type Composed = {
 }
 
 export function composeDecisions(deps: Deps): Composed {
-  const { db, clock, ledger, cases, banks, bankAccounts: accounts } = deps
+  const { db, clock, ledger, cases, facts, banks, bankAccounts: accounts } = deps
   const books = createIsoBooks({ operatorId: operatorPartnerId, clock, banks })
   const returns = createReturns({ db, clock, ledger, record: cases.record })
   const refusal = createRefusal(deps.monitoring)
   const effects = { ...createCaseEffects({ ...deps, books }), refusal, sendBack: returns.start }
-  const decisions = createDecisions({ clock, ledger, effects, judgeTwo: twoOfStaff(decidesCases) })
+  const decisions = createDecisions({ clock, ledger, facts, effects, judgeTwo: twoOfStaff(decidesCases) })
   const inLedger = createInLedger({ ...deps, returns })
   const candidates = createCandidateSources(deps)
   const reconciliation = createReconciliation({ ...deps, accounts, books, decisions, inLedger, candidates })

@@ -33,6 +33,7 @@ import {
   textOf,
   url,
 } from '../kernel/index.ts'
+import { inboxSettings } from '../inbox/settings.ts'
 import { mailSettings } from '../mail/settings.ts'
 import { observabilitySettings } from '../edge/observability/settings.ts'
 import { databaseSettings } from '../postgres/settings.ts'
@@ -232,6 +233,7 @@ export const settings = {
   ...verificationSettings,
   ...deliverySettings,
   ...mailSettings,
+  ...inboxSettings,
   ...brandingSettings,
   ...observabilitySettings,
 }

@@ -92,6 +92,8 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
         members,
         guests: modules.guestLinks,
         savedViews: modules.savedViews,
+        inbox: modules.inbox,
+        access: { issuedByPerson: (partnerId, id) => access.issuedBy(deps.db, partnerId, id) },
         firstAdmin,
         factors,
         signIn,

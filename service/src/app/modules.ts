@@ -1,5 +1,5 @@
 /** Everything below the gateway and the workers: ledger, connectors, modules, webhook engine. `compose.ts` and tests use it. */
-import { createAccess, type Access } from '../access/index.ts'
+import { createAccess, type Access, type OnExpiring } from '../access/index.ts'
 import { createAudit } from '../audit/index.ts'
 import { type Config, usedIsoBanks } from './config.ts'
 import { composeDecisions } from './cases.ts'
@@ -14,11 +14,13 @@ import {
 } from './derived-settings.ts'
 import { type ChosenHostsOptions, createChosenHosts } from '../webhooks/index.ts'
 import { createCursors } from '../kernel/api/index.ts'
-import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
+import { after, type Clock, createSealer, dayMs, deriveKey, type Log, partnerKey, secondMs } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
 import { createCases, operatorPartnerId } from '../cases/index.ts'
 import { createLedger, type MoneyHolds, type PartyOfMoney } from '../ledger/index.ts'
+import { createFactQueue, type FactQueue, type Inbox } from '../inbox/index.ts'
 import { createMailQueue } from '../mail/index.ts'
+import { composeInbox } from './inbox.ts'
 import { type Observability } from '../edge/observability/index.ts'
 import {
   createScreener,
@@ -113,16 +115,19 @@ export type ModulesDeps = {
 
 export function composeModules(deps: ModulesDeps) {
   const core = composeCore(deps)
-  const delivery = composeDelivery(deps, core)
+  const inboxOf = (): Inbox => inbox
+  const delivery = composeDelivery(deps, core, inboxOf)
   const payments = composePayments(deps, core, delivery)
   const waiting = createWaiting({ ...deps, ...core, ...payments, changes: createStaffChanges(deps) })
+  const inbox = composeInbox({ ...deps, ...core, ...delivery, ...payments, mail: core.mailQueue })
   return {
     ...core,
     ...delivery,
     ...payments,
+    inbox,
     waiting,
     holdOf: createHoldOf({ ...deps, ...core, ...payments }),
-    staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue, waiting }),
+    staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue, waiting, inbox: inboxOf }),
     monitors: composeMonitors(deps, core, delivery),
   }
 }
@@ -136,7 +141,8 @@ function composeCore(deps: ModulesDeps) {
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const onNamed = (tx: Tx, partnerId: string, before: readonly SubjectName[]) =>
     screening.request(tx, { partnerId, kind: 'partner', id: partnerId }, before)
-  const access = createAccess({ db, clock, sealer, onNamed })
+  const facts = createFactQueue({ clock })
+  const access = createAccess({ db, clock, sealer, onNamed, onExpiring: expiringFact(facts) })
   const holds: MoneyHolds = async (tx, parties) => {
     const keysOf = ({ partnerId, partyId: id }: PartyOfMoney): readonly HeldParty[] => [
       partnerOf(partnerId, id),
@@ -148,7 +154,7 @@ function composeCore(deps: ModulesDeps) {
   const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated', holds })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
-    ...{ db, clock, sealer, textNames: config.SCREENED_TEXTS === 'names' },
+    ...{ db, clock, sealer, facts, textNames: config.SCREENED_TEXTS === 'names' },
     judgeTwo: twoOfStaff(decidesHits),
     onFrozen: (tx, frozen) => recordFreeze({ clock, ledger }, tx, frozen),
     peps: {
@@ -170,6 +176,7 @@ function composeCore(deps: ModulesDeps) {
     sealer,
     cursors,
     access,
+    facts,
     ledger,
     eventOutbox,
     rates,
@@ -178,18 +185,29 @@ function composeCore(deps: ModulesDeps) {
     screening,
     audit,
     requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),
-    cases: createCases({ db, clock, log, ledger, addOperator: access.addOperator }),
+    cases: createCases({ db, clock, log, ledger, facts, addOperator: access.addOperator }),
     idempotency: createIdempotency({ db, clock, sealer }),
     mailQueue: createMailQueue({ clock, sealer }),
     transactions: createTransactions({ db, clock, cursors, eventOutbox, customers, audit, ...clocks(config) }),
   }
 }
+
+/** How long before its end the team is told of a key. */
+const keyLeadMs = 14 * dayMs
+
+const expiringFact =
+  (facts: FactQueue) =>
+  (tx: Tx, { partnerId, serviceAccountId: subject, expiresAt }: Parameters<OnExpiring>[1]): void => {
+    const occasion = `${subject} ${Math.floor(expiresAt.getTime() / secondMs)}`
+    facts.append(tx, [{ partnerId, type: 'key.expires', subject, occasion, dueAt: after(expiresAt, -keyLeadMs) }])
+  }
+
 /** Half a minute in production: NTP keeps clocks within a second. */
 const clocks = ({ REPORT_CLOCK_DIFFERENCE_MS }: Config) => ({ clockDifferenceMsMax: REPORT_CLOCK_DIFFERENCE_MS })
 type Core = ReturnType<typeof composeCore>
 
 /** Composes the team of a partner and its webhooks. */
-function composeDelivery(deps: ModulesDeps, core: Core) {
+function composeDelivery(deps: ModulesDeps, core: Core, inbox: () => Inbox) {
   const { config, db, clock, log } = deps
   const { access, mailQueue: mail } = core
   const { partnerName, isClosed } = access
@@ -200,11 +218,11 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
     resolveTxt: deps.resolveTxt,
   })
   const decidesByTwo = async (tx: Tx, partnerId: string) => (await listApprovalRules(tx, partnerId)).length > 0
-  const members = composeMembers({ ...deps, ...core, mail, signIn, chosenHosts, decidesByTwo })
+  const members = composeMembers({ ...deps, ...core, mail, signIn, chosenHosts, decidesByTwo, inbox })
   const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
   const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
-  const { membersWithRoles } = users
-  const alerts = createEndpointAlerts({ mail, log, membersWithRoles })
+  const { membersWithRoles, invitedWithRoles } = users
+  const alerts = createEndpointAlerts({ mail, log, facts: core.facts, invitedWithRoles })
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
   const sample = createSample(access, db)
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send: chosenHosts.sendTest, sample })
@@ -411,6 +429,7 @@ const composeScreener = ({
   clock,
   log,
   sealer,
+  facts,
   screening,
   access,
   customers,
@@ -431,6 +450,7 @@ const composeScreener = ({
     clock,
     log,
     sealer,
+    facts,
     secondDatum,
     lists: screening.lists,
     partnerIds: access.partnerIds,

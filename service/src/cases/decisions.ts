@@ -14,6 +14,7 @@ import {
   type NotTwo,
   present,
 } from '../kernel/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
@@ -93,6 +94,7 @@ type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 export type DecisionsDeps = {
   readonly clock: Clock
   readonly ledger: Pick<Ledger, 'enter'>
+  readonly facts: FactQueue
   readonly effects: CaseEffects
   /** Judges who proposed and who approves, as they stand now. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
@@ -214,6 +216,8 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
     const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
     return decide(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
   }
+  const told = { kind: row.kind, by: staff }
+  deps.facts.append(tx, [{ partnerId, type: 'case.proposed', subject: id, occasion: newId(), facts: told }])
   const proposal: Proposal = {
     action,
     note,

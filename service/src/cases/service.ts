@@ -1,6 +1,7 @@
 /** Opens and reads cases. Decisions about them: decisions.ts. */
 import { amountText, assert, type Clock, type Log, newId, present } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, withoutProposal } from './decisions.ts'
 import {
@@ -94,6 +95,7 @@ type CasesDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly ledger: Pick<Ledger, 'enter'>
+  readonly facts: FactQueue
   /** Creates the operator partner, whose ledger holds unclaimed money, if it does not exist. */
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
 }
@@ -148,7 +150,7 @@ export function createCases(deps: CasesDeps): Cases {
 
 /** Undefined if the notification has a case. */
 async function record(
-  { clock, log, addOperator }: CasesDeps,
+  { clock, log, addOperator, facts }: CasesDeps,
   tx: Tx,
   opened: NewCase,
 ): Promise<store.CaseRow | undefined> {
@@ -169,6 +171,8 @@ async function record(
   if (partnerId === operatorPartnerId) await addOperator(tx, partnerId)
   if ((await store.insertCase(tx, row)) === 0) return undefined
   const { id } = row
+  const type = kind === 'monitoring_alert' ? 'alert.opened' : 'case.opened'
+  facts.append(tx, [{ partnerId, type, subject: id, facts: { kind } }])
   tx.afterCommit(() =>
     log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: waits for an operator'),
   )

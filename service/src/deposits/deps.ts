@@ -1,4 +1,5 @@
 /** Dependencies of the deposits module. */
+import type { FactQueue } from '../inbox/index.ts'
 import type { Access } from '../access/index.ts'
 import { type Clock, type Currency, isFiat, type Minor } from '../kernel/index.ts'
 import type { Cases } from '../cases/index.ts'
@@ -16,6 +17,7 @@ import type { Wallets } from '../chains/wallets/index.ts'
 export type DepositsDeps = {
   readonly db: Database
   readonly clock: Clock
+  readonly facts: FactQueue
   readonly access: Access
   readonly cases: Pick<Cases, 'record' | 'release' | 'sendBack'>
   readonly ledger: Ledger

@@ -217,5 +217,5 @@ const entities: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 
 /** Takes paragraphs of HTML: plain text must be escaped before. */
-export const htmlPage = (paragraphs: readonly string[]) =>
-  `<!doctype html>\n<html lang="en">\n<body>\n${paragraphs.map((each) => `<p>${each}</p>`).join('\n')}\n</body>\n</html>\n`
+export const htmlPage = (paragraphs: readonly string[], language = 'en') =>
+  `<!doctype html>\n<html lang="${language}">\n<body>\n${paragraphs.map((each) => `<p>${each}</p>`).join('\n')}\n</body>\n</html>\n`

@@ -238,13 +238,18 @@ async function write(
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
-  hold(tx, accepted, rows)
+  hold(deps, tx, accepted, rows)
   appendRequested(deps, tx, rows, found, now)
   await reserve(deps, tx, written, found)
   return written
 }
 
-function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
+function hold(
+  { facts }: PayoutsDeps,
+  tx: Tx,
+  accepted: readonly ControlledPayout[],
+  rows: readonly store.PayoutRow[],
+): void {
   const held = accepted.flatMap(({ call: { caller, bulk }, approval }, index) => {
     if (approval === null) return []
     const { partnerId, id: payoutId } = present(rows[index], `no row for payout ${index} of the batch`)
@@ -253,6 +258,12 @@ function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly stor
     return [{ partnerId, payoutId, ...needed, requestedBy, requestedName, bulkId: bulk?.id ?? null }]
   })
   if (held.length > 0) insertApprovals(tx, held)
+  // A bulk is told as a whole when its payouts are made.
+  const alone = held.filter(({ bulkId }) => bulkId === null)
+  facts.append(
+    tx,
+    alone.map(({ partnerId, payoutId: subject }) => ({ partnerId, type: 'payout.waits', subject })),
+  )
 }
 
 /** A payout of the partner's own has no withdrawal events. */

@@ -4,6 +4,7 @@ import type { Cursors } from '../kernel/api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { EventOutbox } from '../events/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type {
   ChooseConnector,
@@ -32,6 +33,7 @@ export type PayoutsDeps = {
   readonly cursors: Cursors
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
+  readonly facts: FactQueue
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions

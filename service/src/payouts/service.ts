@@ -24,6 +24,7 @@ import {
   createApprovals,
   createBulkApprovals,
   createWaitingApprovals,
+  waitingAmong,
   type WaitingApprovals,
 } from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
@@ -89,6 +90,8 @@ export type Payouts = {
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
   /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
+  /** Those of these payouts and bulks that wait for an approval, by id. */
+  readonly waitingAmong: typeof waitingAmong
   /** Finds payouts for the operator. */
   readonly find: Find
   readonly retry: Retry
@@ -174,6 +177,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     named,
     list: createList(deps),
     waitingApprovals: createWaitingApprovals(deps),
+    waitingAmong,
     find: createFind(deps),
     retry: createRetry(deps),
     // A payout stores no reference to its verification.

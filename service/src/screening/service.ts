@@ -1,5 +1,6 @@
 /** The verbs of screening. The worker: screener.ts. */
-import { type Clock, type Decider, isNoName, type NotTwo, partnerKey, type Sealer } from '../kernel/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
+import { type Clock, type Decider, isNoName, newId, type NotTwo, partnerKey, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type HitDetail, keepEarlierNames, openDetail } from './sealed.ts'
 import { type Countries, countryEntryId, type CountryRules, createCountries, sideOf } from './countries.ts'
@@ -114,6 +115,7 @@ export function createScreening(
   deps: ListsDeps & {
     readonly sealer: Sealer
     readonly judgeTwo: HitDecisionsDeps['judgeTwo']
+    readonly facts: FactQueue
     /** Shows the freeze of a customer or a partner as a block. Joins the transaction of the decision. */
     readonly onFrozen?: (tx: Tx, frozen: Frozen) => Promise<void>
     /** Undefined: hits on politically exposed persons hold nothing, and a confirmed one raises nothing. */
@@ -269,6 +271,7 @@ type Deciding = {
 
 type HitDecisionsDeps = {
   readonly clock: Clock
+  readonly facts: FactQueue
   /** Judges who proposed and who decides, as they stand now. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 }
@@ -276,7 +279,7 @@ type HitDecisionsDeps = {
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 const createDecide =
-  ({ clock, judgeTwo }: HitDecisionsDeps) =>
+  ({ clock, judgeTwo, facts }: HitDecisionsDeps) =>
   async (tx: Tx, { partnerId, id, outcome, staff, note }: Deciding): Promise<store.HitRow> => {
     if (isNoName(staff)) throw refuse('State who decides it.')
     if (note.trim() === '') throw refuse('A note is required.')
@@ -297,6 +300,7 @@ const createDecide =
       const proposed = { ...row, proposal: outcome, proposedBy: staff, proposedAt: now }
       await store.updateHit(tx, proposed)
       await store.appendDecision(tx, { ...decision, kind: 'proposed' })
+      facts.append(tx, [{ partnerId, type: 'hit.proposed', subject: id, occasion: newId(), facts: { by: staff } }])
       return proposed
     }
     if (not !== undefined) throw refuse(`${not.why} Hits of ${twoPersonsScoreMin} or more need two persons.`)

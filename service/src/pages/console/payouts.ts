@@ -416,11 +416,17 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   return page(request, statusOf(shown.problems), payoutsPage({ ...view, current: 'payouts' }, payouts))
 }
 
-const waitingPerPage = 25
+export const waitingPerPage = 25
+
+/** The accounts whose payouts a person has made: its own, and the keys that it made. */
+export const madeBy = async (access: Frame['access'], { partnerId, serviceAccountId }: Caller): Promise<readonly string[]> => [
+  serviceAccountId,
+  ...(await access.issuedByPerson(partnerId, serviceAccountId)),
+]
 
 /** A tab of approvals. Its cursor is the id of the last payout or bulk: what is decided meanwhile moves no row to another page. */
 async function showWaiting(
-  { approvals }: Frame,
+  { access, approvals }: Frame,
   request: PublicRequest,
   { view, caller }: Person,
   tab: WaitingTab,
@@ -428,7 +434,9 @@ async function showWaiting(
   const { cursor } = readQuery(request, ['cursor'])
   const afterId = cursor !== undefined && isUuid(cursor) ? cursor.toLowerCase() : null
   const { partnerId, serviceAccountId } = caller
-  const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy: serviceAccountId } } as const
+  // A key of the person is the person.
+  const own = tab === 'mine' ? await madeBy(access, caller) : []
+  const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy: own } } as const
   const found = await approvals.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
   const rows = found.slice(0, waitingPerPage)
   const last = found.length > waitingPerPage ? rows.at(-1) : undefined

@@ -12,6 +12,7 @@ import {
   sessionCookie,
 } from '../../kernel/api/index.ts'
 import type { Brand } from '../../branding/index.ts'
+import type { Inbox } from '../../inbox/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
@@ -42,6 +43,9 @@ export type ConsoleDeps = {
   readonly members: Members
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
+  readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
+  /** Finds the keys that a person has made. */
+  readonly access: { readonly issuedByPerson: (partnerId: string, id: string) => Promise<readonly string[]> }
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
@@ -95,7 +99,12 @@ export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPer
     const s = texts[bare.language].support
     const roleName = support === undefined ? user.role : html`${s.role}`
     const person = { fullName: user.fullName, email: user.email, roleName, partnerName }
-    const places = placesOf(bare.t, signed.caller.permissions, frame.sandbox)
+    const { caller } = signed
+    const key = { partnerId: caller.partnerId, personId: user.id }
+    const unread = support === undefined ? await frame.inbox.unread(key, bare.language) : 0
+    const places = placesOf(bare.t, caller.permissions, frame.sandbox)
+      .filter(({ isOfPerson = false }) => support === undefined || !isOfPerson)
+      .map((place) => (place.name === 'inbox' && unread > 0 ? { ...place, count: unread } : place))
     const saved = support === undefined ? await savedOf(frame, request, signed, bare) : undefined
     const view = { ...bare, person, hasSearch: true, places, ...(saved && { saved }), ...(support && { support }) }
     return answer({ ...signed, view })

@@ -17,6 +17,7 @@ import { exchangeRoutes } from './exchange.ts'
 import { findRoutes } from './find.ts'
 import { guestRoutes } from './guests.ts'
 import { homeRoutes } from './home.ts'
+import { inboxRoutes } from './inbox.ts'
 import { firstAdminRoutes, joinRoutes, recoverRoutes } from './join.ts'
 import { newPayoutRoutes } from './new-payout.ts'
 import { orderRoutes } from './orders.ts'
@@ -75,6 +76,7 @@ function personRoutes(frame: Frame): readonly PublicRoute[] {
   const [withPerson, withMoney] = people
   return [
     ...homeRoutes(frame, ...people),
+    ...inboxRoutes(frame, ...people),
     ...transactionRoutes(frame, ...people),
     ...payoutRoutes(frame, ...people),
     ...newPayoutRoutes(frame, ...people),

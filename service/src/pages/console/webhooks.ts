@@ -63,6 +63,7 @@ export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, don
     lead: d.lead,
     done: done && d[done],
     ...(hasGuests && { links: guests }),
+    filters: [{ name: 'show', label: d.show, options: [['failing', view.t.failingWebhooks]] }],
     create: mayWrite && { text: d.newWebhook, href: `${view.root}webhooks/new` },
     columns: [[d.url, 'head'], d.events, d.status, d.created],
     cells: rows.map(({ id, url, events, status, createdAt }) => [
@@ -375,11 +376,21 @@ const refusalTexts = (person: Visitor) => textsWith(person, 'developers')
 
 const mayWriteOf = ({ caller }: Visitor) => caller.permissions.includes('webhooks:write')
 
+/** Reports whether an endpoint was disabled because of its failures, so that a person has to look at it. */
+export const isFailing = ({ disabledReason }: Pick<ResponseOf<'getSubscription'>, 'disabledReason'>): boolean =>
+  disabledReason === 'Failing' || disabledReason === 'Gone'
+
+/** Endpoints of which those that fail are chosen. A partner has fewer. */
+const failingAmongMax = 100
+
 async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const { done } = readQuery(request, ['done'])
-  const { data, shown } = await readList(request, person, [], (query) =>
-    operate('listSubscriptions', { ...callOf(person, request), query: queryText(query) }),
-  )
+  const call = callOf(person, request)
+  const { data, shown } = await readList(request, person, ['show'], async ({ show, ...query }) => {
+    if (show !== 'failing') return operate('listSubscriptions', { ...call, query: queryText(query) })
+    const all = await operate('listSubscriptions', { ...call, query: `limit=${failingAmongMax}` })
+    return { data: all.data.filter(isFailing), nextCursor: null }
+  })
   const own = {
     ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
     hasGuests: person.caller.permissions.includes('users:read'),

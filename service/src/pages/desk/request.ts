@@ -17,6 +17,7 @@ import type { Deposits } from '../../deposits/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
 import type { Brand } from '../../branding/index.ts'
+import type { Inbox } from '../../inbox/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { BankFile, BankFiles, ConnectorState } from '../../rails/index.ts'
 import type { Reconciliation } from '../../cases/reconciliation/index.ts'
@@ -92,6 +93,8 @@ export type DeskDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly staff: Staff
+  /** The choices of what is mailed. */
+  readonly inbox: Pick<Inbox, 'choices' | 'choose'>
   readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout' | 'about' | 'lastRemarks'>
   readonly decisions: Pick<Decisions, 'history'>
   readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
@@ -154,6 +157,7 @@ const icons = {
   changes: 'M4 6.5h10M11 3.5l3 3-3 3M16 13.5H6M9 10.5l-3 3 3 3',
   staff:
     'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 16.5c0-3 2-5 5-5s5 2 5 5M13 4a3 3 0 0 1 0 5.5M14.5 12c2 .6 3 2.3 3 4.5',
+  notifications: 'M5 14V9a5 5 0 0 1 10 0v5l1.5 1.5h-13zM8.5 17.5h3',
   device: 'M3 4.5h14v11H3zM6 8l2.5 2L6 12M10 12.5h4',
 } as const
 export type DeskPlace = keyof typeof icons
@@ -174,6 +178,7 @@ function placesOf(language: ConsoleLanguage): NonNullable<ConsoleView['places']>
     partners: d.partners.partners,
     changes: d.commands.changes,
     staff: d.staff.staff,
+    notifications: d.notifications.title,
     device: d.commands.commands,
   }
   return (Object.keys(icons) as DeskPlace[]).map((name) => ({ name, text: names[name], icon: icons[name] }))

@@ -35,6 +35,7 @@ import { countryRoutes } from './countries.ts'
 import { fileRoutes } from './files.ts'
 import { findRoutes } from './find.ts'
 import { hitRoutes } from './hits.ts'
+import { notificationRoutes } from './notifications.ts'
 import { partnerRoutes, reviewRoutes } from './partners.ts'
 import { payoutRoutes } from './payouts.ts'
 import { reconciliationRoutes } from './reconciliation.ts'
@@ -81,6 +82,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...partnerRoutes(frame),
       ...commandRoutes(frame),
       ...staffRoutes(frame),
+      ...notificationRoutes(frame),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)

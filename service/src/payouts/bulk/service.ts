@@ -1,4 +1,5 @@
 /** The verbs of bulks: a bulk is taken as a whole, and workers make its payouts. */
+import type { FactQueue } from '../../inbox/index.ts'
 import { createHash } from 'node:crypto'
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import {
@@ -161,7 +162,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
       return store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax)
     },
     ...createApprovals(payouts, get),
-    step: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll({ db, payouts }) }),
+    step: createBulkStep({ db, clock, log, facts, submit, submitAll: createSubmitAll({ db, payouts }) }),
     releaseLeases: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
   }
 }
@@ -313,6 +314,7 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
 
 type BulkWorkDeps = {
   readonly db: Database
+  readonly facts: FactQueue
   readonly clock: Clock
   readonly log: Log
   readonly submit: (call: PayoutCall) => Promise<{ readonly payout: PayoutRow }>
@@ -365,6 +367,10 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
   return undefined
 }
 
+/** Whether any payout waits for an approval is looked up when it is told. */
+const tellOfBulk = ({ facts }: BulkWorkDeps, tx: Parameters<typeof store.recordResults>[0], { partnerId, id: subject }: store.BulkRow): void =>
+  facts.append(tx, [{ partnerId, type: 'bulk.waits', subject }])
+
 async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submit } = deps
   const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', itemsPerClaim)
@@ -385,7 +391,10 @@ async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> 
     const now = clock.now()
     if (failures.length > 0) await store.putBack(tx, bulk, after(now, retryMs))
     else if (items.length === itemsPerClaim) await store.putBack(tx, bulk, now)
-    else await store.endBulk(tx, bulk, 'Completed', now)
+    else {
+      await store.endBulk(tx, bulk, 'Completed', now)
+      tellOfBulk(deps, tx, bulk)
+    }
   })
   const [failure] = failures
   if (failure !== undefined)
@@ -405,6 +414,7 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
     if ((await store.lockHeld(tx, bulk)) === undefined) throw new LeaseLost()
     store.recordResults(tx, bulk, results)
     await store.endBulk(tx, bulk, status, clock.now())
+    if (status === 'Completed') tellOfBulk(deps, tx, bulk)
   }
   const refusals = await submitAll(calls, (tx, payouts) =>
     end(

@@ -16,6 +16,7 @@ export {
   thingKinds,
   type WaitingThing,
   waitingReasons,
+  accounts as staffAccounts,
 } from './store.ts'
 export {
   type JudgeTwo,

@@ -13,6 +13,7 @@ import {
   type Standing,
   tidyName,
 } from '../../kernel/index.ts'
+import { createFactQueue } from '../../inbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
@@ -149,6 +150,7 @@ export function createStaff(deps: StaffDeps): Staff {
       refuseLastAdmin(account.role, admins)
       await store.removeAccount(tx, id, clock.now())
       await signIn.forget(tx, staffRealmId, id)
+      await deps.inbox().forget(tx, { partnerId: operatorPartnerId, personId: id })
       await store.endTokensOf(tx, id, clock.now())
       await mailStaffChange(deps, tx, account, 'removed')
       return account
@@ -366,6 +368,7 @@ export type StaffChanges = {
 }
 
 export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffChanges {
+  const facts = createFactQueue({ clock })
   const waiting = async (read: Promise<StaffChange | undefined>) => {
     const row = await read
     if (row === undefined) throw notFound('change')
@@ -409,6 +412,8 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
         ...{ proposedAt: now, expiresAt: after(now, changeMs) },
       }
       await store.insertChange(tx, row)
+      const fact = { partnerId: operatorPartnerId, subject: row.id, facts: { kind: command, by: by.fullName } }
+      facts.append(tx, [{ ...fact, type: 'change.waits' }])
       return {
         ...row,
         ...{ decidedBy: null, decidedByName: null, decidedAt: null, approved: null, reason: null, doneAt: null },

@@ -86,7 +86,7 @@ export async function acceptInvitation(
   partnerId: string,
   { token, factor, ip }: { readonly token: string; readonly factor: Factor; readonly ip: string },
 ): Promise<store.InvitationRow> {
-  const { clock, mail, audit, screening } = deps
+  const { clock, mail, audit, screening, facts } = deps
   const locked = await store.lockByToken(tx, partnerId, tokenHash(token))
   const row = locked && (await store.byId(tx, partnerId, locked.id))
   const now = clock.now()
@@ -100,6 +100,8 @@ export async function acceptInvitation(
   const actor = { kind: 'partner', id, name, ip } as const
   const subject = { invitationId: id }
   audit.append(tx, [{ partnerId, actor, action: 'acceptInvitation', subject, details: { role, factor } }])
+  const said = { name, role, by: row.invitedByName }
+  facts.append(tx, [{ partnerId, type: 'member.joined', subject: id, facts: said }])
   return row
 }
 

@@ -34,7 +34,7 @@ export { type CancellableRecovery, renderRecoveryLink, renderRecoveryReport, rec
 
 export { renderRoleChange } from './role-changes.ts'
 
-export { memberIdsAfter, subjectOfMember } from './store.ts'
+export { memberIdsAfter, subjectOfMember, team } from './store.ts'
 export { createSavedViews, type SavedView, type SavedViews } from './saved-views.ts'
 
 export { renderKeyChange, createServiceAccounts, type ServiceAccounts } from './service-accounts.ts'

@@ -76,6 +76,9 @@ export const de: Texts = {
   team: 'Team',
   serviceAccounts: 'Dienstkonten',
   account: 'Anmeldung',
+  inbox: 'Posteingang',
+  notifications: 'Benachrichtigungen',
+  unread: 'ungelesen',
   sessions: 'Sitzungen',
 
   name: 'Name',
@@ -251,6 +254,7 @@ export const de: Texts = {
   lastAdmin: 'Das Team braucht einen Admin. Geben Sie die Rolle zuerst einer anderen Person.',
   tooSoon: 'Die Einladung wurde gerade erst gesendet. Warten Sie eine Minute, und senden Sie sie dann erneut.',
   payoutsToApprove: 'Freizugebende Auszahlungen',
+  signOnToConfirm: 'Eine Änderung der einmaligen Anmeldung',
   failingWebhooks: 'Webhook-Endpunkte, die nach Fehlern abgeschaltet wurden',
   endingKeys: 'Schlüssel, die innerhalb von 14 Tagen enden',
   invitedAt: 'Eingeladen',

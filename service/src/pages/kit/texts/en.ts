@@ -76,6 +76,9 @@ export const en = {
   team: 'Team',
   serviceAccounts: 'Service accounts',
   account: 'Sign-in',
+  inbox: 'Inbox',
+  notifications: 'Notifications',
+  unread: 'unread',
   sessions: 'Sessions',
 
   name: 'Name',
@@ -247,6 +250,7 @@ export const en = {
   lastAdmin: 'The team needs an Admin. Give the role to another person first.',
   tooSoon: 'The invitation was sent a moment ago. Wait a minute, and send it again.',
   payoutsToApprove: 'Payouts to approve',
+  signOnToConfirm: 'A change of the single sign-on',
   failingWebhooks: 'Webhook endpoints that were disabled after failures',
   endingKeys: 'Keys that end within 14 days',
   invitedAt: 'Invited',

@@ -3,6 +3,44 @@ import type { Words } from '../../../kit/texts/en.ts'
 import type { teamEn } from '../en/team.ts'
 
 export const teamDe: Words<typeof teamEn> = {
+  inbox: {
+    lead: 'Was Ihnen mitgeteilt wird, das Neueste zuerst. Einträge bleiben 90 Tage.',
+    empty: 'Noch nichts',
+    emptyText:
+      'Hier stehen wartende Freigaben, fehlgeschlagene und zurückgekommene Zahlungen, Antworten der Banken und Änderungen am Team.',
+    choose: 'Wählen, was per E-Mail kommt',
+    readAll: 'Alle als gelesen markieren',
+    what: 'Was geschehen ist',
+    state: 'Zustand',
+    at: 'Wann',
+    read: 'Gelesen',
+    unread: 'Ungelesen',
+    over: 'Wartet nicht mehr',
+    markRead: 'Als gelesen markieren',
+    markUnread: 'Als ungelesen markieren',
+    notificationsLead: 'Wählen Sie, was Sie per E-Mail erfahren. Ihr Posteingang enthält alles.',
+    when: { now: 'Sofort', daily: 'Einmal am Tag', no: 'Keine E-Mail' },
+    fixed: 'Immer sofort: Diese E-Mails schützen das Team.',
+    daily: 'E-Mail des Tages',
+    hour: 'Stunde',
+    zone: 'Zeitzone',
+    languageTitle: 'Sprache der E-Mails',
+    language: 'Sprache',
+    anyLanguage: 'Wie auf den Seiten',
+    save: 'Auswahl speichern',
+    saved: 'Ihre Auswahl ist gespeichert. Sie gilt ab jetzt.',
+    wrong: 'Wählen Sie einen der Werte.',
+    kinds: {
+      approvals: 'Freigaben, die auf Sie warten',
+      payments: 'Zahlungen, die fehlschlagen, zurückkommen oder zurückgeholt werden',
+      refunds: 'Erstattungen von Checkout-Sitzungen',
+      recalls: 'Antworten auf Rückrufe',
+      webhooks: 'Webhook-Endpunkte, die Fehler haben oder abgeschaltet wurden',
+      keys: 'Schlüssel, die ablaufen oder geändert wurden',
+      team: 'Änderungen am Team',
+      rules: 'Änderungen an Limits, Gebühren und Freigaben',
+    },
+  },
   account: {
     title: 'Wie Sie sich anmelden',
     lead: 'Fügen Sie einen zweiten Weg hinzu, damit Sie sich auch nach dem Verlust eines Geräts anmelden können. Jede Änderung teilen wir Ihnen per E-Mail mit.',
@@ -154,6 +192,7 @@ export const teamDe: Words<typeof teamEn> = {
   },
 
   serviceAccounts: {
+    show: 'Anzeigen',
     title: 'Dienstkonten',
     lead: 'Programme Ihres Unternehmens signieren ihre Anfragen mit dem Schlüssel eines Dienstkontos.',
     empty: 'Noch kein Dienstkonto',

@@ -1,6 +1,43 @@
 /** English texts of the pages for team, sign-in and access. Values of the API have the name of their value. `{name}` is replaced. */
 
 export const teamEn = {
+  inbox: {
+    lead: 'What you are told of, newest first. Entries are kept for 90 days.',
+    empty: 'Nothing yet',
+    emptyText: 'Approvals that wait, payments that fail or come back, answers of banks and changes of the team will be here.',
+    choose: 'Choose what comes by mail',
+    readAll: 'Mark all as read',
+    what: 'What happened',
+    state: 'State',
+    at: 'When',
+    read: 'Read',
+    unread: 'Unread',
+    over: 'Waits no longer',
+    markRead: 'Mark as read',
+    markUnread: 'Mark as unread',
+    notificationsLead: 'Choose what you are told of by mail. Your inbox has all of it.',
+    when: { now: 'At once', daily: 'Once a day', no: 'No mail' },
+    fixed: 'Always at once: these mails protect the team.',
+    daily: 'Mail of the day',
+    hour: 'Hour',
+    zone: 'Time zone',
+    languageTitle: 'Language of the mails',
+    language: 'Language',
+    anyLanguage: 'As on the pages',
+    save: 'Save choices',
+    saved: 'Your choices are saved. They hold from now on.',
+    wrong: 'Choose one of the values.',
+    kinds: {
+      approvals: 'Approvals that wait for you',
+      payments: 'Payments that fail, come back or are taken back',
+      refunds: 'Refunds of checkout sessions',
+      recalls: 'Answers to recalls',
+      webhooks: 'Webhook endpoints that fail or were disabled',
+      keys: 'Keys that expire or were changed',
+      team: 'Changes of the team',
+      rules: 'Changes of limits, fees and approvals',
+    },
+  },
   account: {
     title: 'How you sign in',
     lead: 'Add a second way, so that you can still sign in if you lose a device. We mail you each change.',
@@ -140,6 +177,7 @@ export const teamEn = {
   },
 
   serviceAccounts: {
+    show: 'Show',
     title: 'Service accounts',
     lead: 'Programs of your business sign their requests with the key of a service account.',
     empty: 'No service account yet',
