@@ -19,6 +19,7 @@ import { type SealedColumn, tracedDatabase, type Tx } from '../postgres/index.ts
 import { sealedPayers } from '../banks/files/index.ts'
 import { type ChainKeys, sealedChainKeys, sealedTravelRules } from '../chains/evm/index.ts'
 import type { IsoBanks } from '../banks/files/index.ts'
+import type { DecisionNumbers } from '../reports/decisions/index.ts'
 import { type Reconciliation } from '../cases/reconciliation/index.ts'
 import { type Rates } from '../rates/index.ts'
 import { sealedTotpSecrets } from '../people/sign-in/index.ts'
@@ -73,6 +74,8 @@ export type Service = {
   readonly standingOrders: StandingOrders
   readonly rates: Rates
   readonly reconciliation: Reconciliation
+  /** Used by the operator's commands. */
+  readonly numbers: DecisionNumbers
   /** Used by the operator's commands. */
   readonly safeguarding: Safeguarding
   /** Used by the operator's commands. */

@@ -66,6 +66,7 @@ import {
 } from '../payouts/index.ts'
 import { createRecalls, createReturnedByRecall } from '../payouts/recalls/index.ts'
 import { createReports } from '../reports/index.ts'
+import { createDecisionNumbers } from '../reports/decisions/index.ts'
 import { createStaffChanges, decidesHits, twoOfStaff } from '../people/staff/index.ts'
 import { createStandingOrders } from '../payouts/standing-orders/index.ts'
 import { createSimulations } from '../simulations/index.ts'
@@ -333,8 +334,9 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const books = { bankAccounts, banks: config.ISO20022_BANKS }
   const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, ownersOf, ...books })
+  const numbers = createDecisionNumbers({ ...shared, monitoring })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
-  const movements = { monitoring, safeguarding, renewals, ...outgoing, deposits, fx, checkout, ...decided }
+  const movements = { monitoring, numbers, safeguarding, renewals, ...outgoing, deposits, fx, checkout, ...decided }
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
   const personalData = composePersonalData({ ...shared, ...holders, retentionYears: config.CUSTOMER_RETENTION_YEARS })
   const customerParts = { accounts, beneficiaries, cancellations, screener, personalData }

@@ -15,6 +15,7 @@ import {
 import { reportOf, toReturn } from './report.ts'
 import { insertReturn, lastRemarks } from './store.ts'
 import * as store from './store.ts'
+import * as numbers from './store-numbers.ts'
 
 export type NewCase = {
   /** Default: a new one. */
@@ -88,6 +89,12 @@ export type Cases = {
   /** The cases about some subjects, open or decided, newest first, at most 20. */
   readonly about: typeof store.casesAbout
   readonly lastRemarks: typeof lastRemarks
+  /** The cases of a partner with these ids. */
+  readonly byIds: typeof store.casesByIds
+  /** The open cases of a partner, oldest first, in pages. */
+  readonly openOf: typeof store.openCasesOf
+  /** What the numbers of compliance count. */
+  readonly numbers: typeof numbers
 }
 
 type CasesDeps = {
@@ -145,6 +152,9 @@ export function createCases(deps: CasesDeps): Cases {
     openAbout: store.openAbout,
     about: store.casesAbout,
     lastRemarks,
+    byIds: store.casesByIds,
+    openOf: store.openCasesOf,
+    numbers,
   }
 }
 

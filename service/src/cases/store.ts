@@ -1,5 +1,5 @@
 /** All SQL of cases themselves. */
-import type { Currency, Minor } from '../kernel/index.ts'
+import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { acrossPartners, dueWork, type KeptTable, sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { CaseKind, Resolution } from './rules.ts'
 
@@ -69,6 +69,27 @@ export function casesAbout(tx: Tx, partnerId: string, subjects: readonly string[
   return tx.rows<CaseRow>(sql`/* cases.casesAbout */
     select ${columns} from cases.cases where partner_id = ${partnerId} and subject = any(${subjects}::text[])
     order by opened_at desc, id desc limit ${aboutMax}`)
+}
+
+/** The cases of a partner with these ids, newest first. */
+export function casesByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly CaseRow[]> {
+  return tx.rows<CaseRow>(sql`/* cases.casesByIds */
+    select ${columns} from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])
+    order by opened_at desc, id desc`)
+}
+
+/** The open cases of a partner, oldest first, after one of them. */
+export function openCasesOf(
+  tx: Tx,
+  partnerId: string,
+  after: Pick<CaseRow, 'openedAt' | 'id'> | undefined,
+  rowsMax: number,
+): Promise<readonly CaseRow[]> {
+  const { openedAt, id } = after ?? { openedAt: new Date(0), id: nilId }
+  return tx.rows<CaseRow>(sql`/* cases.openCasesOf */
+    select ${columns} from cases.cases
+    where partner_id = ${partnerId} and resolved_at is null and (opened_at, id) > (${openedAt}, ${id}::uuid)
+    order by opened_at, id limit ${rowsMax}`)
 }
 
 /** Writes what a decision changes. The caller holds the lock. */

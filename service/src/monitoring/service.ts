@@ -76,6 +76,9 @@ export type Monitoring = {
   readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
   /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
   readonly alerts: typeof store.alertsAfter
+  /** Alerts of a partner, newest first. */
+  readonly newestAlerts: typeof store.newestAlerts
+  readonly rulesOfAlerts: typeof store.rulesOfAlerts
   /** The transactions of an alert, in pages. */
   readonly hits: typeof store.hitsOf
   /** Payments with these references, for a report to an authority. */
@@ -115,6 +118,8 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     turnOn: (tx, given) => turnOn(deps, tx, given),
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
+    newestAlerts: store.newestAlerts,
+    rulesOfAlerts: store.rulesOfAlerts,
     hits: store.hitsOf,
     payments: patterns.paymentsOf,
     standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),

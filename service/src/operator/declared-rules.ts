@@ -275,6 +275,14 @@ export const ruleDeclarations = {
     },
     { scheduled: true, hidden: true },
   ),
+  'monitoring numbers': reads(
+    'Print what is open, what was decided and how long it took, by month.',
+    {
+      months: or(integer('The months, this one included.', 1, 24), 6),
+      format: or(choice('The form of the output.', 'json', 'csv'), 'json'),
+    },
+    { examples: ['--months 24 --format csv'] },
+  ),
   'bic load': changes(
     'finance',
     'Load the directory of BICs.',

@@ -49,6 +49,7 @@ export {
 } from './rules.ts'
 export { screeningJobs, createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export type { HeldPayment, HitView } from './hit-view.ts'
+export type { ShownHit } from './store-numbers.ts'
 
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 

@@ -33,6 +33,7 @@ import {
   type SubjectState,
 } from './store.ts'
 import * as store from './store.ts'
+import * as numbers from './store-numbers.ts'
 import { craftText } from './vessels.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { createMatches } from './names/index-of-names.ts'
@@ -92,6 +93,11 @@ export type Screening = {
   /** The hits that hold a payment with these parties, oldest first. */
   readonly hitsOn: (partnerId: string, parties: readonly HeldParty[]) => Promise<readonly Hit[]>
   readonly decisionsOf: typeof store.decisionsOf
+  /** Hits about some subjects of a partner, and its open ones, for pages of the desk. */
+  readonly about: typeof numbers.hitsAbout
+  readonly openHitsOf: typeof numbers.openHitsOf
+  /** What the numbers of compliance count. */
+  readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'openCounts'>
   /**
    * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, validation_failed (no person, no
    * note, ended, same decision, proposed by the same person).
@@ -180,6 +186,9 @@ export function createScreening(
       return [...holding, ...others].map(toHit)
     },
     decisionsOf: store.decisionsOf,
+    about: numbers.hitsAbout,
+    openHitsOf: numbers.openHitsOf,
+    numbers,
     decide: async (tx, deciding) => {
       // A worker locks a subject before its hits, too. Decisions about two hits of a subject take turns.
       await store.lockSubjectOf(tx, deciding.partnerId, deciding.id)

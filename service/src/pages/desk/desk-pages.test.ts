@@ -5,6 +5,7 @@ import {
   checkLabels,
   checkSize,
   checkStructure,
+  checkTranslated,
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
@@ -23,11 +24,13 @@ import { connectorsPage } from './connectors.ts'
 import { countriesPage } from './countries.ts'
 import { findPage, type Found } from './find.ts'
 import { hitPage, hitsPage } from './hits.ts'
-import { partnerPage, partnersPage, reviewsPage, sections } from './partners.ts'
+import { secretPage } from './acts.ts'
+import { partnersPage } from './partners.ts'
+import { sections } from './partner-rules.ts'
 import { type PayoutFacts, payoutPage } from './payouts.ts'
 import { queuePage, queueTabs } from './queue.ts'
 import { dayPage, daysPage } from './safeguarding.ts'
-import { resultPage, staffPage } from './staff.ts'
+import { staffPage } from './staff.ts'
 import { deskTexts } from './texts.ts'
 import { thingPage } from './things.ts'
 
@@ -78,7 +81,7 @@ function foundOf(text: string): Found {
     partners: [owner],
     payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
     deposits: [null, text].map((customerId) => ({ ...payout, customerId })),
-    cases: [{ ...owner, id: text, kind: text, openedAt: at }],
+    cases: [{ ...owner, id: text, kind: 'bank_fee', openedAt: at }],
     payees: [null, text].map((customerId) => ({ ...owner, id: text, customerId, createdAt: at })),
     files: [null, text].map((messageId) => ({
       ...{ direction: 'received', id: text, connector: text, name: text, kind: text, messageId },
@@ -101,7 +104,7 @@ function countryPages(view: ConsoleView, text: string, mayDecide: boolean): read
             rules: [{ country: 'IR', side: 'payouts', action: 'refuse' }],
             changes: [
               {
-                ...{ id: 'change', command: text, partnerId: undefined, options: [text], note: text, by: text, at },
+                ...{ id: 'change', command: text, partnerId: undefined, options: [[text, text]], note: text, by: text, at },
                 ...{ approvedBy: null, isOwn: false, mayDecide },
               },
             ],
@@ -146,22 +149,12 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       const versions = [{ version: 1, computedAt: at, status }]
       return [`day ${status}`, dayPage(view, { content: dayOf(text, status), digest: text, versions })] as const
     }),
-    [
-      'reviews',
-      reviewsPage(view, {
-        reviews: (['low', 'medium', 'high'] as const).map((risk) => ({
-          ...{ partnerId: text, customerId: text, risk, reviewedBy: text, reviewedAt: at, dueOn: '2026-11-24' },
-        })),
-        ...{ next: text, first: text },
-      }),
-    ],
     ...countryPages(view, text, mayDecide),
     ['find', findPage(view, { typed: text })],
     ['find refused', findPage(view, { typed: text, isRefused: true })],
     ['found', findPage(view, { typed: text, found: foundOf(text) })],
     ['found nothing', findPage(view, { typed: text, found: { ...none, hasMore: false, searched: null } })],
     ...payoutPages(view, text, mayDecide),
-    ['no reviews', reviewsPage(view, { reviews: [] })],
     ...staffPages(view, text, mayDecide),
   ]
 }
@@ -292,23 +285,25 @@ function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly
           errorKey: text,
           errorDetails: text,
           timeline: [{ step: text, createdAt: at, reason: text, bankText: text }],
-          next: text,
           partnerReads: text,
           runbook: text,
         },
-        hits: [{ id: text, status: text, openedAt: at }],
+        hold: each ? 'names' : undefined,
+        hits: [{ id: text, status: text, subjectKind: 'payer', openedAt: at }],
       }
       const approval = each && { decision: text, by: text, at }
-      const cases = each ? [{ partnerId: text, id: text, kind: text, openedAt: at, resolution: null }] : []
+      const aCase = { partnerId: text, id: text, kind: 'contradiction', openedAt: at, resolution: null } as const
+      const cases = each ? [{ ...aCase, currency: 'EUR', booked: 100n, proposedBy: text } as const] : []
       const shown = {
         payout,
         bank: each,
         approval,
         cases,
+        ...{ partnerName: text, beneficiaryId: each ? text : null, customerId: each ? text : null, acts: undefined },
         thing: thingOf(text),
         mayAct,
         options: optionsOf('payment end'),
-        said: 'waits',
+        said: html`${text}`,
         error: text,
         typed: () => text,
       } as const
@@ -322,9 +317,10 @@ function staffPages(view: ConsoleView, text: string, mayDecide: boolean): readon
   return [
     ['no changes', changesPage(view, { changes: [] })],
     ...[true, false].map((isOwn) => {
-      const change = { id: text, command: text, partnerId: text, options: [text, text], note: text, by: text, at }
+      const change = { id: text, command: text, partnerId: text, note: text, by: text, at }
       const changes = [null, text].map((approvedBy, nth) => ({
         ...change,
+        options: [[text, text] as const, [text, undefined] as const],
         id: `change-${nth}`,
         approvedBy,
         isOwn,
@@ -347,24 +343,12 @@ function staffPages(view: ConsoleView, text: string, mayDecide: boolean): readon
         factors: role === 'support' ? [] : (['passkey', 'password'] as const),
       }))
       const refused = refusedForm('staff invite', text)
-      return ['staff', staffPage(view, { people, isAdmin, optionsOf, waits: isAdmin, refused })] as const
+      return ['staff', staffPage(view, { people, isAdmin, optionsOf, said: html`${text}`, refused })] as const
     }),
-    ['result', resultPage(view, { result: { consoleUrl: text }, back: text })],
-    ['no partners', partnersPage(view, { partners: [] })],
-    ['partners', partnersPage(view, { partners: [{ id: text, name: text, createdAt: at }], next: text })],
-    ...['limit set', undefined].map((command) => {
-      const commands = sections.flatMap(({ changes, removal }) => [...changes, removal?.command ?? ''])
-      const named = sections.flatMap(({ columns, removal }) => [...columns, removal?.column ?? 'id'])
-      const row = Object.fromEntries(named.map((column) => [column, text]))
-      const shown = sections.map((section) => ({
-        ...{ section, rows: [row, { ...row, changedAt: at.toISOString(), lastUsedAt: at, permissions: [text] }] },
-        may: new Set(mayDecide ? commands : []),
-      }))
-      const partner = { id: 'partner-1', name: text, createdAt: at }
-      const said = command === undefined ? 'waits' : 'done'
-      const refused = command === undefined ? undefined : refusedForm(command, text)
-      return ['partner', partnerPage(view, { partner, sections: shown, optionsOf, said, refused })] as const
-    }),
+    ['secret', secretPage(view, { act: text, result: { consoleUrl: text, expiresAt: at, permissions: [text] }, back: text })],
+    ['secrets', secretPage(view, { act: 'partner rotate', result: [{ apiKey: text, other: { a: text, b: null } }], back: text })],
+    ['no partners', partnersPage(view, { partners: [], mayAdd: mayDecide })],
+    ['partners', partnersPage(view, { partners: [{ id: text, name: text, createdAt: at }], mayAdd: mayDecide, next: text })],
   ]
 }
 
@@ -396,13 +380,5 @@ test('every column, option, command and section with a form has a text', () => {
 })
 
 test('German has the placeholders of every text of the desk', () => {
-  const placeholders = (of: string) => (of.match(/\{\w+\}/g) ?? []).toSorted()
-  let count = 0
-  for (const [section, english] of Object.entries<Readonly<Record<string, string>>>(deskTexts.en))
-    for (const [key, text] of Object.entries<string>(deskTexts.de[section as keyof typeof deskTexts.de])) {
-      assert.notEqual(text.trim(), '', `${section} ${key}`)
-      assert.deepEqual(placeholders(text), placeholders(english[key] ?? ''), `${section} ${key}`)
-      count += 1
-    }
-  assert.ok(count > 700, `${count} texts`)
+  checkTranslated(deskTexts.en, deskTexts.de)
 })

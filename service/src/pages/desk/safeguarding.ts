@@ -1,15 +1,23 @@
 /** The days of safeguarding, and one day in one currency. Every role of staff reads them. */
-import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
+import { notFound, type PublicAnswer, type PublicRoute } from '../../kernel/api/index.ts'
 import { isFiat } from '../../kernel/index.ts'
-import { type Content, isDay } from '../../reports/safeguarding/index.ts'
+import {
+  type Content,
+  isDay,
+  safeguardingCsv,
+  safeguardingPdf,
+  type Signed,
+  signedOf,
+} from '../../reports/safeguarding/index.ts'
 import {
   account,
   badge,
-  call,
+  calendarDay,
   empty,
   facts,
   freeText,
   identifier,
+  linkButton,
   message,
   money,
   strip,
@@ -17,10 +25,11 @@ import {
   time,
 } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { page } from '../kit/request.ts'
+import { headersOf, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { actButtons, saidOfAct } from './acts.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
@@ -32,20 +41,29 @@ const tones = {
   incomplete: 'warning',
 } as const
 
+type DaysShown = {
+  readonly days: readonly Content[]
+  readonly next?: string
+  readonly first?: string
+  readonly acts?: Html | undefined
+  readonly said?: Html | undefined
+}
+
 export function daysPage(
   view: ConsoleView,
-  { days, next, first }: { readonly days: readonly Content[]; readonly next?: string; readonly first?: string },
+  { days, next, first, acts, said }: DaysShown,
 ): string {
   const d = deskTexts[view.language].safeguarding
-  const example = 'npm run -s operator -- safeguarding accounts set --account IBAN --currency EUR --staff NAME'
   return shell(view, {
     title: d.days,
     wide: true,
-    main: html`<h1>${d.days}</h1>
+    main: html`${said}
+      <h1>${d.days}</h1>
       <p class="lead">${d.daysText}</p>
+      ${acts}
       ${
         days.length === 0
-          ? empty({ title: d.none, text: d.noneText, more: call(view, example, d.noneCall) })
+          ? empty({ title: d.none, text: d.noneText })
           : table({
               caption: d.days,
               columns: [
@@ -57,7 +75,9 @@ export function daysPage(
                 [d.own, 'number'],
               ],
               rows: days.map((content) => [
-                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}">${content.day}</a>`,
+                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}"
+                  >${calendarDay(view, content.day)}</a
+                >`,
                 content.currency,
                 badge(tones[content.status], d[content.status]),
                 money(view, content.requirement.total, content.currency),
@@ -86,7 +106,7 @@ type Shown = {
 export function dayPage(view: ConsoleView, { content, digest, versions }: Shown): string {
   const d = deskTexts[view.language].safeguarding
   const { day, currency, status, requirement, version } = content
-  const title = fill(d.title, { day, currency })
+  const title = fill(d.title, { day: dayText(view, day), currency })
   const amount = (text: string | null) => orNotKnown(view, content, text)
   return shell(view, {
     title,
@@ -121,7 +141,11 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
         ]),
       })}
       <h2>${d.file}</h2>
-      ${call(view, `npm run -s operator -- safeguarding export --day ${day} --format pdf --to FILE`, d.file)}`,
+      <p class="buttons">
+        ${formats.map((format) =>
+          linkButton(`${view.root}safeguarding/${day}/${currency}/${format}`, fill(d.download, { format: format.toUpperCase() })),
+        )}
+      </p>`,
   })
 }
 
@@ -133,7 +157,9 @@ function accountsTable(view: ConsoleView, content: Content): Html {
       columns: [[d.account, 'head'], d.statement, [d.closing, 'number']],
       rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
         account(view, iban),
-        statement === null ? fill(d.missing, { day: dueOn }) : freeText(`${statement.name}, ${statement.on}`),
+        statement === null
+          ? fill(d.missing, { day: dayText(view, dueOn) })
+          : html`${freeText(statement.name)} ${calendarDay(view, statement.on)}`,
         orNotKnown(view, content, statement?.closing ?? null),
       ]),
     })}`
@@ -175,7 +201,7 @@ function entriesTable(view: ConsoleView, { entries, currency }: Content): Html |
           .map(({ id, kind, bookedOn, amount }) => [
             identifier(view, id, d.entry),
             kindText(d, kind),
-            bookedOn,
+            calendarDay(view, bookedOn),
             money(view, amount, currency),
           ]),
       })}
@@ -194,12 +220,25 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
         caption: d.rows,
         columns: [[d.partner, 'head'], d.account, [d.difference, 'number']],
         rows: changedRows.map(({ partnerId, account: name, difference }) => [
-          identifier(view, partnerId, d.partner),
+          html`<a href="${view.root}partners/${partnerId}">${d.partner}</a> ${identifier(view, partnerId, d.partner)}`,
           name,
           money(view, difference, currency),
         ]),
       })}`
   )
+}
+
+/** The forms of a file for an auditor, which verifies its signature. */
+const formats = ['pdf', 'csv', 'json'] as const
+const mediaTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
+
+/** A day in a sentence, in the language of the reader. */
+const dayText = ({ language }: ConsoleView, day: string): string =>
+  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+
+function fileOf(format: (typeof formats)[number], signed: readonly Signed[]): PublicAnswer['body'] {
+  if (format === 'pdf') return safeguardingPdf(signed)
+  return format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`
 }
 
 const rowsShown = 60
@@ -209,7 +248,8 @@ const [firstDay, lastDay] = ['0001-01-01', '9999-12-31']
 export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, safeguarding } = frame
   return [
-    staffRoute(frame, 'safeguarding', 'GET', '/safeguarding', async (request, { view }) => {
+    staffRoute(frame, 'safeguarding', 'GET', '/safeguarding', async (request, person) => {
+      const { view } = person
       const asked = new URLSearchParams(request.query).get('before') ?? ''
       const before = isDay(asked) ? asked : lastDay
       const rows = await safeguarding.list(db, { from: firstDay, before, rowsMax: rowsShown + 1 })
@@ -219,7 +259,9 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const last = days.at(-1)?.day
       const next = cut === undefined || last === undefined ? {} : { next: `safeguarding?before=${last}` }
       const first = before === lastDay ? {} : { first: 'safeguarding' }
-      return page(request, 200, daysPage(view, { days, ...next, ...first }))
+      const offered = { acts: ['safeguarding accounts set', 'safeguarding run'] as const, given: {}, back: 'safeguarding' }
+      const acts = actButtons(view, { ...frame, person }, offered)
+      return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: saidOfAct(view, request) }))
     }),
     staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}', async (request, { view }) => {
       const { day = '', currency = '' } = request.params
@@ -228,6 +270,16 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const [last] = versions
       if (last === undefined) throw notFound('page')
       return page(request, 200, dayPage(view, { content: last.content, digest: last.digest, versions }))
+    }),
+    staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}/{format}', async ({ params }) => {
+      const { day = '', currency = '' } = params
+      const format = formats.find((each) => each === params['format'])
+      if (!isDay(day) || !isFiat(currency) || format === undefined) throw notFound('page')
+      const [last] = await safeguarding.versions(db, day, currency)
+      if (last === undefined) throw notFound('page')
+      const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
+      const headers = { ...headersOf, 'content-type': mediaTypes[format], 'content-disposition': disposition }
+      return { status: 200, headers, body: fileOf(format, [signedOf(last)]) }
     }),
   ]
 }

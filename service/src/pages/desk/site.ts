@@ -28,6 +28,7 @@ import {
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { html } from '../html.ts'
 import { qrCode } from '../qr.ts'
+import { actRoutes, actsOfText } from './acts.ts'
 import { caseRoutes } from './cases.ts'
 import { commandRoutes } from './commands.ts'
 import { connectorRoutes } from './connectors.ts'
@@ -36,7 +37,13 @@ import { fileRoutes } from './files.ts'
 import { findRoutes } from './find.ts'
 import { hitRoutes } from './hits.ts'
 import { notificationRoutes } from './notifications.ts'
-import { partnerRoutes, reviewRoutes } from './partners.ts'
+import { customerRoutes } from './customers.ts'
+import { noteRoutes } from './notes.ts'
+import { numberRoutes } from './numbers.ts'
+import { partnerRoutes } from './partners.ts'
+import { payeeRoutes } from './payees.ts'
+import { paymentRoutes } from './payments.ts'
+import { reviewRoutes } from './reviews.ts'
 import { payoutRoutes } from './payouts.ts'
 import { reconciliationRoutes } from './reconciliation.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, staffRoute, viewOf } from './request.ts'
@@ -66,6 +73,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...joinRoutes(frame),
       ...signInRoutes(frame),
       ...ssoRoutes(frame),
+      ...actRoutes(frame),
       ...caseRoutes(frame),
       ...thingRoutes(frame),
       ...connectorRoutes(frame),
@@ -76,6 +84,11 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...reconciliationRoutes(frame),
       ...safeguardingRoutes(frame),
       ...reviewRoutes(frame),
+      ...customerRoutes(frame),
+      ...payeeRoutes(frame),
+      ...paymentRoutes(frame),
+      ...noteRoutes(frame),
+      ...numberRoutes(frame),
       ...ruleRoutes(frame),
       ...countryRoutes(frame),
       ...runbookRoutes(frame),
@@ -259,10 +272,13 @@ async function signedIn({ staff }: DeskFrame, { headers }: PublicRequest): Promi
 
 const runbookRoutes = (frame: DeskFrame): readonly PublicRoute[] =>
   ['', 'alerts/'].map((folder) =>
-    staffRoute(frame, 'queue', 'GET', `/runbooks/${folder}{name}`, async (request, { view }) => {
+    staffRoute(frame, 'queue', 'GET', `/runbooks/${folder}{name}`, async (request, person) => {
+      const { view } = person
       const found = await frame.runbooks.find(`${folder}${request.params['name'] ?? ''}`)
       if (found === undefined) throw notFound('page')
-      const main = html`<article class="document" lang="en">${found.body}</article>`
+      const acts = actsOfText(view, { ...frame, person }, found.commands)
+      const main = html`${acts}
+        <article class="document" lang="en">${found.body}</article>`
       return page(request, 200, shell(view, { title: found.title, wide: true, main }))
     }),
   )

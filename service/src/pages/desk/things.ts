@@ -10,12 +10,14 @@ import {
   thingName,
   type WaitingThing,
 } from '../../people/staff/index.ts'
-import { badge, facts, freeText, message, table, time } from '../kit/parts.ts'
+import { badge, facts, freeText, message, table, time, wordOf } from '../kit/parts.ts'
 import { field, hiddenField, select } from '../kit/forms.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { actTitle, isAct } from './acts.ts'
+import { customerHref, partnerPart } from './parties.ts'
 import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -152,7 +154,7 @@ export function thingTable(view: ConsoleView, things: readonly OwnedThing[], nam
       thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
       thing.lastNote === null ? '–' : freeText(thing.lastNote),
       runbookPart(view, thing.why) ?? '–',
-      isOfPartner(thing) ? partnerCell(names, thing.partnerId) : '–',
+      isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
     ]),
   })}`
 }
@@ -169,7 +171,7 @@ const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefi
 const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
 /** Figures and statuses. A pool and a connector are named. */
-function detailOf(view: ConsoleView, { kind, subject, detail }: WaitingThing): Html | string {
+function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: WaitingThing): Html | string {
   const w = deskTexts[view.language].waiting
   if (kind === 'pool') return freeText(`${subject}: ${fill(w.free, { count: detail ?? '' })}`)
   if (kind === 'connector') {
@@ -178,7 +180,17 @@ function detailOf(view: ConsoleView, { kind, subject, detail }: WaitingThing): H
       ${trouble === undefined ? '' : w[trouble]}`
   }
   // The lists in which a person decides them.
-  if (kind === 'change' || kind === 'review') return html`<a href="${view.root}${kind}s">${freeText(detail ?? '')}</a>`
+  const texts = deskTexts[view.language]
+  if (kind === 'change') {
+    const name = detail !== undefined && isAct(detail) ? actTitle(view, detail) : detail
+    return html`<a href="${view.root}changes">${freeText(name)}</a>`
+  }
+  if (kind === 'review') {
+    const risk = wordOf({ low: texts.reviews.low, medium: texts.reviews.medium, high: texts.reviews.high }, detail ?? '')
+    return html`<a href="${view.root}${customerHref(partnerId, subject)}">${texts.parties.customer}</a> ${risk}`
+  }
+  if (kind === 'payout') return wordOf(view.t.payoutStatus, detail ?? '–')
+  if (kind === 'deposit') return wordOf(texts.depositStatuses, detail ?? '–')
   return detail ?? '–'
 }
 
@@ -222,7 +234,12 @@ function history(view: ConsoleView, steps: readonly Step[]): Html {
     ${table({
       caption: w.history,
       columns: [[d.when, 'head'], d.who, d.what, d.note],
-      rows: steps.map(({ at, actor, kind, note }) => [time(view, at), freeText(actor), kind, freeText(note)]),
+      rows: steps.map(({ at, actor, kind, note }) => [
+        time(view, at),
+        freeText(actor),
+        deskTexts[view.language].thingSteps[kind],
+        freeText(note),
+      ]),
     })}`
 }
 
@@ -241,7 +258,12 @@ export function thingPage(
     main: html`<h1>${title}</h1>
       ${facts([
         [w.subject, freeText(key.subject)],
-        [d.partner, isOfPartner(key) ? key.partnerId : undefined],
+        [
+          d.partner,
+          isOfPartner(key)
+            ? html`<a href="${view.root}partners/${key.partnerId}">${d.partner}</a> <code>${key.partnerId}</code>`
+            : undefined,
+        ],
         [w.detail, first === undefined ? undefined : detailOf(view, first)],
       ])}
       ${thingParts(view, shown, typed) ?? message('neutral', w.gone)}`,

@@ -47,6 +47,8 @@ export type Beneficiaries = Verifications & {
   readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
   /** Live beneficiaries by the beginning of a word of the name, newest first. A text of too few letters finds none. */
   readonly named: (partnerId: string, text: string, rowsMax: number) => Promise<readonly Beneficiary[]>
+  /** Live beneficiaries whose alias is the text, newest first. */
+  readonly byAlias: typeof store.byAlias
   /** Indexes names that processes of an earlier version wrote. Returns how many. */
   readonly indexNamesStep: () => Promise<number>
   /** Refuses: not_found. */
@@ -162,6 +164,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     partyOf: store.partyById,
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,
+    byAlias: store.byAlias,
     noteCheck: store.noteCheck,
     byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
     subjectOf: async (tx, partnerId, id) => {

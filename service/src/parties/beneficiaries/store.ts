@@ -136,6 +136,15 @@ export function list(
   )
 }
 
+/** Beneficiaries by the partner's own name of them, newest first. */
+export function byAlias(tx: Tx, partnerId: string, alias: string, rowsMax: number): Promise<readonly Beneficiary[]> {
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.byAlias */
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and alias = ${alias} and removed_at is null order by id desc limit ${rowsMax}`),
+  )
+}
+
 /** The kind of payments to a payee, and the optional fields that are there. The text of the index `beneficiaries_corridor`. */
 const corridor = sql`(currency || '/' || coalesce(country, '') || '/' || coalesce(substring(bic from 5 for 2), '') || '/'
     || case when address is null then '' else 'a' end || case when address ? 'streetName' then 's' else '' end

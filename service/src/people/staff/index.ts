@@ -1,7 +1,7 @@
 /**
  * Staff: the operator's people, who sign in to the desk and decide cases as two persons.
  *
- * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes, staff.assignments, staff.assignment_steps. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
+ * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes, staff.assignments, staff.assignment_steps, staff.notes. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
  * one name; an admin remains; each decision checks the role in its own transaction; a change is
  * carried out once, after another person has approved it; a thing has at most one open assignment.
  */
@@ -28,6 +28,8 @@ export {
   type Staff,
   type StaffSearch,
 } from './service.ts'
+
+export { eraseNotes, keptNotes, type Note, type Noted, notedKinds } from './store-notes.ts'
 
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'

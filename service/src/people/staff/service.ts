@@ -39,6 +39,7 @@ import {
   tokenHash,
 } from './rules.ts'
 import * as store from './store.ts'
+import * as notes from './store-notes.ts'
 
 /** The part of a decision that the person gives. */
 type Given<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
@@ -76,6 +77,14 @@ export type Staff = Entrances & {
   readonly recordFile: (signed: SignedStaff, file: StaffFile) => Promise<void>
   /** Records that a person opened the page of a payout, as `recordSearch`. */
   readonly recordPayout: (signed: SignedStaff, opened: { readonly payouts: readonly string[] }) => Promise<void>
+  /** Records that a person opened a page of a partner or a person, or a list of them, as `recordSearch`. `ids`: with their partners. */
+  readonly recordOpened: (signed: SignedStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
+  readonly notes: {
+    /** Notes about a partner, a customer or a payee, newest first, in pages. */
+    readonly of: typeof notes.notesOf
+    /** Adds a note. Every role does. Refuses: permission_denied. */
+    readonly add: (signed: SignedStaff, about: notes.Noted, note: string) => Promise<void>
+  }
   /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
   readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
   readonly approve: (signed: SignedStaff, given: Given<'approve'>) => Promise<CaseRow>
@@ -118,6 +127,9 @@ export type StaffSearch = {
   readonly payees: readonly string[]
   readonly deposits: readonly string[]
 }
+
+/** Pages of a partner or a person, and lists of persons. */
+type OpenedPage = 'partner' | 'customer' | 'payee' | 'customers' | 'payees' | 'payments'
 
 export type StaffFile = {
   readonly connector: string
@@ -188,6 +200,8 @@ export function createStaff(deps: StaffDeps): Staff {
     recordSearch: createRecordRead(deps, 'staff find'),
     recordFile: createRecordRead(deps, 'staff file'),
     recordPayout: createRecordRead(deps, 'staff payout'),
+    recordOpened: (signed, page, ids) => createRecordRead(deps, `staff ${page}`)(signed, { opened: ids }),
+    notes: { of: notes.notesOf, add: createAddNote(deps) },
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createDeciding(deps),
@@ -200,7 +214,7 @@ const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: string) =>
   (
     { session, account: { id } }: SignedStaff,
-    details: StaffSearch | StaffFile | Pick<StaffSearch, 'payouts'>,
+    details: StaffSearch | StaffFile | Pick<StaffSearch, 'payouts'> | { readonly opened: readonly string[] },
   ): Promise<void> =>
     db.transaction(async (tx) => {
       const account = await store.holdAccount(tx, id)
@@ -209,6 +223,19 @@ const createRecordRead =
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
       const about = { partnerId: operatorPartnerId, subject: { staffId: id } }
       audit.append(tx, [{ ...about, actor, action, details }])
+    })
+
+/** The text is in the notes only, which are erased: a log that is never erased does not take it. */
+const createAddNote =
+  (deps: StaffDeps): Staff['notes']['add'] =>
+  (signed, about, note) =>
+    createDecide(deps)(signed, {
+      action: 'operator note add',
+      given: { partnerId: about.partnerId, id: about.subjectId },
+      work: (tx, { staff: authorName, staffId: authorId }) =>
+        notes.insertNote(tx, about, { id: newId(), authorId, authorName, note, madeAt: deps.clock.now() }),
+      isKept: () => true,
+      details: { kind: about.kind },
     })
 
 const removed = () => new Refusal('permission_denied', 'The account of staff was removed.')
