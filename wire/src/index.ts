@@ -42,6 +42,7 @@ export {
   type ReportKind,
   type ReportStatus,
 } from './reports.ts'
+export { type RecordKind, recordKinds } from './audit.ts'
 export { type ErasureState, kycFields } from './customers.ts'
 export {
   type Capability,

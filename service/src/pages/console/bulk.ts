@@ -10,6 +10,7 @@ import { badge, call, facts, freeText, identifier, message, money, strip, table,
 import { idOf, page, queryText, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type BulkFile, type BulkProblem, linesMax, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -179,6 +180,7 @@ type Item = {
 }
 
 type Bulk = BulkRow & {
+  readonly added?: Added | undefined
   readonly endedAt?: Date | undefined
   readonly items: readonly Item[]
   readonly values: Values
@@ -217,6 +219,7 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
       ${facts([
         [b.mode, b.modes[bulk.mode]],
         [p.created, time(view, bulk.createdAt)],
+        ...addedFact(bulk),
         [b.ended, bulk.endedAt && time(view, bulk.endedAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
@@ -287,8 +290,9 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
   return page(request, 200, bulksPage(view, { ...shown, rows: data.map(rowOf), mayWrite }))
 }
 
-async function showOne({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
+  const { operate } = frame
   const values = readQuery(request, itemFilters)
   const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
   const bulk = await operate('getBulkPayout', call)
@@ -300,6 +304,7 @@ async function showOne({ operate }: Frame, request: PublicRequest, person: Perso
   const waiting = await operate('getBulkPayoutApproval', call)
   const shown = {
     ...rowOf(bulk),
+    added: await addedBy(frame, person, bulk.id),
     endedAt: bulk.endedAt === undefined ? undefined : new Date(bulk.endedAt),
     items: items.data.map(({ position, amount, currency, status, userReference, payoutId, problem }) => ({
       ...{ position, currency, status, reference: userReference, problem: problem?.detail },

@@ -24,6 +24,7 @@ import {
 } from '../kit/parts.ts'
 import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -216,6 +217,7 @@ type Payee = PayeeRow & {
   readonly missingFields?: readonly string[] | undefined
   readonly customer?: { readonly id: string; readonly href?: string | undefined } | undefined
   readonly updatedAt: Date
+  readonly added?: Added | undefined
   /** Absent: the present name was not verified. */
   readonly verification?: Verification | undefined
   readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
@@ -260,6 +262,7 @@ function details(view: ConsoleView, payee: Payee): Html {
     [p.customer, customer?.href === undefined ? customerId : html`<a href="${customer.href}">${customer.id}</a>`],
     [p.id, identifier(view, payee.id, p.id)],
     [p.created, time(view, payee.createdAt)],
+    ...addedFact(payee),
     [p.updated, time(view, payee.updatedAt)],
   ])
 }
@@ -347,13 +350,14 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
 }
 
 async function showOne(
-  { operate }: Frame,
+  frame: Frame,
   request: PublicRequest,
   person: Person,
   problems: Problems = {},
   typed?: AddressDraft & { readonly name: string; readonly alias: string },
 ): Promise<PublicAnswer> {
   const { view, caller } = person
+  const { operate } = frame
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const found = await operate('getBeneficiary', call)
   const { bic, vasp, country, address, missingFields, customerId, updatedAt } = found
@@ -369,6 +373,7 @@ async function showOne(
         ? undefined
         : { id: customerId, href: may('customers:read') ? `${view.root}customers/${customerId}` : undefined },
     updatedAt: new Date(updatedAt),
+    added: await addedBy(frame, person, found.id),
     verification: verification && verificationOf(verification),
     may: { write: may('beneficiaries:write'), pay: may('payouts:write'), readPayouts: may('payouts:read') },
     done: (['saved', 'changed'] as const).find((each) => each === done),

@@ -11,6 +11,7 @@ import {
   Refusal,
   sessionCookie,
 } from '../../kernel/api/index.ts'
+import type { Audit } from '../../audit/index.ts'
 import type { Brand } from '../../branding/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
@@ -48,6 +49,7 @@ export type ConsoleDeps = {
     readonly snapshotOfBulk: BulkPayouts['snapshot']
   }
   readonly accounts: Pick<Accounts, 'dailyBalances'>
+  readonly audit: Pick<Audit, 'makerOfThing'>
   readonly factors: Factors
   readonly operate: Operate
   readonly download: Download

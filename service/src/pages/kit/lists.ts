@@ -87,8 +87,8 @@ type Query = {
 /** Rows, with the query that chose them. */
 export type Listed<Row> = Query & { readonly rows: readonly Row[] }
 
-/** A filter is an input that may stay empty. */
-export type Filter = Omit<Input, 'optional' | 'any' | 'value'>
+/** A filter is an input that may stay empty. A choice with a value has that one instead of the empty choice. */
+export type Filter = Omit<Input, 'optional' | 'any'>
 
 type ListPage = {
   readonly title: string
@@ -162,4 +162,7 @@ export function filterForm(view: ConsoleView, { values, problems }: Query, own: 
 }
 
 const filterField = (view: ConsoleView, typed: Typed, filter: Filter): Html =>
-  input(view, typed, { ...filter, label: filter.label, optional: 'unmarked', any: view.t.any })
+  input(view, typed, {
+    ...{ ...filter, optional: 'unmarked' },
+    ...(filter.value === undefined && { any: view.t.any }),
+  })
