@@ -43,6 +43,7 @@ export {
   type ReportStatus,
 } from './reports.ts'
 export { type RecordKind, recordKinds } from './audit.ts'
+export { sumRowsMax } from './transactions.ts'
 export { type ErasureState, kycFields } from './customers.ts'
 export {
   type Capability,

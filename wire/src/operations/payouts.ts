@@ -136,6 +136,22 @@ export const payoutsOperations = {
     refusals: [],
     example: {},
   },
+  sumPayouts: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/sums/payouts',
+    query: payouts.PayoutSumsQuery,
+    response: payouts.PayoutSums,
+    permission: 'payouts:read',
+    sdkMethod: 'sum',
+    source: 'extension',
+    summary: 'Sum payouts',
+    description:
+      'Returns how many payouts match the filters, and their sums by currency. Takes the filters of `GET /v1/payouts`. ' +
+      'At most 5,000 payouts are read: if more match, `capped` is true, and the sums are at least reached.',
+    refusals: [],
+    example: {},
+  },
   listPayoutLimits: {
     tag: 'payouts',
     method: 'GET',

@@ -6,7 +6,7 @@ import { html, type Html } from '../html.ts'
 import { choices, hiddenField, optionsOf, type Problems, select, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filters, type Listed, listPage } from '../kit/lists.ts'
-import { badge, call, facts, freeText, identifier, message, money, strip, table, time } from '../kit/parts.ts'
+import { badge, call, facts, freeText, identifier, message, money, strip, table, time, live } from '../kit/parts.ts'
 import { idOf, page, queryText, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type BulkFile, type BulkProblem, linesMax, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'
@@ -210,12 +210,15 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
     main: html`${done !== undefined && status === 'Processing' && message('neutral', b[done])}
       <h1>${b.bulk}</h1>
       ${bulk.waiting !== undefined && waitingPart(view, id, bulk.waiting)}
-      ${strip([
-        [p.status, statusBadge(view, status)],
-        [b.payouts, count(view, payouts)],
-        [b.accepted, count(view, accepted)],
-        [b.refused, count(view, refused)],
-      ])}
+      ${live(
+        status === 'Processing',
+        strip([
+          [p.status, statusBadge(view, status)],
+          [b.payouts, count(view, payouts)],
+          [b.accepted, count(view, accepted)],
+          [b.refused, count(view, refused)],
+        ]),
+      )}
       ${facts([
         [b.mode, b.modes[bulk.mode]],
         [p.created, time(view, bulk.createdAt)],
@@ -234,7 +237,7 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
         ],
         active: Object.keys(values).length > 0,
       })}
-      ${items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items)}
+      ${live(status === 'Processing', items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items))}
       <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
   })
 }

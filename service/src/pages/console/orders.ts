@@ -47,7 +47,7 @@ import {
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
-import { choose } from './new-payout.ts'
+import { choosePayee } from './payee-choice.ts'
 import {
   callOf,
   type Frame,
@@ -381,7 +381,7 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
   const { beneficiaryId, ...values } = readQuery(request, ['beneficiaryId', ...orderFields])
   if (beneficiaryId !== undefined)
     return showForm(frame, request, person, { beneficiaryId, values, idempotencyKey: newId() })
-  return choose(frame, request, person, 'standing-orders')
+  return choosePayee(frame, request, person, 'standing-orders')
 }
 
 const wholeForm = /^\d{1,5}$/

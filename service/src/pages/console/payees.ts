@@ -1,10 +1,10 @@
 /** Payees: the list, a new one with the answer of the bank about its name, and the page of one. */
 import type { AccountType, PayeeAddress, Permission, ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { currencies, newId } from '../../kernel/index.ts'
 import { addressText } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, field, formPage, hiddenField, inputs, optionsOf, type Problems } from '../kit/forms.ts'
+import { confirmed, field, formPage, hiddenField, inputs, type Options, optionsOf, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
 import {
@@ -70,7 +70,10 @@ type Payees = Listed<PayeeRow> & {
   readonly done?: 'deleted' | undefined
 }
 
-export const payeeFilters: readonly string[] = ['namePrefix', 'currency', 'customerId', 'incompleteOn']
+/** The currencies of the service, by their codes. */
+export const currencyOptions: Options = Object.keys(currencies).map((code) => [code, code])
+
+export const payeeFilters: readonly string[] = ['namePrefix', 'alias', 'currency', 'customerId', 'incompleteOn']
 
 const payeeCall = `POST /v1/beneficiaries
 { "name": "Grace Hopper", "iban": "NL91ABNA0417164300", "currency": "EUR" }`
@@ -85,7 +88,8 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
     create: may.write && { text: p.newPayee, href: `${view.root}payees/new` },
     filters: [
       { name: 'namePrefix', label: p.payeeName, help: p.namePrefixHelp },
-      { name: 'currency', label: p.currency },
+      { name: 'alias', label: p.alias, charsMax: 70 },
+      { name: 'currency', label: p.currency, options: currencyOptions },
       { name: 'customerId', label: p.customerId },
       { name: 'incompleteOn', label: p.incompleteOn, help: p.incompleteOnHelp, type: 'date' },
     ],
