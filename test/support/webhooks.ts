@@ -13,6 +13,7 @@ import {
   createEndpointAlerts,
   type DeliveryEngineDeps,
 } from '../../service/src/webhooks/index.ts'
+import { createAudit } from '../../service/src/audit/index.ts'
 import { createIdempotency } from '../../service/src/idempotency/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'
 import { createTestDatabase } from './postgres.ts'
@@ -84,7 +85,7 @@ export async function createHooks(options: HooksOptions = {}) {
     invitedWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
   })
   const cursors = createCursors(key)
-  const idempotency = createIdempotency({ db, clock, sealer })
+  const idempotency = createIdempotency({ db, clock, sealer, audit: createAudit({ db, clock, cursors, sealer }) })
   const urlRules = { allowHttpLoopback: true }
   const webhooks = createDeliveryEngine({ db, clock, eventOutbox, sealer, alerts, cursors, urlRules, ...rules })
 

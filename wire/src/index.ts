@@ -42,6 +42,8 @@ export {
   type ReportKind,
   type ReportStatus,
 } from './reports.ts'
+export { type RecordKind, recordKinds } from './audit.ts'
+export { sumRowsMax } from './transactions.ts'
 export { type ErasureState, kycFields } from './customers.ts'
 export {
   type Capability,

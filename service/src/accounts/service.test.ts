@@ -40,8 +40,8 @@ const customers = createCustomers({
   ...noProofs,
   identifiers: 'unique',
 })
-const idempotency = createIdempotency({ db, clock, ...keys })
 const audit = createAudit({ db, clock, ...keys })
+const idempotency = createIdempotency({ db, clock, ...keys, audit })
 const eventOutbox = createEventOutbox()
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers, audit, clockDifferenceMsMax: 0 })
 after(() => database?.drop())

@@ -99,6 +99,8 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
         signIn,
         approvals: { ...modules.payouts, snapshotOfBulk: modules.bulkPayouts.snapshot },
         accounts: modules.accounts,
+        payouts: modules.payouts,
+        audit: modules.audit,
         ...(await createOperate(inProcess)),
         clock,
         log,

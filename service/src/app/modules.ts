@@ -187,7 +187,7 @@ function composeCore(deps: ModulesDeps) {
     audit,
     requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),
     cases: createCases({ db, clock, log, ledger, facts, addOperator: access.addOperator }),
-    idempotency: createIdempotency({ db, clock, sealer }),
+    idempotency: createIdempotency({ db, clock, sealer, audit }),
     mailQueue: createMailQueue({ clock, sealer }),
     transactions: createTransactions({ db, clock, cursors, eventOutbox, customers, audit, ...clocks(config) }),
   }

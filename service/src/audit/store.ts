@@ -1,6 +1,7 @@
 /** All SQL of the audit log. No statement changes or deletes a record, a link or a head. */
+import { type RecordKind, recordKinds } from '@partner-payments/wire'
 import { nilId, present } from '../kernel/index.ts'
-import { dueWork, insertBy, noSql, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { dueWork, insertBy, noSql, ofOnePartner, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 
 export type RecordRow = { readonly partnerId: string; readonly id: string; readonly content: string }
 const newRecords = insertBy<RecordRow>({ partnerId: 'uuid', id: 'uuid', content: 'json' }, [['partnerId']])
@@ -38,18 +39,103 @@ export function recordsAbout(
   )
 }
 
+export type ActRow = {
+  readonly partnerId: string
+  readonly recordId: string
+  readonly kind: RecordKind
+  readonly action: string
+  readonly actorId: string | null
+}
+const newActs = insertBy<ActRow>(
+  { partnerId: 'uuid', recordId: 'uuid', kind: 'text', action: 'text', actorId: 'text?' },
+  [['partnerId', 'kind', 'action', 'actorId']],
+)
+
+/** Sent with the commit, as the records are. */
+export function insertActs(tx: Tx, rows: readonly ActRow[]): void {
+  tx.later(sql`/* audit.insertActs */
+    insert into audit.acts (partner_id, record_id, kind, action, actor_id) ${newActs(tx, rows)}`)
+}
+
+export type ThingRow = { readonly partnerId: string; readonly thing: string; readonly recordId: string }
+const newThings = insertBy<ThingRow>({ partnerId: 'uuid', thing: 'text', recordId: 'uuid' }, [['partnerId']])
+
+export function insertThings(tx: Tx, rows: readonly ThingRow[]): void {
+  if (rows.length === 0) return
+  tx.later(sql`/* audit.insertThings */
+    insert into audit.things (partner_id, thing, record_id) ${newThings(tx, rows)}`)
+}
+
+/** Null: the filter is not given. Every filter that is given holds. */
+export type RecordFilter = {
+  readonly kind: RecordKind | null
+  readonly actorId: string | null
+  readonly action: string | null
+  readonly thing: string | null
+}
+
 /** Newest first, from one id to before another. */
 export function listRecords(
   tx: Tx,
   partnerId: string,
   { from, before }: { readonly from: string; readonly before: string | null },
+  filter: RecordFilter,
   rowsMax: number,
 ): Promise<readonly RecordRow[]> {
+  const within = (id: Sql) => sql`and ${id} >= ${from} ${before === null ? noSql : sql`and ${id} < ${before}`}`
+  const found = foundBy(partnerId, filter, within, rowsMax)
   return tx.rows(
-    unprepared(sql`/* audit.listRecords */
-      select partner_id, id, content from audit.records where partner_id = ${partnerId} and id >= ${from}
-        ${before === null ? noSql : sql`and id < ${before}`}
-      order by id desc limit ${rowsMax}`),
+    unprepared(
+      found === undefined
+        ? sql`/* audit.listRecords */
+      select partner_id, id, content from audit.records where partner_id = ${partnerId} ${within(sql`id`)}
+      order by id desc limit ${rowsMax}`
+        : sql`/* audit.listRecords */
+      select record.partner_id, record.id, record.content
+      from (${found}) as found join audit.records as record
+        on record.partner_id = ${partnerId} and record.id = found.record_id
+      order by record.id desc limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** The ids of the records that pass the filters, each order by an index. Undefined: there are no filters. */
+function foundBy(
+  partnerId: string,
+  { kind, actorId, action, thing }: RecordFilter,
+  within: (id: Sql) => Sql,
+  rowsMax: number,
+): Sql | undefined {
+  const isSame = (name: Sql, value: string | null) => (value === null ? noSql : sql`and ${name} = ${value}`)
+  const others = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
+  const newest = sql`order by act.record_id desc limit ${rowsMax}`
+  const acts = sql`select act.record_id from audit.acts as act where act.partner_id = ${partnerId} ${within(sql`act.record_id`)}`
+  if (thing !== null) {
+    // Reads of a customer are among its records for an export of its data.
+    const [table, named] = kind === 'Read' ? [sql`audit.subjects`, sql`subject`] : [sql`audit.things`, sql`thing`]
+    return sql`select about.record_id from ${table} as about join audit.acts as act
+        on act.partner_id = ${partnerId} and act.record_id = about.record_id
+      where about.partner_id = ${partnerId} and about.${named} = ${thing} ${within(sql`about.record_id`)}
+        ${isSame(sql`act.kind`, kind)} ${others} order by about.record_id desc limit ${rowsMax}`
+  }
+  if (kind === null && actorId === null && action === null) return undefined
+  // The order by time has an index for each of these; one of all kinds begins with the person.
+  if (kind !== null || actorId === null || action !== null)
+    return sql`${acts} ${isSame(sql`act.kind`, kind)} ${others} ${newest}`
+  const [first, ...more] = recordKinds.map((each) => sql`(${acts} and act.kind = ${each} ${others} ${newest})`)
+  return more.reduce((all, page) => sql`${all} union all ${page}`, first ?? noSql)
+}
+
+/** The record of the request that made a thing: the oldest act about it, if that made it. */
+export function makingOf(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
+  return tx.row(
+    unprepared(sql`/* audit.makingOf */
+      select record.partner_id, record.id, record.content from (
+        select act.record_id from audit.things as about join audit.acts as act
+          on act.partner_id = ${partnerId} and act.record_id = about.record_id and act.kind = 'Act'
+        where about.partner_id = ${partnerId} and about.thing = ${thing} order by about.record_id limit 1) as first
+      join audit.records as record on record.partner_id = ${partnerId} and record.id = first.record_id
+      where record.content::jsonb -> 'details' ->> 'made' = 'true'`),
   )
 }
 

@@ -136,7 +136,7 @@ type Opening = {
 
 /** One transaction: the customer, its IBAN, the deposit with its transaction and event, and the session. */
 async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
-  const { access, accounts, clock, customers, deposits, sealer } = deps
+  const { access, accounts, audit, clock, customers, deposits, sealer } = deps
   const { caller, body, request, requestFingerprint } = opening
   const { partnerId } = caller
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl, lineItems } = request
@@ -197,6 +197,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
     lineItems: lineItemsText(lineItems),
     createdAt: clock.now(),
   })
+  audit.made(tx, { caller, operation: 'createCheckoutSession', ids: [deposit.sessionId] })
   return deposit
 }
 

@@ -10,6 +10,7 @@ import type { Cursors } from '../kernel/api/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import type { BankSimulator } from '../rails/index.ts'
 import type { Accounts } from '../accounts/index.ts'
+import type { Audit } from '../audit/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 import type { Payouts } from '../payouts/index.ts'
 
@@ -120,6 +121,7 @@ export type CheckoutDeps = {
   readonly cursors: Cursors
   readonly access: Pick<Access, 'partnerName'>
   readonly accounts: Pick<Accounts, 'create'>
+  readonly audit: Pick<Audit, 'made'>
   readonly customers: Pick<
     Customers,
     'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'payersByIds' | 'refusalAbove' | 'requireCapability'

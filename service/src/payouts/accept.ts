@@ -22,7 +22,7 @@ import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
 import { type ControlledPayout, executionDayAt, judgedOf, validate, type ValidPayout } from './validate.ts'
-import type { NewTransaction } from '../transactions/index.ts'
+import { type NewTransaction, requesterOf } from '../transactions/index.ts'
 import { withdrawal } from './events.ts'
 import { endToEndIdOf, partyOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
@@ -335,7 +335,7 @@ function toTransaction(
     endToEndId: call.endToEndId ?? made.endToEndId,
     idempotencyKey,
     creditor: partyOf({ ...creditor, currency }),
-    requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
+    requestedBy: requesterOf(caller, call.ip),
     requestId: caller.requestId,
     ...(beneficiary === null ? {} : { beneficiary }),
     ...(call.originatingReference === undefined ? {} : { originatingReference: call.originatingReference }),

@@ -50,6 +50,13 @@ export function payoutsRoutes(payouts: Payouts) {
     approvePayout: async ({ caller, params }) => toRecord(caller, await payouts.approve(caller, params.id)),
     rejectPayout: async ({ caller, params, body }) =>
       toRecord(caller, await payouts.reject(caller, params.id, body.reason)),
+    sumPayouts: async ({ caller, query }) => {
+      const { data, capped } = await payouts.sums(caller.partnerId, query)
+      const sums = data.map(({ currency, count, amount }) => ({
+        ...{ currency, count: Number(count), amount: writeAmount(amount, currency) },
+      }))
+      return { body: { data: sums, capped } }
+    },
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
       return { body: { ...page, data: await toRecords(caller.partnerId, page.data) } }

@@ -2,7 +2,7 @@
  * The verbs of payouts: how they are requested, read, and decided about before they begin. `life.ts` has the later
  * steps.
  */
-import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
+import { type BodyOf, type QueryOf, sumRowsMax, type WithdrawalOutcome } from '@partner-payments/wire'
 import {
   type Caller,
   notFound,
@@ -13,7 +13,7 @@ import {
   readTime,
   Refusal,
 } from '../kernel/api/index.ts'
-import { type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
+import { amountText, type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
 import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { worst } from '../screening/index.ts'
@@ -91,6 +91,16 @@ export type Payouts = {
   readonly named: (tx: Tx, partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
+  /** The fees of these transactions, by their references. One without a fee is absent. */
+  readonly feesOf: (
+    partnerId: string,
+    transactions: readonly { readonly endToEndId?: string | undefined }[],
+  ) => Promise<ReadonlyMap<string, { readonly amount: string; readonly currency: Currency }>>
+  /** Sums over at most `sumRowsMax` payouts. */
+  readonly sums: (
+    partnerId: string,
+    query: QueryOf<'sumPayouts'>,
+  ) => Promise<{ readonly data: readonly store.PayoutSum[]; readonly capped: boolean }>
   /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
   /** Those of these payouts and bulks that wait for an approval, by id. */
@@ -180,6 +190,17 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     get,
     named,
     list: createList(deps),
+    sums: createSums(deps),
+    feesOf: async (partnerId, transactions) => {
+      const ids = transactions.flatMap(({ endToEndId }) => (endToEndId === undefined ? [] : [endToEndId]))
+      const rows = ids.length === 0 ? [] : await store.feesOf(deps.db, partnerId, ids)
+      return new Map(
+        rows.map(({ reference, feeAmount, currency }) => [
+          reference,
+          { amount: amountText(feeAmount, currency), currency },
+        ]),
+      )
+    },
     waitingApprovals: createWaitingApprovals(deps),
     waitingAmong,
     find: createFind(deps),
@@ -215,25 +236,44 @@ const createCancel =
 const createList =
   (deps: PayoutsDeps): Payouts['list'] =>
   async (partnerId, query) => {
-    const { db, cursors, customers } = deps
+    const { db, cursors } = deps
     const list = `payouts:${partnerId}`
     const request = cursors.read(list, query)
-    const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
-    if (customerId === undefined) return cursors.page(list, request, [])
-    const reference = query.reference === undefined ? null : await nameOf(deps, db, partnerId, query.reference)
-    const filter = {
-      status: query.status ?? null,
-      beneficiaryId: query.beneficiaryId ?? null,
-      customerId,
-      currency: query.currency ?? null,
-      reference,
-      idempotencyKey: query.idempotencyKey ?? null,
-      createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
-      createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
-    }
+    const filter = await readFilter(deps, partnerId, query)
+    if (filter === undefined) return cursors.page(list, request, [])
     const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
     return cursors.page(list, request, rows)
   }
+
+const createSums =
+  (deps: PayoutsDeps): Payouts['sums'] =>
+  async (partnerId, query) => {
+    const filter = await readFilter(deps, partnerId, query)
+    const data = filter === undefined ? [] : await store.sumPayouts(deps.db, partnerId, filter, sumRowsMax + 1)
+    return { data, capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax }
+  }
+
+/** Undefined: the customer is unknown, and has no payouts. */
+async function readFilter(
+  deps: PayoutsDeps,
+  partnerId: string,
+  query: QueryOf<'sumPayouts'>,
+): Promise<store.PayoutFilter | undefined> {
+  const { db, customers } = deps
+  const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+  if (customerId === undefined) return undefined
+  const reference = query.reference === undefined ? null : await nameOf(deps, db, partnerId, query.reference)
+  return {
+    status: query.status ?? null,
+    beneficiaryId: query.beneficiaryId ?? null,
+    customerId,
+    currency: query.currency ?? null,
+    reference,
+    idempotencyKey: query.idempotencyKey ?? null,
+    createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
+    createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
+  }
+}
 
 function toCall(
   operation: 'createFiatPayout' | 'createTokenPayout',

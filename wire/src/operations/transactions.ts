@@ -24,6 +24,22 @@ export const transactionsOperations = {
     refusals: [],
     example: {},
   },
+  sumTransactions: {
+    tag: 'transactions',
+    method: 'GET',
+    path: '/v1/sums/transactions',
+    query: transactions.TransactionSumsQuery,
+    response: transactions.TransactionSums,
+    permission: 'transactions:read',
+    sdkMethod: 'sum',
+    source: 'extension',
+    summary: 'Sum transactions',
+    description:
+      'Returns how many transactions match the filters, and their sums by direction and currency. Takes the filters of ' +
+      '`GET /v1/transactions`. At most 5,000 transactions are read: if more match, `capped` is true, and the sums are at least reached.',
+    refusals: [],
+    example: {},
+  },
   exportTransactions: {
     tag: 'transactions',
     method: 'GET',

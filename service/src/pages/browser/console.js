@@ -162,14 +162,17 @@ async function copy(button) {
   }, 2000)
 }
 
-for (const button of document.querySelectorAll('[data-copy]')) {
-  if (!navigator.clipboard) {
-    button.remove()
-    continue
+function enableCopying(root) {
+  for (const button of root.querySelectorAll('[data-copy]')) {
+    if (!navigator.clipboard) {
+      button.remove()
+      continue
+    }
+    button.hidden = false
+    button.addEventListener('click', () => void copy(button))
   }
-  button.hidden = false
-  button.addEventListener('click', () => void copy(button))
 }
+enableCopying(document)
 
 const forms = {
   date: { dateStyle: 'medium' },
@@ -180,10 +183,13 @@ const forms = {
 const { lang } = document.documentElement
 const locale = navigator.languages.find((each) => each.split('-')[0] === lang) ?? lang
 
-for (const time of document.querySelectorAll('time[data-local]')) {
-  const form = forms[time.dataset.local]
-  time.textContent = new Intl.DateTimeFormat(locale, form).format(new Date(time.dateTime))
+function showLocalTimes(root) {
+  for (const time of root.querySelectorAll('time[data-local]')) {
+    const form = forms[time.dataset.local]
+    time.textContent = new Intl.DateTimeFormat(locale, form).format(new Date(time.dateTime))
+  }
 }
+showLocalTimes(document)
 
 /** Counts down what is left of a time that the service gave in seconds: the clock of the browser may be wrong. */
 for (const timer of document.querySelectorAll('[data-seconds]')) {
@@ -202,3 +208,42 @@ for (const timer of document.querySelectorAll('[data-seconds]')) {
   }
   show()
 }
+
+/** Parts that change while the page is open. A request does not use the session, and after some minutes there are no more. */
+const liveParts = () => [...document.querySelectorAll('[data-live]')]
+const isMoving = () => liveParts().some((part) => part.dataset.live !== '')
+const liveMs = 4000
+const liveUntil = Date.now() + 15 * 60_000
+const trusted = window.trustedTypes?.createPolicy('live', { createHTML: (text) => text })
+
+function replaceLive(text) {
+  const template = document.createElement('template')
+  template.innerHTML = trusted ? trusted.createHTML(text) : text
+  const [before, next] = [liveParts(), [...template.content.children]]
+  if (before.length !== next.length) return
+  for (const [at, part] of before.entries()) {
+    // The reader is at work in it.
+    if (part.contains(document.activeElement) || part.innerHTML === next[at].innerHTML) continue
+    const [was, is] = [part, next[at]].map((each) => each.querySelector('.badge')?.textContent)
+    enableCopying(next[at])
+    showLocalTimes(next[at])
+    part.replaceWith(next[at])
+    if (is !== undefined && is !== was) live.textContent = is
+  }
+}
+
+async function watchLive() {
+  let etag = ''
+  while (isMoving() && Date.now() < liveUntil) {
+    await new Promise((resolve) => setTimeout(resolve, liveMs))
+    if (document.hidden) continue
+    const headers = { 'X-Live': '1', ...(etag !== '' && { 'If-None-Match': etag }) }
+    const answer = await fetch(location.href, { headers, redirect: 'manual' }).catch(() => undefined)
+    if (answer === undefined || answer.status === 304) continue
+    // The session has rested or ended: the next click says so.
+    if (answer.status !== 200) return
+    etag = answer.headers.get('etag') ?? ''
+    replaceLive(await answer.text())
+  }
+}
+void watchLive()

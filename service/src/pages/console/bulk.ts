@@ -6,10 +6,11 @@ import { html, type Html } from '../html.ts'
 import { choices, hiddenField, optionsOf, type Problems, select, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filters, type Listed, listPage } from '../kit/lists.ts'
-import { badge, call, facts, freeText, identifier, message, money, strip, table, time } from '../kit/parts.ts'
+import { badge, call, facts, freeText, identifier, message, money, strip, table, time, live } from '../kit/parts.ts'
 import { idOf, page, queryText, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type BulkFile, type BulkProblem, linesMax, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -179,6 +180,7 @@ type Item = {
 }
 
 type Bulk = BulkRow & {
+  readonly added?: Added | undefined
   readonly endedAt?: Date | undefined
   readonly items: readonly Item[]
   readonly values: Values
@@ -208,15 +210,19 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
     main: html`${done !== undefined && status === 'Processing' && message('neutral', b[done])}
       <h1>${b.bulk}</h1>
       ${bulk.waiting !== undefined && waitingPart(view, id, bulk.waiting)}
-      ${strip([
-        [p.status, statusBadge(view, status)],
-        [b.payouts, count(view, payouts)],
-        [b.accepted, count(view, accepted)],
-        [b.refused, count(view, refused)],
-      ])}
+      ${live(
+        status === 'Processing',
+        strip([
+          [p.status, statusBadge(view, status)],
+          [b.payouts, count(view, payouts)],
+          [b.accepted, count(view, accepted)],
+          [b.refused, count(view, refused)],
+        ]),
+      )}
       ${facts([
         [b.mode, b.modes[bulk.mode]],
         [p.created, time(view, bulk.createdAt)],
+        ...addedFact(bulk),
         [b.ended, bulk.endedAt && time(view, bulk.endedAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
@@ -231,7 +237,7 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
         ],
         active: Object.keys(values).length > 0,
       })}
-      ${items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items)}
+      ${live(status === 'Processing', items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items))}
       <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
   })
 }
@@ -287,8 +293,9 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
   return page(request, 200, bulksPage(view, { ...shown, rows: data.map(rowOf), mayWrite }))
 }
 
-async function showOne({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
+  const { operate } = frame
   const values = readQuery(request, itemFilters)
   const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
   const bulk = await operate('getBulkPayout', call)
@@ -300,6 +307,7 @@ async function showOne({ operate }: Frame, request: PublicRequest, person: Perso
   const waiting = await operate('getBulkPayoutApproval', call)
   const shown = {
     ...rowOf(bulk),
+    added: await addedBy(frame, person, bulk.id),
     endedAt: bulk.endedAt === undefined ? undefined : new Date(bulk.endedAt),
     items: items.data.map(({ position, amount, currency, status, userReference, payoutId, problem }) => ({
       ...{ position, currency, status, reference: userReference, problem: problem?.detail },

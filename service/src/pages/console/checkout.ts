@@ -35,6 +35,7 @@ import {
   valuesIn,
 } from '../kit/request.ts'
 import { amountsOf, checkRefund, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf, textsWith } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
@@ -142,6 +143,7 @@ type PartRow = {
 }
 
 type Session = SessionRow & {
+  readonly added?: Added | undefined
   readonly url: string
   readonly iban: string
   readonly bic?: string | undefined
@@ -197,6 +199,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
         [c.iban, account(view, session.iban)],
         [p.bic, session.bic],
         [p.created, time(view, createdAt)],
+        ...addedFact(session),
         [p.id, identifier(view, id, p.id)],
       ])}
       ${parts !== undefined && partTable(view, currency, parts.rows)}
@@ -294,6 +297,7 @@ async function showOne(
   const { url, iban, bic, reference, customerId } = session
   const shown = {
     ...rowOf(session),
+    added: await addedBy(frame, person, session.sessionId),
     ...{ url, iban, bic, problems },
     transactionHref: may('transactions:read') ? transactionHref(view, reference) : undefined,
     customerHref: may('customers:read') ? `${view.root}customers/${customerId}` : undefined,

@@ -15,7 +15,8 @@ import { explain } from '../../transactions/index.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { customerFilters, customerFormPage, customerPage, customersPage } from './customer-pages.ts'
-import { choosePayeePage, newPayoutPage, payoutPreviewPage } from './new-payout.ts'
+import { newPayoutPage, payoutPreviewPage } from './new-payout.ts'
+import { choosePayeePage } from './payee-choice.ts'
 import { newOrderPage, orderFields, orderPage, ordersPage } from './orders.ts'
 import { checkPayeePage, newPayeePage, payeeFilters, payeePage, payeesPage } from './payees.ts'
 import { payoutFilters, payoutPage, payoutsPage, waitingPage } from './payouts.ts'
@@ -147,12 +148,21 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
       'choose payee',
       choosePayeePage(view, {
         rows: [payee, { ...payee, id: 'b2', isWallet: true }],
-        pages,
-        title: text,
-        path: 'payouts/new',
+        ...{ pages, title: text, path: 'payouts/new' },
+        ...{ values: { search: text, currency: text }, problems: { search: text } },
       }),
     ],
-    ['choose none', choosePayeePage(view, { rows: [], pages: {}, title: text, path: 'payouts/new' })],
+    [
+      'choose none',
+      choosePayeePage(view, { rows: [], pages: {}, title: text, path: 'payouts/new', values: {}, problems: {} }),
+    ],
+    [
+      'choose no match',
+      choosePayeePage(view, {
+        ...{ rows: [], pages: {}, title: text, path: 'payouts/new' },
+        ...{ values: { search: text }, problems: {} },
+      }),
+    ],
     ['new payout', newPayoutPage(view, { ...draft, problems: { amount: text, reference: text, form: text } })],
     ...[true, false].map(
       (accepted) =>
@@ -344,4 +354,18 @@ suite('every page of payments and customers', () => {
     assert.deepEqual([...forms('ended order'), ...forms('order read only')], [])
     assert.deepEqual(all(page('preview false'), /<button[^>]*class="(primary)"/g), [])
   })
+})
+
+test('the preview explains itself in the language of the page', () => {
+  const english = 'It waits for the approval of a second person.'
+  const draft = { beneficiaryId: 'b', amount: '1.00', currency: 'EUR', reference: 'R', idempotencyKey: 'k' }
+  const preview = (language: 'en' | 'de') =>
+    payoutPreviewPage(viewOf(language), {
+      ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },
+      ...{ fee: '0.00', total: '1.00' },
+      rules: [{ rule: 'approval', verdict: 'passed', detail: english, hold: explain({ kind: 'approval', by: null }) }],
+    })
+  assert.match(preview('en'), /It waits for the approval/)
+  assert.match(preview('de'), /Eine zweite Person Ihres Teams muss die Auszahlung freigeben/)
+  assert.match(preview('de'), /lang="en">It waits for the approval/)
 })

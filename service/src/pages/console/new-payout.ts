@@ -6,13 +6,10 @@ import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { field, hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { pager, type Pages } from '../kit/lists.ts'
 import {
   account,
   badge,
-  empty,
   facts,
-  inFours,
   message,
   money,
   moneyText,
@@ -24,7 +21,6 @@ import {
 import {
   linkOf,
   page,
-  pagesOf,
   queryText,
   readAmount,
   readForm,
@@ -33,59 +29,10 @@ import {
   statusOf,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { payeeNameCell, type PayeeRow, payeeRowOf } from './payees.ts'
+import { choosePayee } from './payee-choice.ts'
+import { payeeRowOf } from './payees.ts'
 import { callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-
-type Choice = {
-  readonly rows: readonly PayeeRow[]
-  readonly pages: Pages
-  /** The name and the path of the form. */
-  readonly title: string
-  readonly path: string
-}
-
-/** Lists payees as links to the form. */
-export function choosePayeePage(view: ConsoleView, { rows, pages, title, path }: Choice): string {
-  const p = texts[view.language].payments
-  const newPayee = html`<a class="button" href="${view.root}payees/new">${p.newPayee}</a>`
-  const hasWallets = rows.some(({ isWallet }) => isWallet)
-  return shell(view, {
-    title,
-    wide: true,
-    main: html`<div class="heading">
-        <h1>${p.choosePayee}</h1>
-        ${rows.length > 0 && newPayee}
-      </div>
-      <p class="lead">${p.choosePayeeText} ${hasWallets && p.tokenOnly}</p>
-      ${
-        rows.length === 0
-          ? empty({ title: p.chooseNone, text: p.payeesEmptyText, more: html`<p class="more">${newPayee}</p>` })
-          : html`${payeeTable(view, rows, path)}`
-      }
-      ${pager(view, pages)}`,
-  })
-}
-
-function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string): Html {
-  const p = texts[view.language].payments
-  return table({
-    caption: view.t.payees,
-    columns: [[p.payee, 'head'], p.account, p.currency, [view.t.actions, 'actions']],
-    rows: rows.map((row) => [
-      payeeNameCell(row, row.name),
-      html`<code class="account">${inFours(row.account)}</code>`,
-      row.currency,
-      row.isWallet
-        ? ''
-        : html`<div class="actions">
-            <a class="button small" href="${linkOf(`${view.root}${path}`, { beneficiaryId: row.id })}"
-              >${p.pay}<span class="away"> ${row.name}</span></a
-            >
-          </div>`,
-    ]),
-  })
-}
 
 type PayoutDraft = {
   readonly beneficiaryId: string
@@ -240,27 +187,6 @@ type Typed = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 'idemp
 
 const fields = ['amount', 'reference'] as const
 
-type Place = 'payouts' | 'standing-orders'
-
-/** Lists payees, to begin the form of a place with one. */
-export async function choose(
-  { operate }: Frame,
-  request: PublicRequest,
-  person: Person,
-  place: Place,
-): Promise<PublicAnswer> {
-  const { language } = person.view
-  const { cursor } = readQuery(request, ['cursor'])
-  const { data, nextCursor } = await operate('listBeneficiaries', {
-    ...callOf(person, request),
-    query: queryText({ cursor }),
-  })
-  const pages = pagesOf('new', {}, cursor, nextCursor)
-  const title = place === 'payouts' ? texts[language].payments.newPayout : texts[language].orders.newOrder
-  const shown = { rows: data.map(payeeRowOf), pages, title, path: `${place}/new` }
-  return page(request, 200, choosePayeePage({ ...person.view, current: place }, shown))
-}
-
 async function draftOf({ operate }: Frame, request: PublicRequest, person: Person, typed: Typed, problems: Problems) {
   const payee = payeeRowOf(
     await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } }),
@@ -277,7 +203,7 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   }
   const begin = (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { beneficiaryId, amount = '', reference = '' } = readQuery(request, ['beneficiaryId', 'amount', 'reference'])
-    if (beneficiaryId === undefined) return choose(frame, request, person, 'payouts')
+    if (beneficiaryId === undefined) return choosePayee(frame, request, person, 'payouts')
     return form(request, person, { beneficiaryId, amount, reference, idempotencyKey: newId() })
   }
   /** Reads the form, and calls with the body of a payout. A refusal shows the form again, with everything that was typed. */

@@ -46,7 +46,8 @@ import {
   valuesIn,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { choose } from './new-payout.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
+import { choosePayee } from './payee-choice.ts'
 import {
   callOf,
   type Frame,
@@ -171,6 +172,7 @@ type OrderDetails = OrderRow & {
   readonly executions: readonly Execution[]
   readonly pages: Pages
   readonly createdAt: Date
+  readonly added?: Added | undefined
   readonly mayWrite: boolean
   readonly done?: 'created' | 'paused' | 'resumed' | 'cancelled' | undefined
   readonly problems: Problems
@@ -213,6 +215,7 @@ function details(view: ConsoleView, order: OrderDetails): Html {
     [o.ended, order.endedAt && time(view, order.endedAt)],
     [o.endedBecause, order.endReason && o.endReason[order.endReason]],
     [p.created, time(view, order.createdAt)],
+    ...addedFact(order),
     [p.id, identifier(view, order.id, p.id)],
   ])
 }
@@ -352,6 +355,7 @@ async function showOne(
     },
     endedAt: endedAt === undefined ? undefined : new Date(endedAt),
     createdAt: new Date(createdAt),
+    added: await addedBy(frame, person, order.id),
     datesAhead: nextDates.map(({ date, executesAt }) => ({ date, executesAt: new Date(executesAt) })),
     mayWrite: caller.permissions.includes('payouts:write'),
     done: (['created', 'paused', 'resumed', 'cancelled'] as const).find((each) => each === done),
@@ -377,7 +381,7 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
   const { beneficiaryId, ...values } = readQuery(request, ['beneficiaryId', ...orderFields])
   if (beneficiaryId !== undefined)
     return showForm(frame, request, person, { beneficiaryId, values, idempotencyKey: newId() })
-  return choose(frame, request, person, 'standing-orders')
+  return choosePayee(frame, request, person, 'standing-orders')
 }
 
 const wholeForm = /^\d{1,5}$/

@@ -7,7 +7,7 @@ import { explain, type Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { asking, field, hiddenField, optionsOf, type Problems, select } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, pager, type Pages, tabs } from '../kit/lists.ts'
+import { type Listed, listPage, pager, type Pages, sumsNote, tabs } from '../kit/lists.ts'
 import {
   account,
   badge,
@@ -15,6 +15,8 @@ import {
   facts,
   freeText,
   identifier,
+  inFours,
+  live,
   message,
   money,
   payoutBadge,
@@ -29,11 +31,13 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type Columns, csvOf, exportPageRows } from './list-export.ts'
+import { currencyOptions } from './payees.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-import { bankSaid, holdPart, stepsOf, transactionHref } from './transactions.ts'
+import { bankSaid, exported, holdPart, stepsOf, type Sums, sumsOf, transactionHref } from './transactions.ts'
 
 const payoutTabs = ['all', 'mine', 'made', 'waiting'] as const
 
@@ -109,7 +113,11 @@ const payoutCall = `POST /v1/payouts/fiat
 
 export function payoutsPage(
   view: ConsoleView,
-  { rows, mayWrite, ...shown }: Listed<PayoutRow> & { readonly mayWrite: boolean },
+  { rows, mayWrite, sums, ...shown }: Listed<PayoutRow> & {
+    readonly mayWrite: boolean
+    /** Absent: the list has no filter. */
+    readonly sums?: Sums | undefined
+  },
 ): string {
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -119,9 +127,9 @@ export function payoutsPage(
     create: mayWrite && { text: p.newPayout, href: `${view.root}payouts/new` },
     tabs: tabsOf(view, 'all'),
     filters: [
-      { name: 'status', label: p.status, options: optionsOf(view.t.payoutStatus) },
-      { name: 'currency', label: p.currency },
       { name: 'reference', label: p.reference },
+      { name: 'status', label: p.status, options: optionsOf(view.t.payoutStatus) },
+      { name: 'currency', label: p.currency, options: currencyOptions },
       { name: 'createdFrom', label: p.createdFrom, type: 'date' },
       { name: 'createdTo', label: p.createdTo, type: 'date' },
     ],
@@ -130,6 +138,8 @@ export function payoutsPage(
       { name: 'customerId', label: p.customerId },
       { name: 'idempotencyKey', label: p.idempotencyKey },
     ],
+    note: sums !== undefined && sumsNote(view, sums),
+    isMoving: rows.some(({ status }) => isMoving(status)),
     columns: [[p.payee, 'head'], p.reference, p.status, p.created, [p.amount, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
@@ -140,8 +150,18 @@ export function payoutsPage(
       money(view, row.amount, row.currency),
     ]),
     none: { title: p.payoutsEmpty, text: p.payoutsEmptyText, more: call(view, payoutCall, p.payoutsCall) },
+    after:
+      rows.length > 0 &&
+      html`<p class="more">
+        <a class="button" href="${linkOf(`${view.root}exports/payouts.csv`, shown.values)}" download
+          >${p.exportPayouts}</a
+        >
+      </p>`,
   })
 }
+
+/** Reports whether the status changes without the person. */
+const isMoving = (status: string): boolean => ['Pending', 'PendingApproval', 'Processing', 'Sent'].includes(status)
 
 /** A tab of approvals: what waits, newest first. */
 export function waitingPage(view: ConsoleView, { rows, tab, pages, mayWrite }: WaitingShown): string {
@@ -329,12 +349,15 @@ export function payoutPage(view: ConsoleView, payout: PayoutDetails): string {
           ${payout.may.cancel && html`<button type="button" class="danger" popovertarget="${cancelId}" aria-haspopup="dialog">${p.cancelPayout}</button>`}
         </div>
       </div>
-      ${strip([
-        [p.amount, money(view, amount, currency, 'main')],
-        [p.status, payoutBadge(view, status)],
-        [p.account, account(view, payout.payeeAccount)],
-        [p.created, time(view, createdAt)],
-      ])}
+      ${live(
+        isMoving(status),
+        strip([
+          [p.amount, money(view, amount, currency, 'main')],
+          [p.status, payoutBadge(view, status)],
+          [p.account, account(view, payout.payeeAccount)],
+          [p.created, time(view, createdAt)],
+        ]),
+      )}
       ${payout.may.approve === 'own' && message('warning', p.approvalOwn)}
       ${payout.hold !== undefined && holdPart(view, payout.hold)} ${details(view, payout)}
       ${payout.approval !== undefined && approvalPart(view, payout.approval)}
@@ -409,10 +432,15 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const given = readQuery(request, ['tab'])
   const tab = payoutTabs.find((each) => each === given['tab']) ?? 'all'
   if (tab !== 'all') return showWaiting(frame, request, person, tab)
+  const call = callOf(person, request)
   const { data, shown } = await readList(request, person, payoutFilters, (query) =>
-    frame.operate('listPayouts', { ...callOf(person, request), query: queryText(query) }),
+    frame.operate('listPayouts', { ...call, query: queryText(query) }),
   )
-  const payouts = { ...shown, rows: data.map(rowOf), mayWrite: caller.permissions.includes('payouts:write') }
+  const isSummed = Object.keys(shown.values).length > 0 && data.length > 0
+  const sums = isSummed
+    ? sumsOf(await frame.operate('sumPayouts', { ...call, query: queryText(timesOf(shown.values)) }))
+    : undefined
+  const payouts = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('payouts:write') }
   return page(request, statusOf(shown.problems), payoutsPage({ ...view, current: 'payouts' }, payouts))
 }
 
@@ -423,6 +451,42 @@ export const madeBy = async (access: Frame['access'], { partnerId, serviceAccoun
   serviceAccountId,
   ...(await access.issuedByPerson(partnerId, serviceAccountId)),
 ]
+
+function exportColumns({ language, t }: ConsoleView): Columns<Payout> {
+  const p = texts[language].payments
+  const amountOf = (amount: Payout['fee']) => amount && { amount: decimalText(amount) }
+  return [
+    [p.userReference, (row) => row.userReference],
+    [p.serviceReference, (row) => row.reference],
+    [p.endToEndId, (row) => row.endToEndId],
+    [p.payee, (row) => row.beneficiaryName],
+    [p.account, (row) => inFours(row.beneficiaryAccount).replaceAll(' ', '')],
+    [p.status, (row) => wordOf(t.payoutStatus, row.status)],
+    [p.amount, (row) => amountOf(row.amount)],
+    [p.currency, (row) => row.currency],
+    [p.fee, (row) => amountOf(row.fee)],
+    [p.feeCurrency, (row) => row.fee && (row.sellCurrency ?? row.currency)],
+    [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
+    [p.failure, (row) => row.errorKey && wordOf(p.errorKey, row.errorKey)],
+    [p.customerId, (row) => row.customerId],
+    [p.payeeId, (row) => row.beneficiaryId],
+    [p.decidedBy, (row) => row.approval?.decidedBy?.name],
+    [p.createdUtc, (row) => ({ at: row.createdAt })],
+    [p.updatedUtc, (row) => ({ at: row.updatedAt })],
+  ]
+}
+
+function exportList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const values = readQuery(request, payoutFilters)
+  const read = (cursor: string | undefined) => {
+    const query = `${queryText({ ...timesOf(values), cursor })}&limit=${exportPageRows}`
+    return operate('listPayouts', { ...callOf(person, request), query })
+  }
+  const make = () => csvOf(view.language, exportColumns(view), read)
+  return exported(request, view, { list: 'payouts', values, filters: payoutFilters, make })
+}
+
 
 /** A tab of approvals. Its cursor is the id of the last payout or bulk: what is decided meanwhile moves no row to another page. */
 async function showWaiting(
@@ -562,6 +626,7 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const route = routesOf(frame, withMoney, 'payouts')
   return [
     route('GET', '', 'payouts:read', showList),
+    routesOf(frame, withMoney, 'exports')('GET', '/payouts.csv', 'payouts:read', exportList),
     route('GET', '/{id}', 'payouts:read', showOne),
     route('POST', '/{id}/cancel', 'payouts:write', cancel),
     route('POST', '/{id}/recall', 'payouts:write', recall),

@@ -11,6 +11,7 @@ import {
   Refusal,
   sessionCookie,
 } from '../../kernel/api/index.ts'
+import type { Audit } from '../../audit/index.ts'
 import type { Brand } from '../../branding/index.ts'
 import type { Inbox } from '../../inbox/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
@@ -27,6 +28,7 @@ import { consoleLanguageOf, consoleTexts } from '../kit/language.ts'
 import {
   cookieAttributes,
   deviceCookieOf,
+  isLive,
   page,
   pagesOf,
   readQuery,
@@ -52,6 +54,8 @@ export type ConsoleDeps = {
     readonly snapshotOfBulk: BulkPayouts['snapshot']
   }
   readonly accounts: Pick<Accounts, 'dailyBalances'>
+  readonly payouts: Pick<Payouts, 'feesOf'>
+  readonly audit: Pick<Audit, 'makerOfThing'>
   readonly factors: Factors
   readonly operate: Operate
   readonly download: Download
@@ -90,7 +94,8 @@ export type WithPerson = With<Person>
 export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
-    const signed = token === undefined ? undefined : await frame.members.signedIn(token)
+    const by = isLive(request) ? 'page' : 'person'
+    const signed = token === undefined ? undefined : await frame.members.signedIn(token, by)
     if (signed === undefined && token !== undefined && (await frame.guests.guest(token)) !== undefined)
       return notForGuests(frame, request)
     if (signed === undefined || (shows === 'money' && signed.session.rested)) return toSignIn(request)

@@ -20,6 +20,7 @@ import {
   statusOf,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import {
   callOf,
   type Frame,
@@ -247,6 +248,7 @@ export function serviceAccountsPage(
 }
 
 type One = {
+  readonly added?: Added | undefined
   readonly account: ServiceAccountRow
   readonly mayWrite: boolean
   /** The permissions of the person, who gives no others. */
@@ -285,6 +287,7 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
         [s.issuedBy, account.issuedByFullName ?? s.byOperator],
         [s.expires, at(account.expiresAt) ?? s.noEnd],
         [s.revoked, at(account.revokedAt)],
+        ...addedFact(one),
         [s.replaces, account.replaces === null ? undefined : replaced(view, account.replaces)],
       ])}
       ${isOwn && changeForm(view, one)} ${isOwn && rotation(view, one)} ${canChange && revocation(view, account)}`,
@@ -449,6 +452,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person, ref
   const account = rowOf(await frame.operate('getServiceAccount', call))
   const { done } = readQuery(request, ['done'])
   const body = serviceAccountPage(viewOf(person), {
+    added: await addedBy(frame, person, account.serviceAccountId),
     ...{ account, mayWrite: mayWriteOf(person), held: person.caller.permissions, idempotencyKey: newId() },
     chosen: refused?.chosen,
     ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },

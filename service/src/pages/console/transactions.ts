@@ -1,11 +1,11 @@
 /** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
-import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import { type Decimal, decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { optionsOf } from '../kit/forms.ts'
+import { optionsOf, type Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type Listed, listPage, type Sum, sumsNote } from '../kit/lists.ts'
 import {
   account,
   accountText,
@@ -28,11 +28,22 @@ import {
   transactionBadge,
   wordOf,
 } from '../kit/parts.ts'
-import { headersOf, linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
+import { consoleTexts } from '../kit/language.ts'
+import {
+  headersOf,
+  linkOf,
+  page,
+  queryText,
+  readQuery,
+  readTypedAmounts,
+  statusOf,
+  timesOf,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type Columns, csvOf, exportPageRows, exportRowsMax } from './list-export.ts'
+import { currencyOptions } from './payees.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
-import { exportPageRows, exportRowsMax, transactionsCsv } from './transaction-export.ts'
 
 type TransactionRow = {
   readonly reference: string
@@ -50,26 +61,37 @@ type TransactionRow = {
 }
 
 /** The filters that are always shown. */
-const mainFilters = ['status', 'category', 'currency', 'createdFrom', 'createdTo', 'referencePrefix'] as const
+const mainFilters = ['referencePrefix', 'status', 'currency', 'createdFrom', 'createdTo'] as const
 
 const moreFilters = [
+  'category',
   'amountMin',
   'amountMax',
+  'account',
   'type',
   'rail',
   'customerId',
   'beneficiaryId',
   'endToEndId',
   'userReference',
+  'websiteReference',
   'idempotencyKey',
   'updatedSince',
 ] as const
+
+/** Sums of a filtered list. */
+export type Sums = { readonly sums: readonly Sum[]; readonly capped: boolean }
 
 export const transactionFilters: readonly string[] = [...mainFilters, ...moreFilters]
 
 const reordering = ['amountMin', 'amountMax', 'updatedSince', 'referencePrefix']
 
-export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<TransactionRow>): string {
+type Transactions = Listed<TransactionRow> & {
+  /** Absent: the list has no filter, or one whose rows are not added up. */
+  readonly sums?: Sums | undefined
+}
+
+export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Transactions): string {
   const p = texts[view.language].payments
   const filterOf = (name: keyof ReturnType<typeof filtersOf>) => ({ name, ...filtersOf(view)[name] })
   return listPage(view, shown, {
@@ -78,6 +100,8 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
     lead: reordering.some((name) => name in shown.values) ? p.orderNote : p.transactionsText,
     filters: mainFilters.map(filterOf),
     more: moreFilters.map(filterOf),
+    note: sums !== undefined && sumsNote(view, { ...sums, sums: sums.sums.map((sum) => inDirection(view, sum)) }),
+    isMoving: rows.some(({ status }) => status === 'Pending'),
     columns: [[p.reference, 'head'], p.kind, p.party, p.customer, p.status, p.created, [p.amount, 'number']],
     cells: rows.map(({ href, category, direction, status, party, customer, createdAt, amount, currency, ...row }) => [
       html`<a class="free" href="${href}">${referenceText(row)}</a>`,
@@ -93,18 +117,18 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
       text: p.transactionsEmptyText,
       more: call(view, 'GET /v1/transactions', p.transactionsCall),
     },
-    after: html`<section aria-labelledby="export-title">
-      <h2 id="export-title">${p.exportTitle}</h2>
-      <p>
-        <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, shown.values)}" download
-          >${p.exportCsv}</a
-        >
-      </p>
-      <p class="soft">${p.exportText}</p>
-      ${call(view, 'GET /v1/exports/transactions\nPOST /v1/reports', p.exportCall)}
-    </section>`,
+    after: html`<p class="more">
+      <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, shown.values)}" download
+        >${p.exportCsv}</a
+      >
+    </p>`,
   })
 }
+
+const inDirection = ({ language }: ConsoleView, { label = '', ...sum }: Sum): Sum => ({
+  ...sum,
+  label: wordOf(texts[language].payments.directions, label),
+})
 
 function filtersOf({ t, language }: ConsoleView) {
   const p = texts[language].payments
@@ -113,13 +137,15 @@ function filtersOf({ t, language }: ConsoleView) {
     category: { label: p.kind, options: optionsOf(p.category) },
     type: { label: p.type, options: optionsOf(p.transactionType) },
     rail: { label: p.rail, options: optionsOf(p.rails) },
-    currency: { label: p.currency, charsMax: 5 },
+    currency: { label: p.currency, options: currencyOptions },
     createdFrom: { label: p.createdFrom, type: 'date' },
     createdTo: { label: p.createdTo, type: 'date' },
     updatedSince: { label: p.updatedSince, type: 'date' },
     referencePrefix: { label: p.referencePrefix },
     amountMin: { label: p.amountMin, help: p.amountFilterHelp },
     amountMax: { label: p.amountMax, help: p.amountFilterHelp },
+    account: { label: p.otherAccount, help: p.otherAccountHelp, charsMax: 64 },
+    websiteReference: { label: p.websiteReference },
     customerId: { label: p.customerId },
     beneficiaryId: { label: p.payeeId },
     endToEndId: { label: p.endToEndId },
@@ -380,31 +406,89 @@ export const bankSaid = (
 const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
   caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
 
-/** The file of a list, or a page that says why there is none. */
-async function exportList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+type Exported = Transaction & { readonly fee?: Fee | undefined }
+
+type Fee = { readonly amount: string; readonly currency: string }
+
+function exportColumns({ language }: ConsoleView): Columns<Exported> {
+  const p = texts[language].payments
+  return [
+    [p.userReference, (row) => row.userReference],
+    [p.serviceReference, (row) => row.reference],
+    [p.endToEndId, (row) => row.endToEndId],
+    [p.websiteReference, (row) => row.websiteReference],
+    [p.kind, (row) => wordOf(p.category, row.category)],
+    [p.type, (row) => wordOf(p.transactionType, row.type)],
+    [p.direction, (row) => wordOf(p.directions, row.direction)],
+    [p.status, (row) => wordOf(consoleTexts[language].transactionStatus, row.status)],
+    [p.amount, (row) => ({ amount: decimalText(row.amount) })],
+    [p.currency, (row) => row.currency],
+    [p.fee, (row) => row.fee && { amount: row.fee.amount }],
+    [p.feeCurrency, (row) => row.fee?.currency],
+    [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
+    [p.party, (row) => partyOf(row)?.accountHolderName],
+    [p.otherAccount, (row) => accountText(partyOf(row) ?? {})],
+    [p.bic, (row) => partyOf(row)?.bic],
+    [p.customer, ({ partnerUser }) => partnerUser?.name ?? partnerUser?.email],
+    [p.customerId, ({ partnerUser }) => partnerUser?.id],
+    [p.createdUtc, (row) => ({ at: row.createdAt })],
+    [p.updatedUtc, (row) => ({ at: row.updatedAt })],
+  ]
+}
+
+/** The filters as the operation reads them. Amounts may be typed as people write them. */
+function queryOf(values: Partial<Values>): Partial<Values> {
+  const { amountMin, amountMax, ...rest } = values
+  const plain = (text: string | undefined) => text && (readTypedAmounts(text).amounts.at(-1) ?? text)
+  return { ...rest, amountMin: plain(amountMin), amountMax: plain(amountMax) }
+}
+
+async function exportList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { operate, payouts } = frame
+  const { view, caller } = person
   const values = readQuery(request, transactionFilters)
   const call = callOf(person, request)
-  const read = (cursor: string | undefined) =>
-    operate('listTransactions', {
-      ...call,
-      query: `${queryText({ ...timesOf(values), cursor })}&limit=${exportPageRows}`,
-    })
-  const p = texts[person.view.language].payments
+  const mayPayouts = caller.permissions.includes('payouts:read')
+  const read = async (cursor: string | undefined) => {
+    const query = `${queryText({ ...queryOf(timesOf(values)), cursor })}&limit=${exportPageRows}`
+    const found = await operate('listTransactions', { ...call, query })
+    const paid = mayPayouts ? found.data.filter(({ category }) => category === 'Withdrawal') : []
+    const fees = await payouts.feesOf(caller.partnerId, paid)
+    return { ...found, data: found.data.map((row): Exported => ({ ...row, fee: fees.get(row.reference) })) }
+  }
+  const make = () => csvOf(view.language, exportColumns(view), read)
+  return exported(request, view, { list: 'transactions', values, filters: transactionFilters, make })
+}
+
+type ListFile = {
+  readonly list: 'transactions' | 'payouts'
+  readonly values: Values
+  readonly filters: readonly string[]
+  readonly make: () => Promise<string | undefined>
+}
+
+/** Answers with the file of a list, or with a page that says why there is none. */
+export async function exported(
+  request: PublicRequest,
+  view: ConsoleView,
+  { list, values, filters, make }: ListFile,
+): Promise<PublicAnswer> {
+  const p = texts[view.language].payments
   const refuse = (text: string) => {
-    const back = { href: linkOf(`${person.view.root}transactions`, values), label: p.back }
-    return page(request, 400, consoleMessage(person.view, p.exportTitle, text, back))
+    const back = { href: linkOf(`${view.root}${list}`, values), label: p.back }
+    return page(request, 400, consoleMessage(view, p.exportTitle, text, back))
   }
   try {
-    const body = await transactionsCsv(read)
+    const body = await make()
     if (body === undefined) return refuse(fill(p.exportTooMany, { count: String(exportRowsMax) }))
     const headers = { ...headersOf, 'content-type': 'text/csv; charset=utf-8' }
     return {
       status: 200,
-      headers: { ...headers, 'content-disposition': 'attachment; filename="transactions.csv"' },
+      headers: { ...headers, 'content-disposition': `attachment; filename="${list}.csv"` },
       body,
     }
   } catch (error) {
-    return refuse(Object.values(problemsOf(p, error, transactionFilters)).join(' '))
+    return refuse(Object.values(problemsOf(p, error, filters)).join(' '))
   }
 }
 
@@ -412,17 +496,23 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const showList = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
+    const call = callOf(person, request)
     const { data, shown } = await readList(request, person, transactionFilters, async (query) => {
-      const found = await operate('listTransactions', { ...callOf(person, request), query: queryText(query) })
+      const found = await operate('listTransactions', { ...call, query: queryText(queryOf(query)) })
       // With `updatedSince` the last page has a cursor too, for changes to come.
       return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
     })
+    const { values } = shown
+    const isSummed = Object.keys(values).length > 0 && !('updatedSince' in values) && data.length > 0
+    const sums = isSummed
+      ? await operate('sumTransactions', { ...call, query: queryText(queryOf(timesOf(values))) })
+      : undefined
     const rows = data.map((each) => ({
       ...rowOf(view, each),
       party: partyOf(each)?.accountHolderName,
       customer: each.partnerUser?.name ?? each.partnerUser?.email ?? each.partnerUser?.id,
     }))
-    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows })
+    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows, sums: sums && sumsOf(sums) })
     return page(request, statusOf(shown.problems), body)
   }
   const showOne = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
@@ -466,6 +556,21 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
+export const sumsOf = ({
+  data,
+  capped,
+}: {
+  readonly data: readonly (Omit<Sum, 'amount' | 'label'> & { readonly direction?: string; readonly amount: Decimal })[]
+  readonly capped: boolean
+}): Sums => ({
+  capped,
+  sums: data.map(({ direction, amount, ...sum }) => ({
+    ...sum,
+    amount: decimalText(amount),
+    ...(direction !== undefined && { label: direction }),
+  })),
+})
+
 const rowOf = <T extends Pick<Transaction, 'reference' | 'amount' | 'createdAt'>>(view: ConsoleView, row: T) => ({
   ...row,
   href: transactionHref(view, row.reference),
@@ -473,7 +578,7 @@ const rowOf = <T extends Pick<Transaction, 'reference' | 'amount' | 'createdAt'>
   createdAt: new Date(row.createdAt),
 })
 
-const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
+export const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
   direction === 'Inward' ? debtorDetails : creditorDetails
 
 const shownParty = (party: Transaction['creditorDetails']) =>

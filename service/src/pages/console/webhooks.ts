@@ -20,6 +20,7 @@ import { filters, list, type Listed, listPage, type Pages } from '../kit/lists.t
 import { badge, call, copyButton, facts, message, strip, table, time } from '../kit/parts.ts'
 import { idOf, page, pagesOf, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import {
   callOf,
   type Frame,
@@ -95,6 +96,7 @@ export type DeliveryRow = {
 }
 
 type Webhook = WebhookRow & {
+  readonly added?: Added | undefined
   readonly note?: string | undefined
   readonly signature: string
   readonly reason?: 'Partner' | 'Gone' | 'Failing' | undefined
@@ -153,6 +155,7 @@ export function webhookPage(view: ConsoleView, webhook: Webhook): string {
         [d.disabled, webhook.reason && d.reason[webhook.reason]],
         [d.failingSince, webhook.failingSince && time(view, webhook.failingSince)],
         [d.created, time(view, webhook.createdAt)],
+        ...addedFact(webhook),
       ])}
       <h2>${d.deliveries}</h2>
       ${filters(view, {
@@ -400,12 +403,13 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
 }
 
 async function showOne(
-  { operate }: Frame,
+  frame: Frame,
   request: PublicRequest,
   person: Visitor,
   after: { readonly test?: TestOfWebhook; readonly refused?: Problems } = {},
 ): Promise<PublicAnswer> {
   const { view } = person
+  const { operate } = frame
   const id = idOf(request)
   const values = readQuery(request, deliveryFilters)
   const { cursor, done } = readQuery(request, ['cursor', 'done'])
@@ -419,6 +423,7 @@ async function showOne(
   const problems = { ...deliveries.problems, ...after.refused }
   const shown = {
     ...rowOf(found),
+    added: await addedBy(frame, person, found.id),
     ...{ note: found.description, signature: found.signature, reason: found.disabledReason },
     failingSince: failingSince === null ? undefined : new Date(failingSince),
     counts: { delivered, pending, held },

@@ -271,6 +271,24 @@ export const empty = ({ title, text, more }: Empty): Html =>
     ${more}
   </div>`
 
+const [liveStart, liveEnd] = ['<!--live-->', '<!--/live-->']
+
+/**
+ * A part that changes while the page is open: `console.js` asks for it every few seconds, without using the session, until `isMoving` is false
+ * in an answer. Forms stay outside, because the part is replaced.
+ */
+export const live = (isMoving: boolean, part: Html): Html => ({
+  html: `${liveStart}<div data-live="${isMoving ? 'on' : ''}">${part.html}</div>${liveEnd}`,
+})
+
+/** The live parts of a page, in their order. */
+export const livePartsOf = (page: string): string =>
+  page
+    .split(liveStart)
+    .slice(1)
+    .map((rest) => rest.slice(0, rest.indexOf(liveEnd)))
+    .join('')
+
 /** A call of the API, with a button that copies it. */
 export const call = (view: ConsoleView, text: string, what: string): Html =>
   html`<div class="call" role="group" aria-label="${what}">

@@ -48,6 +48,7 @@ export type BeneficiaryFilter = {
   readonly customerId?: string
   readonly currency?: string
   readonly iban?: string
+  readonly alias?: string
   readonly prefix?: string
 }
 
@@ -118,7 +119,7 @@ export function byAccounts(
 export function list(
   tx: Tx,
   partnerId: string,
-  { customerId, currency, iban, prefix }: BeneficiaryFilter,
+  { customerId, currency, iban, alias, prefix }: BeneficiaryFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Beneficiary[]> {
   return openedRows(
@@ -132,6 +133,7 @@ export function list(
       ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
       ${currency === undefined ? noSql : sql`and currency = ${currency}`}
       ${iban === undefined ? noSql : sql`and iban = ${iban}`}
+      ${alias === undefined ? noSql : sql`and lower(alias) = lower(${alias}::text)`}
     order by ${prefix === undefined ? sql`id` : sql`named.beneficiary_id`} desc limit ${limit + 1}`),
   )
 }
@@ -165,7 +167,7 @@ export function listOfCorridors(
   tx: Tx,
   partnerId: string,
   among: readonly string[],
-  { customerId, currency, iban, prefix }: BeneficiaryFilter,
+  { customerId, currency, iban, alias, prefix }: BeneficiaryFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Beneficiary[]> {
   return openedRows(
@@ -177,6 +179,7 @@ export function listOfCorridors(
         ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
         ${currency === undefined ? noSql : sql`and currency = ${currency}`}
         ${iban === undefined ? noSql : sql`and iban = ${iban}`}
+        ${alias === undefined ? noSql : sql`and lower(alias) = lower(${alias}::text)`}
         ${
           prefix === undefined
             ? noSql

@@ -14,6 +14,7 @@ import {
 } from '../../kernel/api/index.ts'
 import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { type Database, KeyTaken, once, sqlState, stateOf } from '../../postgres/index.ts'
+import type { Audit } from '../../audit/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import {
@@ -90,6 +91,7 @@ export type BulkPayoutsDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: Cursors
+  readonly audit: Pick<Audit, 'made'>
   readonly beneficiaries: Pick<Beneficiaries, 'byAccounts' | 'update'>
   readonly customers: Pick<Customers, 'find'>
   readonly payouts: Pick<
@@ -116,11 +118,13 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     return bulk
   }
   const create = async (
-    { partnerId, serviceAccountId, name }: Caller,
+    caller: Caller,
+    operation: 'createBulkPayout' | 'createBulkPayoutFromFile',
     { mode, idempotencyKey }: Pick<BodyOf<'createBulkPayout'>, 'mode' | 'idempotencyKey'>,
     items: readonly Item[],
     ip: string,
   ) => {
+    const { partnerId, serviceAccountId, name } = caller
     const requestFingerprint = fingerprint(mode, items)
     const now = clock.now()
     const { row, replayed } = await once({
@@ -138,6 +142,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
             tx,
             items.map((item) => ({ partnerId, bulkId: id, ...item })),
           )
+          deps.audit.made(tx, { caller, operation, ids: [id], ip })
           return { ...bulk, status: 'Processing' as const, leaseId: null, endedAt: null, reference: id }
         }),
     })
@@ -146,9 +151,15 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     return { bulk, replayed }
   }
   return {
-    create: async (caller, body, ip) => create(caller, body, readItems(body.payouts), ip),
+    create: async (caller, body, ip) => create(caller, 'createBulkPayout', body, readItems(body.payouts), ip),
     createFromFile: async (caller, body, ip) =>
-      create(caller, body, readItems(await payoutsOfFile(deps, caller, body), pointerInFile), ip),
+      create(
+        caller,
+        'createBulkPayoutFromFile',
+        body,
+        readItems(await payoutsOfFile(deps, caller, body), pointerInFile),
+        ip,
+      ),
     get,
     list: async (partnerId, query) => {
       const list = `bulks:${partnerId}:${query.approval ?? ''}`

@@ -92,8 +92,8 @@ export type SignIn = {
     memberId: string,
     by: Client & { readonly factor: store.Factor },
   ) => Promise<Opened>
-  /** Undefined: no such session, or it has ended. Notes that it was used. */
-  readonly session: (token: string) => Promise<Session | undefined>
+  /** Undefined: no such session, or it has ended. Notes that it was used, unless a page that is open asks by itself. */
+  readonly session: (token: string, by?: 'person' | 'page') => Promise<Session | undefined>
   /** Newest first. */
   readonly sessions: (partnerId: string, memberId: string) => Promise<readonly Session[]>
   /** Ends one session of a member. False: there is none. */
@@ -149,7 +149,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       const kept = { now, usedAfter: after(now, -rules.deviceMs), devicesMax: rules.devicesMax }
       return { token, isNewDevice: await store.recordDevice(tx, partnerId, used, kept) }
     },
-    session: async (token) => {
+    session: async (token, by = 'person') => {
       const partnerId = readLink(token)
       if (partnerId === undefined) return undefined
       const row = await store.sessionOf(db, partnerId, rules.tokenHash(token), alive())
@@ -157,7 +157,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       const now = clock.now()
       const restedBefore = after(now, -rules.moneyIdleMs)
       const rested = row.rested || row.lastUsedAt <= restedBefore
-      if (now.getTime() - row.lastUsedAt.getTime() > minuteMs)
+      if (by === 'person' && now.getTime() - row.lastUsedAt.getTime() > minuteMs)
         await store.recordSessionUse(db, partnerId, row.id, { now, restedBefore })
       return toSession(partnerId, { ...row, rested })
     },

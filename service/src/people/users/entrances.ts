@@ -49,7 +49,7 @@ export type Entrances = Pick<SupportEntrance, 'openSupport' | 'endSupport' | 'is
     client: Client,
   ) => Promise<SignedIn | undefined>
   /** Undefined: the session has ended. */
-  readonly signedIn: (token: string) => Promise<Signed | undefined>
+  readonly signedIn: (token: string, by?: 'person' | 'page') => Promise<Signed | undefined>
 }
 
 type Factor = Session['factor']
@@ -191,8 +191,8 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
       if (verdict === 'recovery code') await tell(partnerId, member, 'recovery code used', client)
       return open(partnerId, member.id, { ...client, factor: 'password' })
     },
-    signedIn: async (token) => {
-      const session = await signIn.session(token)
+    signedIn: async (token, by) => {
+      const session = await signIn.session(token, by)
       if (session === undefined) return ofSupport(token)
       const { partnerId, memberId } = session
       const user = await store.memberById(db, partnerId, memberId)

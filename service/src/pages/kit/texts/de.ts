@@ -23,6 +23,7 @@ export const de: Texts = {
   you: 'Sie',
   nextPage: 'Nächste Seite',
   filters: 'Filter',
+  moreThan: 'mehr als',
   moreFilters: 'Weitere Filter',
   applyFilters: 'Anzeigen',
   clearFilters: 'Filter zurücksetzen',

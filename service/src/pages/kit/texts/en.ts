@@ -23,6 +23,7 @@ export const en = {
   you: 'You',
   nextPage: 'Next page',
   filters: 'Filters',
+  moreThan: 'more than',
   moreFilters: 'More filters',
   applyFilters: 'Show',
   clearFilters: 'Clear filters',

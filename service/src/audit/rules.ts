@@ -1,0 +1,38 @@
+/** Pure: which records are acts, which are reads, and what each is about. */
+import { type Operation, operations, type RecordKind } from '@partner-payments/wire'
+import type { NewRecord } from './service.ts'
+
+/** How a record is found: by what it is, who caused it, and what it is about. */
+type Act = {
+  readonly kind: RecordKind
+  readonly action: string
+  readonly actorId: string | null
+  /** What it is about. Reads have their own index, `audit.subjects`. */
+  readonly things: readonly string[]
+}
+
+export const stepsAction = 'transaction.steps'
+
+/** An id as it is looked up. */
+export const thingOf = (id: string): string => id.toLowerCase()
+
+/**
+ * Undefined: steps of a payment that a program, a worker, a bank or the time has made. They are the most records by far, and the payment
+ * shows them.
+ */
+export function actOf({ action, actor, subject, details }: NewRecord, byPerson = false): Act | undefined {
+  if (action === stepsAction && !byPerson) return undefined
+  const kind = kindOf(action, details?.['made'] === true)
+  const things = kind === 'Read' ? [] : [...new Set(Object.values(subject).map(thingOf))]
+  return { kind, action, actorId: actor.id ?? null, things }
+}
+
+/** A request to make something is no act yet: the record of what it made is. */
+function kindOf(action: string, isMade: boolean): RecordKind {
+  const operation: Operation | undefined = Object.hasOwn(operations, action)
+    ? operations[action as keyof typeof operations]
+    : undefined
+  if (operation === undefined) return 'Act'
+  if (operation.permission.endsWith(':read')) return 'Read'
+  return !isMade && typeof operation.makes === 'object' ? 'Request' : 'Act'
+}
