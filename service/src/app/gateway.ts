@@ -92,6 +92,8 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
         members,
         guests: modules.guestLinks,
         savedViews: modules.savedViews,
+        uploads: modules.uploads,
+        bulks: modules.bulkPayouts,
         firstAdmin,
         factors,
         signIn,

@@ -74,6 +74,7 @@ import {
   createFirstAdmin,
   createImpersonationNotice,
   createSavedViews,
+  createUploads,
   createMayPay,
   createServiceAccounts,
   createUsers,
@@ -211,6 +212,7 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
   const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
   const savedViews = createSavedViews({ ...core, db, clock })
+  const uploads = createUploads({ ...core, db, clock })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
   const tellOfImpersonation = createImpersonationNotice({ mail })
   return {
@@ -219,6 +221,7 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
     members,
     guestLinks,
     savedViews,
+    uploads,
     serviceAccounts,
     firstAdmin,
     factors,

@@ -16,7 +16,7 @@ import type { Clock, Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
-import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../people/users/index.ts'
+import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed, Uploads } from '../../people/users/index.ts'
 import type { Confirmations, SignIn } from '../../people/sign-in/index.ts'
 import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
@@ -42,6 +42,8 @@ export type ConsoleDeps = {
   readonly members: Members
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
+  readonly uploads: Uploads
+  readonly bulks: Pick<BulkPayouts, 'check'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
