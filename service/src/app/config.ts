@@ -42,6 +42,7 @@ import { ratesSettings } from '../rates/settings.ts'
 import { verificationSettings } from '../parties/payee-check/settings.ts'
 import { identitySettings } from '../parties/identity-port/settings.ts'
 import { monitoringSettings } from '../monitoring/settings.ts'
+import { payoutsSettings } from '../payouts/settings.ts'
 import { screeningSettings } from '../screening/settings.ts'
 
 // The settings of the operator's staff.
@@ -203,6 +204,7 @@ const processSettings = {
     description: 'Days after which a report and its file are deleted, counted from when it is ready',
     read: integer(1, reportKeptDaysMax, 30),
   },
+  ...payoutsSettings,
   STANDING_ORDERS_MAX: {
     default: '10000',
     description: 'Active standing orders of one partner. Further ones are refused; active orders are unaffected',

@@ -297,6 +297,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       ...banks,
       ownIbans,
       payoutsPerBatchMax,
+      duplicateDays: config.DUPLICATE_PAYMENT_DAYS,
     },
     config,
   )

@@ -41,6 +41,8 @@ export type PayoutsDeps = {
   readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
+  /** DUPLICATE_PAYMENT_DAYS. */
+  readonly duplicateDays: number
   readonly chooseConnector: ChooseConnector
   /** Reports for payments to wallets whether each needs a proof of who controls the wallet that is missing. */
   readonly proofsMissing: Wallets['ownership']['areMissing']

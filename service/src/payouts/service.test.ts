@@ -114,6 +114,7 @@ suite('verbs', async () => {
       proofsMissing: service.wallets.ownership.areMissing,
       forecastOf: () => undefined,
       waitMsOf: () => 0,
+      duplicateDays: 14,
     })
     await assert.rejects(payouts.create(partner.caller, body(), ip), refused('currency_not_supported'))
   })

@@ -29,6 +29,7 @@ import {
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Accepted, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { createDuplicates, type DuplicatesOf } from './duplicates.ts'
 import { partiesOf } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, verdictOf } from './preview.ts'
@@ -80,6 +81,8 @@ export type Payouts = {
   readonly judgeAll: JudgeAll
   /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
+  /** The earlier payouts that payments may repeat, and the payments of one list that may repeat each other. */
+  readonly duplicatesOf: DuplicatesOf
   /** The payouts of a partner with these ids, in no order. */
   readonly byIds: typeof store.payoutsByIds
   /** The payout that a request with this key has made. */
@@ -171,6 +174,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
+    duplicatesOf: createDuplicates(deps.duplicateDays),
     byIds: store.payoutsByIds,
     // One partner, operation and key: the statement finds no other.
     byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
