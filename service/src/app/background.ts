@@ -21,6 +21,7 @@ import { assignmentsJob, renderStaffMail } from '../people/staff/index.ts'
 import { safeguardingJob } from '../reports/safeguarding/index.ts'
 import {
   recoveriesJob,
+  uploadsJob,
   renderGuestLink,
   renderImpersonation,
   renderInvitation,
@@ -81,6 +82,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
     approvalsJob(modules.payoutLife),
     recallsJob(modules.recalls),
     recoveriesJob(modules.members.recoveries),
+    uploadsJob(modules.uploads),
     mailJob({
       db,
       clock,

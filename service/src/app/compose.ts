@@ -39,7 +39,13 @@ import type { Monitoring } from '../monitoring/index.ts'
 import type { Safeguarding } from '../reports/safeguarding/index.ts'
 import type { StandingOrders } from '../payouts/standing-orders/index.ts'
 import type { Staff } from '../people/staff/index.ts'
-import { type FirstAdmin, type Members, sealedClientSecrets, sealedWaitingSecrets } from '../people/users/index.ts'
+import {
+  type FirstAdmin,
+  type Members,
+  sealedClientSecrets,
+  sealedUploads,
+  sealedWaitingSecrets,
+} from '../people/users/index.ts'
 import { sealedWebhookSecrets } from '../webhooks/index.ts'
 import { composeModules, type Modules } from './modules.ts'
 
@@ -139,6 +145,7 @@ export const sealedColumns = [
   sealedAuditKeys,
   sealedClientSecrets,
   sealedWaitingSecrets,
+  sealedUploads,
   sealedTotpSecrets,
 ] as const
 

@@ -94,6 +94,8 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
         savedViews: modules.savedViews,
         inbox: modules.inbox,
         access: { issuedByPerson: (partnerId, id) => access.issuedBy(deps.db, partnerId, id) },
+        uploads: modules.uploads,
+        bulks: modules.bulkPayouts,
         firstAdmin,
         factors,
         signIn,

@@ -77,6 +77,7 @@ import {
   createFirstAdmin,
   createImpersonationNotice,
   createSavedViews,
+  createUploads,
   createMayPay,
   createServiceAccounts,
   createUsers,
@@ -230,6 +231,7 @@ function composeDelivery(deps: ModulesDeps, core: Core, inbox: () => Inbox) {
   const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
   const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
   const savedViews = createSavedViews({ ...core, db, clock })
+  const uploads = createUploads({ ...core, db, clock })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
   const tellOfImpersonation = createImpersonationNotice({ mail })
   return {
@@ -238,6 +240,7 @@ function composeDelivery(deps: ModulesDeps, core: Core, inbox: () => Inbox) {
     members,
     guestLinks,
     savedViews,
+    uploads,
     serviceAccounts,
     firstAdmin,
     factors,

@@ -14,6 +14,7 @@ export type { DecidedOfBulk, BulkAwaitingApproval, WaitingApproval } from './app
 export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
 export type { Creditor, Outcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
+export type { JudgedBatch } from './judge-all.ts'
 export { approvalsJob, createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
 export { payoutsDue, lockPayouts, payoutById, type PayoutRow, erasePayouts, waitingPayouts } from './store.ts'
 export type { DuplicateCandidate, Duplicates, DuplicatesOf, EarlierPayout } from './duplicates.ts'

@@ -32,6 +32,7 @@ import type { Accepted, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createDuplicates, type DuplicatesOf } from './duplicates.ts'
 import { partiesOf } from './screen.ts'
+import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, verdictOf } from './preview.ts'
 import { fingerprintOf, fxFingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
@@ -77,6 +78,8 @@ export type Payouts = {
    * currency_not_supported (a currency that the service does not have).
    */
   readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
+  /** Judges many calls as one batch of acceptance would, in as many statements. Writes nothing. */
+  readonly judgeAll: JudgeAll
   /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
   /** The earlier payouts that payments may repeat, and the payments of one list that may repeat each other. */
@@ -182,6 +185,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     submit,
     acceptance: () => createAcceptance(deps),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
+    judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
     duplicatesOf: createDuplicates(deps.duplicateDays),
     byIds: store.payoutsByIds,

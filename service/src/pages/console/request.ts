@@ -18,7 +18,7 @@ import type { Clock, Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
-import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../people/users/index.ts'
+import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed, Uploads } from '../../people/users/index.ts'
 import type { Confirmations, SignIn } from '../../people/sign-in/index.ts'
 import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
@@ -48,6 +48,8 @@ export type ConsoleDeps = {
   readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
   /** Finds the keys that a person has made. */
   readonly access: { readonly issuedByPerson: (partnerId: string, id: string) => Promise<readonly string[]> }
+  readonly uploads: Uploads
+  readonly bulks: Pick<BulkPayouts, 'check'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {

@@ -7,6 +7,7 @@ import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requi
 import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
 import { type Customers, prefixesOfName, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
+import { createManyBeneficiaries, type ManyBeneficiaries } from './many.ts'
 import { createModulusTables, type ModulusTables, refuseWrongModulus } from './modulus.ts'
 import {
   type BeneficiaryCreate,
@@ -33,7 +34,8 @@ export type Payee = store.Payee
 export type PayeeCheck = store.PayeeCheck
 export type BeneficiaryList = QueryOf<'listBeneficiaries'>
 
-export type Beneficiaries = Verifications & {
+export type Beneficiaries = Verifications &
+  ManyBeneficiaries & {
   readonly bicDirectory: BicDirectory
   /** The tables by which numbers of British accounts are checked. */
   readonly modulusTables: ModulusTables
@@ -159,6 +161,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       })
     },
     ...createVerifications(deps),
+    ...createManyBeneficiaries(deps),
     bicDirectory: createBicDirectory(deps),
     modulusTables: createModulusTables(deps),
     partyOf: store.partyById,

@@ -116,6 +116,33 @@ export function byAccounts(
   )
 }
 
+/** Beneficiaries by id, and those of the partner itself by alias and name without case, each by its index. Oldest first. */
+export function byTexts(
+  tx: Tx,
+  partnerId: string,
+  texts: readonly string[],
+  ids: readonly string[],
+): Promise<readonly Beneficiary[]> {
+  const folded = sql`any(array(select lower(given) from unnest(${[...texts]}::text[]) as given))`
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.byTexts */
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and removed_at is null
+      and (id = any(${[...ids]}::uuid[]) or (customer_id is null and (lower(alias) = ${folded} or lower(name) = ${folded})))
+    order by id limit ${byTextsMax}`),
+  )
+}
+/** A text that more payees have in common is a question to the person anyway. */
+const byTextsMax = 10_000
+
+/** Beneficiaries by id, removed ones included. */
+export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Beneficiary[]> {
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.withIds */
+    select ${columns} from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`),
+  )
+}
+
 export function list(
   tx: Tx,
   partnerId: string,

@@ -29,11 +29,19 @@ import {
   requirePaidBy,
 } from '../index.ts'
 import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
+import { type BulkCheck, createBulkCheck } from './check.ts'
+import { lineDigest } from './digest.ts'
 import * as store from './store.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { bulksDue } from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
+
+/** An item with its payee and the present status of its payout. Null: the payee was erased; there is no payout. */
+export type BulkItem = store.ItemRow &
+  Readonly<Record<'beneficiaryName' | 'beneficiaryAccount', string | null>> & {
+    readonly payoutStatus: PayoutRow['status'] | null
+  }
 
 export type BulkPayouts = {
   /**
@@ -56,11 +64,7 @@ export type BulkPayouts = {
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
   /** The items in the order of the request. Refuses: not_found. */
-  readonly items: (
-    partnerId: string,
-    id: string,
-    status: store.ItemStatus | undefined,
-  ) => Promise<readonly store.ItemRow[]>
+  readonly items: (partnerId: string, id: string, status: store.ItemStatus | undefined) => Promise<readonly BulkItem[]>
   /** The payouts that wait for an approval. Undefined: none does. Refuses: not_found. */
   readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
   /** The text that an approver signs, with what it is about. Refuses: not_found, and as `approve` does. */
@@ -74,6 +78,8 @@ export type BulkPayouts = {
   readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
+  /** Checks lines of a file as they would be paid now. Writes nothing. */
+  readonly check: BulkCheck
   /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
   readonly step: () => Promise<number>
 }
@@ -92,11 +98,22 @@ export type BulkPayoutsDeps = {
   readonly log: Log
   readonly cursors: Cursors
   readonly audit: Pick<Audit, 'made'>
-  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts' | 'update'>
+  readonly beneficiaries: Pick<
+    Beneficiaries,
+    'answersAbout' | 'assess' | 'byAccounts' | 'byTexts' | 'update' | 'withIds'
+  >
   readonly customers: Pick<Customers, 'find'>
   readonly payouts: Pick<
     Payouts,
-    'acceptance' | 'approveBulk' | 'bulksThatWait' | 'rejectBulk' | 'snapshotOfBulk' | 'submit' | 'waitingOfBulk'
+    | 'acceptance'
+    | 'approveBulk'
+    | 'byIds'
+    | 'judgeAll'
+    | 'bulksThatWait'
+    | 'rejectBulk'
+    | 'snapshotOfBulk'
+    | 'submit'
+    | 'waitingOfBulk'
   >
 }
 
@@ -140,7 +157,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
           if ((await store.insertBulk(tx, bulk)) === 0) throw new KeyTaken()
           store.insertItems(
             tx,
-            items.map((item) => ({ partnerId, bulkId: id, ...item })),
+            items.map((item) => ({ partnerId, bulkId: id, ...item, lineDigest: lineDigest(item) })),
           )
           deps.audit.made(tx, { caller, operation, ids: [id], ip })
           return { ...bulk, status: 'Processing' as const, leaseId: null, endedAt: null, reference: id }
@@ -170,12 +187,46 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     },
     items: async (partnerId, id, status) => {
       await get(partnerId, id)
-      return store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax)
+      return withPayees(deps, partnerId, await store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax))
     },
     ...createApprovals(payouts, get),
     step: createBulkStep({ db, clock, log, facts, submit, submitAll: createSubmitAll({ db, payouts }) }),
+    check: createBulkCheck(deps),
     releaseLeases: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
   }
+}
+
+/** An accepted item has the payee of its payout, another one the beneficiary as it is now. Two statements. */
+async function withPayees(
+  { db, beneficiaries, payouts }: Pick<BulkPayoutsDeps, 'db' | 'beneficiaries' | 'payouts'>,
+  partnerId: string,
+  items: readonly store.ItemRow[],
+): Promise<readonly BulkItem[]> {
+  const ids = (column: 'payoutId' | 'beneficiaryId', from: readonly store.ItemRow[]) => [
+    ...new Set(from.flatMap((item) => item[column] ?? [])),
+  ]
+  const [made, known] = await Promise.all([
+    payouts.byIds(db, partnerId, ids('payoutId', items)),
+    beneficiaries.withIds(
+      partnerId,
+      ids(
+        'beneficiaryId',
+        items.filter(({ payoutId }) => payoutId === null),
+      ),
+    ),
+  ])
+  const payoutOf = new Map(made.map((payout) => [payout.id, payout]))
+  const payeeOf = new Map(known.map((payee) => [payee.id, payee]))
+  return items.map((item) => {
+    const payout = payoutOf.get(item.payoutId ?? '')
+    const payee = payeeOf.get(item.beneficiaryId)
+    return {
+      ...item,
+      beneficiaryName: payout?.creditorName ?? payee?.name ?? null,
+      beneficiaryAccount: payout?.creditorAccount ?? payee?.iban ?? payee?.domesticAccount ?? null,
+      payoutStatus: payout?.status ?? null,
+    }
+  })
 }
 
 const createApprovals = (
@@ -211,7 +262,7 @@ function requireMade({ status }: Bulk): void {
 
 const named = (row: store.BulkRow | undefined) => row && { ...row, reference: row.id }
 
-type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId'>
+type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId' | 'lineDigest'>
 
 /** Refuses every wrong field at once, each with its pointer. */
 function readItems(

@@ -65,7 +65,10 @@ type NewItem = Pick<
   | 'beneficiaryId'
   | 'reference'
   | 'endToEndId'
->
+> & {
+  /** Finds bulks that have paid the same line. */
+  readonly lineDigest: bigint
+}
 
 const columns = sql`partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id, account_name,
   ip_address, lease_id, created_at, ended_at`
@@ -93,6 +96,7 @@ const newItems = insertBy<NewItem & { readonly status: string }>(
     beneficiaryId: 'uuid',
     reference: 'text',
     endToEndId: 'text',
+    lineDigest: 'bigint',
     status: 'text',
   },
   [['partnerId', 'bulkId', 'status'], ['currency']],
@@ -103,7 +107,7 @@ export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
   tx.later(
     sql`/* bulk-payouts.insertItems */
     insert into payouts.bulk_items (partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id,
-      reference, end_to_end_id, status)
+      reference, end_to_end_id, line_digest, status)
     ${newItems(tx, open)}`,
     rows.length,
   )
@@ -159,6 +163,29 @@ export function itemsOf(
     select ${itemColumns} from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = ${bulkId}
       ${status === null ? noSql : sql`and status = ${status}`}
     order by position limit ${rowsMax}`)
+}
+
+/** The bulks of a time with at least so many of these lines, those with most of them first. Lines that were refused do not count. */
+export function bulksWithLines(
+  tx: Tx,
+  partnerId: string,
+  {
+    digests,
+    since,
+    linesMin,
+  }: { readonly digests: readonly bigint[]; readonly since: string; readonly linesMin: number },
+  bulksMax: number,
+): Promise<readonly (Pick<BulkRow, 'id' | 'createdAt' | 'accountName'> & { readonly same: bigint })[]> {
+  return tx.rows(sql`/* bulk-payouts.bulksWithLines */
+    select bulk.id, bulk.created_at, bulk.account_name, found.same
+    from (
+      select bulk_id, count(distinct line_digest) as same from payouts.bulk_items
+      where partner_id = ${partnerId} and line_digest = any(${[...digests]}::bigint[]) and bulk_id >= ${since}
+        and status in ('Processing', 'Accepted')
+      group by bulk_id having count(distinct line_digest) >= ${linesMin}
+      order by same desc, bulk_id desc limit ${bulksMax}) as found
+      join payouts.bulks as bulk on bulk.partner_id = ${partnerId} and bulk.id = found.bulk_id
+    order by found.same desc, bulk.id desc`)
 }
 
 /** The sum of a bulk in each currency, with the payouts that were refused. */
@@ -266,7 +293,7 @@ export const keptBulks: KeptTable = {
     {
       table: 'payouts.bulk_items',
       by: 'bulk_id',
-      erased: { reference: null, end_to_end_id: null, problem_detail: null },
+      erased: { reference: null, end_to_end_id: null, problem_detail: null, line_digest: null },
     },
   ],
 }
