@@ -7,7 +7,17 @@
  * it books it away from there. So the suspense account is the sum of the open cases. Decisions are added and never changed, until their
  * notes are erased with the report (docs/decisions/0055-erasure.md).
  */
-export { caseActions, type CaseAction, type CaseKind, keptFromPartners, operatorPartnerId } from './rules.ts'
+export {
+  actionsFor,
+  caseActions,
+  type CaseAction,
+  type CaseKind,
+  caseKinds,
+  type Disposition,
+  dispositionsOf,
+  keptFromPartners,
+  operatorPartnerId,
+} from './rules.ts'
 export {
   type CaseEffects,
   createDecisions,

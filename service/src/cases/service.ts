@@ -206,6 +206,7 @@ const undecided = {
   resolution: null,
   resolvedBy: null,
   note: null,
+  disposition: null,
   returningSince: null,
   ownerId: null,
   ownerName: null,

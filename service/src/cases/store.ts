@@ -1,7 +1,7 @@
 /** All SQL of cases themselves. */
 import type { Currency, Minor } from '../kernel/index.ts'
 import { acrossPartners, dueWork, type KeptTable, sql, type Sql, type Tx } from '../postgres/index.ts'
-import type { CaseKind, Resolution } from './rules.ts'
+import type { CaseKind, Disposition, Resolution } from './rules.ts'
 
 export type CaseRow = {
   readonly partnerId: string
@@ -18,6 +18,8 @@ export type CaseRow = {
   readonly resolution: Resolution | null
   readonly resolvedBy: string | null
   readonly note: string | null
+  /** What persons have found about an alert. Null: it is open, or another kind. */
+  readonly disposition: Disposition | null
   /** Id of a person's proposal that waits for a second person's decision. */
   readonly proposalId: string | null
   readonly proposal: string | null
@@ -32,7 +34,7 @@ export type CaseRow = {
 }
 
 const columns = sql`partner_id, id, kind, connector, notification_id, subject, report, currency, booked, opened_at,
-  resolved_at, resolution, resolved_by, note, proposal_id, proposal, proposed_by, proposed_at, returning_since,
+  resolved_at, resolution, resolved_by, note, disposition, proposal_id, proposal, proposed_by, proposed_at, returning_since,
   owner_id, owner_name, owned_since`
 
 /** Returns 1, or 0 if the notification has a case. Waits for a concurrent transaction that opens it. */
@@ -75,7 +77,7 @@ export function casesAbout(tx: Tx, partnerId: string, subjects: readonly string[
 export async function updateCase(tx: Tx, row: CaseRow): Promise<void> {
   await tx.run(sql`/* cases.updateCase */
     update cases.cases set resolution = ${row.resolution}, resolved_by = ${row.resolvedBy}, note = ${row.note},
-      resolved_at = ${row.resolvedAt}, proposal_id = ${row.proposalId}, proposal = ${row.proposal},
+      disposition = ${row.disposition}, resolved_at = ${row.resolvedAt}, proposal_id = ${row.proposalId}, proposal = ${row.proposal},
       proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, returning_since = ${row.returningSince},
       owner_id = ${row.ownerId}, owner_name = ${row.ownerName}, owned_since = ${row.ownedSince}
     where partner_id = ${row.partnerId} and id = ${row.id}`)

@@ -92,8 +92,8 @@ export type Screening = {
   readonly hitsOn: (partnerId: string, parties: readonly HeldParty[]) => Promise<readonly Hit[]>
   readonly decisionsOf: typeof store.decisionsOf
   /**
-   * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, validation_failed (no person, no
-   * note, ended, same decision, proposed by the same person).
+   * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, permission_denied (a role that decides no hits),
+   * validation_failed (no person, no note, ended, same decision, proposed by the same person).
    */
   readonly decide: (tx: Tx, deciding: Deciding) => Promise<Hit>
   /** Pages through the hits that the list of a generation has changed. */
@@ -114,6 +114,7 @@ export function createScreening(
   deps: ListsDeps & {
     readonly sealer: Sealer
     readonly judgeTwo: HitDecisionsDeps['judgeTwo']
+    readonly requireDecider: HitDecisionsDeps['requireDecider']
     /** Shows the freeze of a customer or a partner as a block. Joins the transaction of the decision. */
     readonly onFrozen?: (tx: Tx, frozen: Frozen) => Promise<void>
     /** Undefined: hits on politically exposed persons hold nothing, and a confirmed one raises nothing. */
@@ -264,11 +265,15 @@ type Deciding = {
   readonly id: string
   readonly outcome: Outcome
   readonly staff: string
+  /** Of the account that has signed in. Absent: a name that a command was given. */
+  readonly staffId?: string
   readonly note: string
 }
 
 type HitDecisionsDeps = {
   readonly clock: Clock
+  /** Refuses (permission_denied) a person whose role does not decide hits. */
+  readonly requireDecider: (tx: Tx, by: Decider) => Promise<void>
   /** Judges who proposed and who decides, as they stand now. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 }
@@ -276,12 +281,13 @@ type HitDecisionsDeps = {
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 const createDecide =
-  ({ clock, judgeTwo }: HitDecisionsDeps) =>
-  async (tx: Tx, { partnerId, id, outcome, staff, note }: Deciding): Promise<store.HitRow> => {
+  ({ clock, judgeTwo, requireDecider }: HitDecisionsDeps) =>
+  async (tx: Tx, { partnerId, id, outcome, staff, staffId, note }: Deciding): Promise<store.HitRow> => {
     if (isNoName(staff)) throw refuse('State who decides it.')
     if (note.trim() === '') throw refuse('A note is required.')
     const row = await store.lockHit(tx, partnerId, id)
     if (row === undefined) throw new Refusal('not_found', 'No such hit.')
+    await requireDecider(tx, { id: staffId, name: staff })
     refuseEnded(row, outcome)
     const now = clock.now()
     // The list as the person saw it: the worker compares a newer list, and ends the hit if the entry has changed.
