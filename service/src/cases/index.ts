@@ -28,7 +28,7 @@ export {
   createCaseOwners,
   ownedMeanwhile,
 } from './decisions.ts'
-export { type CaseReport, reportOf } from './report.ts'
+export { type CaseReport, type ReportedMoney, reportOf } from './report.ts'
 
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'

@@ -32,6 +32,7 @@ import {
   type SubjectState,
 } from './store.ts'
 import * as store from './store.ts'
+import { plainName } from './names/words.ts'
 import { craftText } from './vessels.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { createMatches } from './names/index-of-names.ts'
@@ -39,6 +40,12 @@ import { createMatches } from './names/index-of-names.ts'
 const isAccount = ({ kind }: HeldParty) => kind === 'account'
 
 export type Hit = Omit<store.HitRow, 'detailSealed'> & HitDetail
+
+const equalHitsMax = 100
+
+/** The pair of a hit: a party of the partner by its name, and the entry. Equal pairs are compared once, and decided together. */
+export const pairOf = ({ partnerId, source, entryId, name }: Hit): string =>
+  [partnerId, source, entryId, plainName(name)].join(' ')
 
 export type PepEffects = {
   /** PEP_HITS. */
@@ -86,6 +93,8 @@ export type Screening = {
   readonly oldestOpenHits: (hitsMax: number) => Promise<readonly store.OpenHit[]>
   /** Returns those of these hits of a partner that are open. */
   readonly openOf: (partnerId: string, ids: readonly string[]) => Promise<readonly store.OpenHit[]>
+  /** The open hits of the partner that compare the same name with the same entry, oldest first, with this one: at most 100. */
+  readonly equalHits: (hit: Hit) => Promise<readonly Hit[]>
   /** Undefined: the partner has no such hit. */
   readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
   /** The hits that hold a payment with these parties, oldest first. */
@@ -163,6 +172,8 @@ export function createScreening(
     openHits: async (after, hitsMax) => (await store.openHits(db, after, hitsMax)).map(toHit),
     oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
     openOf: (partnerId, ids) => store.openOf(db, partnerId, ids),
+    equalHits: async (hit) =>
+      (await store.openAbout(db, hit.partnerId, hit, equalHitsMax)).map(toHit).filter((each) => pairOf(each) === pairOf(hit)),
     hit: async (partnerId, id) => {
       const row = await store.hitById(db, partnerId, id)
       return row && toHit(row)

@@ -92,13 +92,13 @@ export type DeskDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly staff: Staff
-  readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout' | 'about' | 'lastRemarks'>
+  readonly cases: Pick<Cases, 'list' | 'countsOpen' | 'byId' | 'openAbout' | 'about' | 'lastRemarks'>
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
+  readonly screening: Pick<Screening, 'openHits' | 'equalHits' | 'hit' | 'hitsOn' | 'decisionsOf'>
   readonly screener: Pick<Screener, 'viewOf'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
-  readonly monitoring: Pick<Monitoring, 'standingOf'>
+  readonly monitoring: Pick<Monitoring, 'standingOf' | 'waitingOf' | 'holding'>
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
   readonly customers: Pick<Customers, 'idOf' | 'idsBy'> & {
