@@ -105,13 +105,19 @@ export type DeskDeps = {
   readonly staff: Staff
   /** The choices of what is mailed. */
   readonly inbox: Pick<Inbox, 'choices' | 'choose'>
-  readonly cases: Pick<Cases, 'list' | 'byId' | 'byIds' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'>
+  readonly cases: Pick<
+    Cases,
+    'list' | 'byId' | 'byIds' | 'countsOpen' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'
+  >
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<Screening, 'about' | 'openHits' | 'openHitsOf' | 'hit' | 'decisionsOf'>
+  readonly screening: Pick<
+    Screening,
+    'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'
+  >
   readonly screener: Pick<Screener, 'viewOf'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
-  readonly monitoring: Pick<Monitoring, 'newestAlerts' | 'rules' | 'standingOf'>
+  readonly monitoring: Pick<Monitoring, 'newestAlerts' | 'rules' | 'standingOf' | 'waitingOf' | 'holding'>
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
   readonly customers: Pick<

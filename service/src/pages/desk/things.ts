@@ -81,6 +81,14 @@ function someOfEach<T extends { readonly why: Why }>(things: readonly T[]): read
 export const runbookLink = ({ root }: ConsoleView, name: string): Html =>
   html`<a href="${root}runbooks/${name}">${name.replace('alerts/', '')}</a>`
 
+/** A form of one button that finds a thing by its id or reference. The search takes ids in a form, and not in an address. */
+export const findButton = ({ root }: ConsoleView, text: string, label: string): Html =>
+  html`<form method="post" action="${root}find">
+    ${hiddenField('q', text)}<button type="submit" class="small">
+      ${label}<span class="away"> ${text}</span>
+    </button>
+  </form>`
+
 type Owned = {
   /** Null: it has no owner. */
   readonly owner: { readonly id: string; readonly fullName: string } | null
