@@ -33,9 +33,9 @@ export type NewCase = {
 export type Cases = {
   /**
    * Opens a case and books its money, in a transaction of its own. Returns whether it did: false if the notification
-   * has one.
+   * has one. `also` joins the transaction.
    */
-  readonly open: (opened: NewCase) => Promise<boolean>
+  readonly open: (opened: NewCase, also?: (tx: Tx, caseId: string) => Promise<void>) => Promise<boolean>
   /**
    * Records cases and returns the entries of their money. The caller books them in the same transaction, together with
    * its own, so that accounts are locked once and in one order.
@@ -47,12 +47,12 @@ export type Cases = {
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Sends the money of cases back by a rule that two persons have made, not by a decision about the case. One whose report does not name the
+   * Sends the money of cases back by a rule that two persons have made, or because its partner asks for it, not by a decision about the case. One whose report does not name the
    * account of the payer, or that is decided, stays as it is.
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Resolves cases whose entry of the bank is corrected, and returns the entries that take their money out of suspense as it came. The caller
+   * Resolves cases whose entry of the bank is corrected, or whose money its partner accepts, and returns the entries that take their money out of suspense as it came. The caller
    * holds the cases, and books the entries in the same transaction.
    */
   readonly withdraw: (tx: Tx, rows: readonly store.CaseRow[], note: string) => Promise<readonly Entry[]>
@@ -64,6 +64,8 @@ export type Cases = {
     owned?: store.OwnedBy,
   ) => Promise<readonly store.CaseRow[]>
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
+  /** The cases of a partner with these ids, in no order. */
+  readonly byIds: typeof store.casesByIds
   /** The resolution of each of these cases; null: it is open. */
   readonly resolutionsOf: typeof store.resolutionsOf
   /** Reads a case and holds it as it is until the commit: no decision comes between. */
@@ -101,11 +103,12 @@ type CasesDeps = {
 export function createCases(deps: CasesDeps): Cases {
   const { db } = deps
   return {
-    open: (opened) =>
+    open: (opened, also) =>
       db.transaction(async (tx) => {
         const row = await record(deps, tx, opened)
         if (row === undefined) return false
         for (const entry of entriesOf(row, openingTransfer)) await deps.ledger.enter(tx, entry)
+        await also?.(tx, row.id)
         return true
       }),
     record: async (tx, opened) => {
@@ -128,6 +131,7 @@ export function createCases(deps: CasesDeps): Cases {
     },
     list: (after, casesMax, tx = db, owned = 'any') => store.openCases(tx, after, casesMax, owned),
     byId: store.caseById,
+    byIds: store.casesByIds,
     resolutionsOf: store.resolutionsOf,
     hold: store.lockCase,
     openAt: store.casesOpenAt,
