@@ -252,7 +252,10 @@ export const CheckoutSession = closed({
     'Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased.',
   ),
   lineItems: described(optional(Type.Array(LineItem)), 'Line items, as you gave them. Absent as `description`.'),
-  websiteReference: described(optional(Type.String()), 'Your own reference, such as an order number. Absent without one.'),
+  websiteReference: described(
+    optional(Type.String()),
+    'Your own reference, such as an order number. Absent without one.',
+  ),
   payerName: described(
     optional(Type.String()),
     'Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased.',

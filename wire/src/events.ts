@@ -268,7 +268,9 @@ export const events = {
     'money arrives that does not fit its checkout session, is accepted, goes back, or is left to the operator',
     closed({
       ...common,
-      amount: described(Amount, 'Amount of the money in major units of `currency`. Parse it as a decimal.'),
+      amount: described(Amount, 'Amount of the session in major units of `currency`. Parse it as a decimal.'),
+      lateAmount: described(Amount, 'Amount of the money in major units of `lateCurrency`. Parse it as a decimal.'),
+      lateCurrency: text('Currency of the money, ISO 4217 alpha-3.'),
       customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
       idempotencyKey: textOrNull('Null.'),
       reference: text('Reference of the transaction of the session.'),

@@ -155,7 +155,8 @@ export const problems = {
   late_payment_decided: {
     status: 409,
     title: 'Late payment is decided',
-    detail: 'The money was accepted or returned, or its time to choose is over and the operator decides. Read its status.',
+    detail:
+      'The money was accepted or returned, or its time to choose is over and the operator decides. Read its status.',
   },
   refund_exceeds_payment: {
     status: 422,

@@ -52,10 +52,15 @@ export type Cases = {
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Resolves cases whose entry of the bank is corrected, or whose money its partner accepts, and returns the entries that take their money out of suspense as it came. The caller
+   * Resolves cases whose entry of the bank is corrected, and returns the entries that take their money out of suspense as it came. The caller
    * holds the cases, and books the entries in the same transaction.
    */
   readonly withdraw: (tx: Tx, rows: readonly store.CaseRow[], note: string) => Promise<readonly Entry[]>
+  /**
+   * Resolves a case because the partner that owns the account accepts its money, and returns the entries that take it out of suspense as it came.
+   * The caller holds the case, and books the entries in the same transaction.
+   */
+  readonly accept: (tx: Tx, row: store.CaseRow, note: string) => Promise<readonly Entry[]>
   /** Oldest first, in pages after `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
@@ -128,6 +133,12 @@ export function createCases(deps: CasesDeps): Cases {
     withdraw: async (tx, rows, note) => {
       for (const row of rows) await release(deps, tx, row, note)
       return rows.flatMap((row) => entriesOf(row, reversingTransfer))
+    },
+    accept: async (tx, row, note) => {
+      assert(row.resolution === null && row.returningSince === null, `case ${row.id} can still be decided`)
+      const end = { resolution: 'matched', resolvedBy: 'partner', note, resolvedAt: deps.clock.now() } as const
+      await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'partner', note })
+      return entriesOf(row, reversingTransfer)
     },
     list: (after, casesMax, tx = db, owned = 'any') => store.openCases(tx, after, casesMax, owned),
     byId: store.caseById,

@@ -50,7 +50,10 @@ suite('late payments', async () => {
   test('money after the end is offered, accepted once, and becomes a payment of the order', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
-    assert.deepEqual([late.reason, late.status, late.debtorName, late.amount], ['AfterEnd', 'Waiting', 'Grace Hopper', 4990n])
+    assert.deepEqual(
+      [late.reason, late.status, late.debtorName, late.amount],
+      ['AfterEnd', 'Waiting', 'Grace Hopper', 4990n],
+    )
     assert.equal((await stateOf(opened)).suspense, 4990n)
     const accepted = await accept(opened, late)
     assert.equal(accepted.status, 'Accepted')
@@ -182,6 +185,7 @@ suite('late payments of listed payers', async () => {
 
   test('money of a listed payer is not returned, and accepted money of one is held', async () => {
     const opened = await lateMoney('49.90', listedName)
+    await screenAll(service)
     const late = await lateOf(opened)
     await assert.rejects(giveBack(opened, late), code('account_blocked'))
     const accepted = await accept(opened, late)

@@ -44,7 +44,7 @@ export type Late = {
    * late_payment_decided, account_blocked, balance_limit_exceeded, currency_not_supported, payer_account_unknown, request_in_progress.
    */
   readonly acceptLate: Choose
-  /** Sends the money back. Refuses: not_found, late_payment_decided, account_blocked, payer_account_unknown. */
+  /** Sends the money back. Refuses: not_found, late_payment_decided, account_blocked, payer_account_unknown, request_in_progress. */
   readonly returnLate: Choose
   /** Tells the partner how the return of its late payment has ended. A case of other money is left alone. */
   readonly returnEnded: (
@@ -98,14 +98,16 @@ function append(
   eventOutbox: EventOutbox,
   tx: Tx,
   row: Pick<store.LateRow, 'partnerId' | 'id' | 'sessionId' | 'reason' | 'currency' | 'amount' | 'chooseBy'>,
-  { reference, websiteReference }: Pick<Deposit, 'reference' | 'websiteReference'>,
+  deposit: Pick<Deposit, 'reference' | 'websiteReference' | 'amount' | 'currency'>,
   status: LatePaymentStatus,
   acceptedReference: string | null,
   now: Date,
 ): void {
   const { partnerId, id, sessionId, reason, currency, amount, chooseBy } = row
+  const { reference, websiteReference, amount: asked, currency: currencyAsked } = deposit
   const data: Data = {
-    ...{ amount: writeAmount(amount, currency), currency, customFields: null, idempotencyKey: null },
+    ...{ amount: writeAmount(asked, currencyAsked), currency: currencyAsked, customFields: null, idempotencyKey: null },
+    ...{ lateAmount: writeAmount(amount, currency), lateCurrency: currency },
     ...{ reference, websiteReference, acceptedReference, chooseBy: chooseBy.toISOString() },
     ...{ latePaymentId: id, reason, sessionId, status },
   }
@@ -232,7 +234,10 @@ function debtorOf(found: CaseRow) {
 }
 
 const stopped = () =>
-  new Refusal('account_blocked', 'The money cannot be moved now. Until the account takes money again, the operator decides.')
+  new Refusal(
+    'account_blocked',
+    'The money cannot be moved now. Until the account takes money again, the operator decides.',
+  )
 
 /** The account of the owner takes no money, for a reason that is not told. Refuses: account_blocked. */
 async function requireReceiving({ deposits }: CheckoutDeps, tx: Tx, { session, row }: Choosing): Promise<void> {
@@ -260,9 +265,9 @@ async function accept(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<{
     payer && (await customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/latePaymentId' }))
   if (above !== undefined) throw above
   const note = `The partner accepted the money for the checkout session ${session.id}.`
-  for (const entry of await cases.withdraw(tx, [found], note)) await ledger.enter(tx, entry)
+  for (const entry of await cases.accept(tx, found, note)) await ledger.enter(tx, entry)
   const notification = {
-    ...{ kind: 'credit.booked', partnerId, id: `case ${found.id}`, money: { currency, amount }, debtor } as const,
+    ...({ kind: 'credit.booked', partnerId, id: `case ${found.id}`, money: { currency, amount }, debtor } as const),
     subjectId: report.subjectId ?? `case ${found.id}`,
     account: report.account ?? session.iban,
     remittance: report.remittance ?? null,
@@ -290,6 +295,8 @@ async function sendBack(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise
       craftText: screening.textOf([report.remittance, report.endToEndId]),
     })),
   )
+  if (holds.includes('unscreened'))
+    throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
   if (holds.some((hold) => hold !== undefined)) throw stopped()
   await cases.sendBack(tx, [row], `The partner returned the money of the checkout session ${session.id}.`)
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { type BodyOf, checkout as wire, ownJson, type QueryOf } from '@partner-payments/wire'
+import type { Logo } from '../branding/index.ts'
 import { linkTokenPartner, newLinkToken } from '../access/index.ts'
 import { notFound, type Page, readAmount, readTime, Refusal, refuseFields } from '../kernel/api/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present, secondMs } from '../kernel/index.ts'
@@ -18,6 +19,7 @@ import {
   tokenHash,
   type SessionRequest,
 } from './rules.ts'
+import { logoOf } from './hosted.ts'
 import { type CheckoutDeps, createPageAddress } from './session.ts'
 import { brandingsOf, type LinkPlace, type PageBranding, type SessionRow } from './store.ts'
 import * as store from './store-links.ts'
@@ -73,8 +75,13 @@ export type Links = {
   readonly updateLink: (partnerId: string, id: string, body: BodyOf<'updatePaymentLink'>) => Promise<PaymentLink>
   /** What the page of a link shows. Refuses: not_found. */
   readonly link: (token: string) => Promise<ShownLink>
+  /** The logo of the partner. Refuses: not_found. */
+  readonly linkLogo: (token: string) => Promise<Logo>
   /** Opens a session for a payer, and returns the token of its page. Refuses: not_found. */
-  readonly openByLink: (token: string, payer: LinkPayer) => Promise<{ readonly token: string } | { readonly closed: Closed }>
+  readonly openByLink: (
+    token: string,
+    payer: LinkPayer,
+  ) => Promise<{ readonly token: string } | { readonly closed: Closed }>
 }
 
 /** Opens a session in the caller's transaction. Refuses what the account of the customer refuses. */
@@ -97,9 +104,18 @@ export type OpenSession = (
 export type LinkParts = {
   readonly open: OpenSession
   /** The session that a form has opened. Undefined: none. */
-  readonly openedBefore: (tx: Tx, partnerId: string, idempotencyKey: string) => Promise<{ readonly token: string } | undefined>
+  readonly openedBefore: (
+    tx: Tx,
+    partnerId: string,
+    idempotencyKey: string,
+  ) => Promise<{ readonly token: string } | undefined>
   /** The account that payers of a customer would pay to. Refuses as `createLink`. */
-  readonly requirePayee: (tx: Tx, partnerId: string, customerRef: string, currency: Currency) => Promise<{ readonly id: string }>
+  readonly requirePayee: (
+    tx: Tx,
+    partnerId: string,
+    customerRef: string,
+    currency: Currency,
+  ) => Promise<{ readonly id: string }>
 }
 
 /** The largest and the smallest payment (`PaymentAmount`). */
@@ -160,6 +176,7 @@ export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
         return toLink(changed, (await countsOf(deps, tx, partnerId, [row])).get(row.id) ?? noSessions)
       }),
     link: async (token) => shownLink(deps, await byToken(token)),
+    linkLogo: async (token) => logoOf(db, (await byToken(token)).partnerId),
     openByLink: async (token, payer) => openByLink(deps, parts, await byToken(token), token, payer),
   }
 }
@@ -169,7 +186,10 @@ const noSessions: Counts = { paid: 0, open: 0 }
 
 const createToLink = (deps: CheckoutDeps) => {
   const addressOf = createPageAddress(deps)
-  return ({ tokenHash: _hash, tokenSealed, paidCount, lineItems, ...row }: store.LinkRow, counts: Counts): PaymentLink => ({
+  return (
+    { tokenHash: _hash, tokenSealed, paidCount, lineItems, ...row }: store.LinkRow,
+    counts: Counts,
+  ): PaymentLink => ({
     ...row,
     url: addressOf(row.partnerId, `links/${deps.sealer.open(tokenSealed, linkTokenContext(row.partnerId, row.id))}`),
     lineItems: lineItemsOf(lineItems),
@@ -191,7 +211,9 @@ function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
   const needsAmount = amount === null && body.lineItems !== undefined && body.lineItems !== null
   refuseFields([
     ...returnErrors(body.returnUrl, sandbox),
-    ...(amount === null ? [] : bounds.map((at) => wrong(at, 'invalid_value', 'must be omitted: the link has an amount'))),
+    ...(amount === null
+      ? []
+      : bounds.map((at) => wrong(at, 'invalid_value', 'must be omitted: the link has an amount'))),
     ...(amount === null && (amountMin ?? amountLeast) > (amountMax ?? amountMost)
       ? [wrong('/amountMax', 'invalid_value', 'must be at least `amountMin`')]
       : []),
@@ -256,7 +278,12 @@ async function countsOf(
   )
 }
 
-function closedNow({ isActive, endsAt, paymentsMax }: store.LinkRow, paid: number, open: number, now: Date): Closed | undefined {
+function closedNow(
+  { isActive, endsAt, paymentsMax }: store.LinkRow,
+  paid: number,
+  open: number,
+  now: Date,
+): Closed | undefined {
   if (!isActive) return 'inactive'
   if (endsAt !== null && endsAt <= now) return 'ended'
   if (paymentsMax !== null && paid + open >= paymentsMax) return 'full'
@@ -326,7 +353,12 @@ const stopping: ReadonlySet<string> = new Set([
   ...['iban_issuer_not_configured', 'iban_pool_exhausted'],
 ])
 
-function openingOf(row: store.LinkRow, payer: LinkPayer, idempotencyKey: string, openedBy: Uint8Array): Parameters<OpenSession>[1] {
+function openingOf(
+  row: store.LinkRow,
+  payer: LinkPayer,
+  idempotencyKey: string,
+  openedBy: Uint8Array,
+): Parameters<OpenSession>[1] {
   const { partnerId, id, customerId, currency, websiteReference, description, returnUrl } = row
   const customFields = row.customFields === null ? {} : ownJson<Record<string, unknown>>(row.customFields)
   return {
@@ -352,4 +384,3 @@ export const sealedPaymentLinkTokens: SealedColumn = {
   key: { id: 'uuid' },
   contextOf: (partnerId, cell) => linkTokenContext(partnerId, cell('id')),
 }
-

@@ -16,7 +16,14 @@ import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmo
 import { inTransaction, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import { type DepositRow, hashFingerprint, type InParts, type Part } from '../deposits/index.ts'
-import { type Beside, type CheckoutDeps, createToSession, linkContext, type Session, type ToSession } from './session.ts'
+import {
+  type Beside,
+  type CheckoutDeps,
+  createToSession,
+  linkContext,
+  type Session,
+  type ToSession,
+} from './session.ts'
 import { createHosted, type Hosted } from './hosted.ts'
 import { fingerprintOf, lineItemsText, msUntil, readSession, type SessionRequest, tokenHash } from './rules.ts'
 import { createLate, type Late, latePaymentsOf } from './late.ts'
@@ -107,11 +114,7 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
   }
 }
 
-type BesideOf = (
-  tx: Tx,
-  partnerId: string,
-  rows: readonly SessionRow[],
-) => Promise<(row: SessionRow) => Beside>
+type BesideOf = (tx: Tx, partnerId: string, rows: readonly SessionRow[]) => Promise<(row: SessionRow) => Beside>
 
 /** Reads what stands beside sessions: refunds, late payments, and the names of their customers. */
 const createBeside =

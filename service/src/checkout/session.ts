@@ -163,7 +163,7 @@ export type CheckoutDeps = {
     Customers,
     'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'payersByIds' | 'refusalAbove' | 'requireCapability'
   >
-  readonly cases: Pick<Cases, 'byIds' | 'hold' | 'sendBack' | 'withdraw'>
+  readonly cases: Pick<Cases, 'accept' | 'byIds' | 'hold' | 'sendBack'>
   readonly deposits: Deposits
   readonly ledger: Pick<Ledger, 'enter'>
   readonly screening: Pick<Screening, 'holdsOfCredits' | 'textOf'>

@@ -12,7 +12,8 @@ function readUrls(value: string | undefined): ReadonlyMap<string, string> {
     .map((part) => {
       const [partnerId = '', address = ''] = part.split(/=(.*)/s)
       const url = URL.parse(address)
-      const isAddress = url !== null && ['http:', 'https:'].includes(url.protocol) && url.search === '' && url.hash === ''
+      const isAddress =
+        url !== null && ['http:', 'https:'].includes(url.protocol) && url.search === '' && url.hash === ''
       if (!isUuid(partnerId) || !isAddress || url.username !== '')
         return refuseSetting('must be PARTNER_ID=https://host, separated by commas')
       return [partnerId.toLowerCase(), url] as const

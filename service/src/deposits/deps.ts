@@ -37,7 +37,10 @@ export type DepositsDeps = {
 /** Money that named a deposit and did not fit it. */
 export type OfferedMoney = {
   readonly caseId: string
-  readonly deposit: Pick<Deposit, 'partnerId' | 'id' | 'status' | 'reference' | 'websiteReference'>
+  readonly deposit: Pick<
+    Deposit,
+    'partnerId' | 'id' | 'status' | 'reference' | 'websiteReference' | 'amount' | 'currency'
+  >
   readonly money: Money
   /** Default: by the status of the deposit. */
   readonly reason?: LatePaymentReason

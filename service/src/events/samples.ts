@@ -186,6 +186,7 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
   'checkout.late.payment.updated': ({ now }) => ({
     ...common('SAMPLE-SESSION', 4990n),
     ...{ customFields: null, idempotencyKey: null, acceptedReference: null, chooseBy: now.toISOString() },
+    ...{ lateAmount: writeAmount(4_990n, 'EUR'), lateCurrency: 'EUR' },
     ...{ latePaymentId: newId(), reason: 'AfterEnd', sessionId: newId(), status: 'Waiting' },
   }),
   'checkout.refund.updated': () => ({

@@ -64,7 +64,10 @@ export const scheduleId = { id: described(Uuid, 'The `id` of the schedule.') }
 
 export const sessionId = { sessionId: described(Uuid, 'The `sessionId` of the checkout session.') }
 
-export const latePaymentId = { ...sessionId, latePaymentId: described(Uuid, 'The `latePaymentId` of the late payment.') }
+export const latePaymentId = {
+  ...sessionId,
+  latePaymentId: described(Uuid, 'The `latePaymentId` of the late payment.'),
+}
 
 export const linkId = { linkId: described(Uuid, 'The `linkId` of the payment link.') }
 
