@@ -318,7 +318,7 @@ async function openByLink(
   token: string,
   payer: LinkPayer,
 ): ReturnType<Links['openByLink']> {
-  const { clock, customers, db, eventOutbox } = deps
+  const { clock, db } = deps
   const idempotencyKey = `payment-link:${id}:${payer.formId}`
   const openedBy = createHash('sha256').update(`${token} ${payer.ip}`).digest()
   try {
@@ -340,7 +340,7 @@ async function openByLink(
       const ofAddress = open.filter((session) => session.openedBy !== null && openedBy.equals(session.openedBy))
       if (ofAddress.length >= wire.linkSessionsOfAddressMax) return { closed: 'busy' as const }
       const opened = await parts.open(tx, openingOf(row, payer, idempotencyKey, openedBy))
-      return opened
+      return { token: opened.token }
     })
   } catch (error) {
     // The account of the customer takes no money now: the payer learns no more than that.
