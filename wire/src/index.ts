@@ -56,7 +56,7 @@ export {
   verificationStates,
 } from './verification.ts'
 export type { AccountType, NotPossibleReason, PayeeAddress } from './beneficiaries.ts'
-export type { CheckoutPartStatus, CheckoutStatus } from './checkout.ts'
+export type { CheckoutPartStatus, CheckoutStatus, LatePaymentReason, LatePaymentStatus } from './checkout.ts'
 export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {
   ErrorKey,

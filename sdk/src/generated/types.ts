@@ -1126,7 +1126,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'late_payment_decided' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1372,7 +1372,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'customer.verification.updated' | 'payout.recall.updated' | 'checkout.part.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'customer.verification.updated' | 'payout.recall.updated' | 'checkout.part.updated' | 'checkout.session.opened' | 'checkout.late.payment.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
 }
 
 export type SimulatedReorganisation = {
@@ -2522,6 +2522,74 @@ export type CheckoutPartUpdated = {
   readonly status: string
 }
 
+/** Fires when a payer opens a checkout session by a payment link. */
+export type CheckoutSessionOpened = {
+  /** Name of the event type. */
+  readonly eventType: 'checkout.session.opened'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the session in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
+  readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** Your own reference of the payment. Null without one. */
+  readonly websiteReference: string | null
+  /** The `serviceId` of the customer. */
+  readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
+  readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
+  readonly partnerCustomerId: string | null
+  /** Creditor reference that the payer states. */
+  readonly creditorReference: string
+  /** The `linkId` of the payment link. */
+  readonly linkId: string
+  /** Email address that the payer has typed. It is not verified. Null without one. */
+  readonly payerEmail: string | null
+  /** Name that the payer has typed. */
+  readonly payerName: string
+  /** The `sessionId` of the checkout session. */
+  readonly sessionId: string
+}
+
+/** Fires when money arrives that does not fit its checkout session, is accepted, goes back, or is left to the operator. */
+export type CheckoutLatePaymentUpdated = {
+  /** Name of the event type. */
+  readonly eventType: 'checkout.late.payment.updated'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the money in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** Reference of the transaction of the session. */
+  readonly reference: string
+  /** Your own reference of the session. Null without one. */
+  readonly websiteReference: string | null
+  /** Reference of the transaction of accepted money. Null if it is not accepted. */
+  readonly acceptedReference: string | null
+  /** Time until which you may choose. Then the operator decides. */
+  readonly chooseBy: string
+  /** The `latePaymentId` of the money. */
+  readonly latePaymentId: string
+  /** `AfterEnd`, `SecondPayment`, `OtherAmount`, `Surplus` or `Incomplete`. */
+  readonly reason: string
+  /** The `sessionId` of the checkout session. */
+  readonly sessionId: string
+  /** `Waiting`, `Accepted`, `Returning`, `Returned` or `WithOperator`. */
+  readonly status: string
+}
+
 /** Fires when a refund of a checkout session is created, completed, failed, returned or cancelled. */
 export type CheckoutRefundUpdated = {
   /** Name of the event type. */
@@ -2657,6 +2725,8 @@ export type EventData =
   | CustomerVerificationUpdated
   | PayoutRecallUpdated
   | CheckoutPartUpdated
+  | CheckoutSessionOpened
+  | CheckoutLatePaymentUpdated
   | CheckoutRefundUpdated
   | AccountBalanceCrossed
   | StandingOrderFailed
@@ -2763,6 +2833,8 @@ export type ListCheckoutSessionsQuery = {
   readonly customerId?: string | undefined
   /** Only the session with this creditor reference. */
   readonly creditorReference?: string | undefined
+  /** Only sessions that payers opened by this payment link. */
+  readonly linkId?: string | undefined
   /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
   /** Only sessions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
@@ -2774,6 +2846,15 @@ export type ListCheckoutRefundsQuery = {
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
+}
+
+export type ListPaymentLinksQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only links that are active, or that are not. */
+  readonly active?: 'true' | 'false' | undefined
 }
 
 export type ListCustomersQuery = {
@@ -3364,6 +3445,37 @@ export type OperationResults = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -3428,6 +3540,37 @@ export type OperationResults = {
         /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
         readonly amount: Amount
       }[]
+      /** Your own reference, such as an order number. Absent without one. */
+      readonly websiteReference?: string
+      /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+      readonly payerName?: string
+      /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+      readonly payerEmail?: string
+      /** The payment link by which the payer opened the session. Absent without one. */
+      readonly linkId?: string
+      /** Money that did not fit the session, oldest first. Absent without any. */
+      readonly latePayments?: readonly ({
+        /** Identifies the late payment. */
+        readonly latePaymentId: string
+        /** Amount in major units of `currency`. */
+        readonly amount: Amount
+        /** Currency of the money, ISO 4217 alpha-3. */
+        readonly currency: string
+        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+        /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+        readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+        /** Time until which you may choose. Then the operator decides. */
+        readonly chooseBy: string
+        /** Time of your choice. Absent without one. */
+        readonly chosenAt?: string
+        /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+        readonly acceptedReference?: string
+      })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -3495,6 +3638,37 @@ export type OperationResults = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -3557,6 +3731,37 @@ export type OperationResults = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -3645,6 +3850,245 @@ export type OperationResults = {
     /** Time of creation. */
     readonly createdAt: string
     /** Time of the last change of status. */
+    readonly updatedAt: string
+  }
+  readonly acceptLatePayment: {
+    /** Identifies the late payment. */
+    readonly latePaymentId: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the money, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+    /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+    readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+    /** Name of the payer. Absent if unknown or erased. */
+    readonly debtorName?: string
+    /** Time of arrival. */
+    readonly receivedAt: string
+    /** Time until which you may choose. Then the operator decides. */
+    readonly chooseBy: string
+    /** Time of your choice. Absent without one. */
+    readonly chosenAt?: string
+    /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+    readonly acceptedReference?: string
+  }
+  readonly returnLatePayment: {
+    /** Identifies the late payment. */
+    readonly latePaymentId: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the money, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+    /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+    readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+    /** Name of the payer. Absent if unknown or erased. */
+    readonly debtorName?: string
+    /** Time of arrival. */
+    readonly receivedAt: string
+    /** Time until which you may choose. Then the operator decides. */
+    readonly chooseBy: string
+    /** Time of your choice. Absent without one. */
+    readonly chosenAt?: string
+    /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+    readonly acceptedReference?: string
+  }
+  readonly createPaymentLink: {
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
+    readonly updatedAt: string
+  }
+  readonly listPaymentLinks: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the payment link. Its sessions and their events contain it. */
+      readonly linkId: string
+      /** Address of the link. Publish it: each payer who opens it gets a session. */
+      readonly url: string
+      /** False: the link opens no session. */
+      readonly active: boolean
+      /** The `guid` of the customer whose account the payers pay to. */
+      readonly customerId: string
+      /** Currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Amount of each payment in major units. Absent: the payer enters it. */
+      readonly amount?: Amount
+      /** Smallest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMin?: Amount
+      /** Largest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMax?: Amount
+      /** Purpose of the payments. Absent: none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** Name of the item. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
+      /** Your own reference. Absent without one. */
+      readonly websiteReference?: string
+      /** The way back to you. Absent without one. */
+      readonly returnUrl?: string
+      /** Seconds that a payer has from opening a session. */
+      readonly sessionExpiresInSeconds: number
+      /** Time from which the link opens no session. Absent without one. */
+      readonly endsAt?: string
+      /** Number of payments at most. Absent: any number. */
+      readonly paymentsMax?: number
+      /** Number of payments that were completed. */
+      readonly paymentsMade: number
+      /** Number of sessions that payers have opened and that have not ended. */
+      readonly paymentsOpen: number
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change by you. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getPaymentLink: {
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
+    readonly updatedAt: string
+  }
+  readonly updatePaymentLink: {
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
     readonly updatedAt: string
   }
   readonly getCheckoutBranding: {
@@ -4970,6 +5414,37 @@ export type OperationResults = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6142,10 +6617,11 @@ export type Namespaces = {
      *
      * Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of
      * the customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one
-     * payment completes the session, or with `partialPayments` the exact sum of its parts; other money goes to
-     * suspense. A customer whose account takes no money, or that would hold more than its largest balance, gets no
-     * session. Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with
-     * `Idempotent-Replayed: true`; with another body it is refused with 422 `idempotency_key_reused`.
+     * payment completes the session, or with `partialPayments` the exact sum of its parts. Other money waits apart
+     * for your choice (`latePayments`). A customer whose account takes no money, or that would hold more than its
+     * largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same body returns the
+     * first answer with `Idempotent-Replayed: true`; with another body it is refused with 422
+     * `idempotency_key_reused`.
      *
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused, account_blocked,
@@ -6193,8 +6669,9 @@ export type Namespaces = {
       }[] | null | undefined
       /** True: payments add up until their sum is `amount`. Default: false, so that only one payment of exactly `amount` completes the session. */
       readonly partialPayments?: boolean | undefined
-      /** Seconds until the session expires: 300 to 86400. Default: 3600. */
+      /** Seconds until the session expires: 300 to 2592000 (30 days). Default: 3600. The money must have arrived by then, and an ordinary bank transfer takes until the next business day. */
       readonly expiresInSeconds?: number | null | undefined
+      readonly expiresAt?: string | null | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the session. The transaction and the events of the deposit contain it. */
     readonly sessionId: string
@@ -6252,6 +6729,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6297,8 +6805,9 @@ export type Namespaces = {
       }[] | null | undefined
       /** True: payments add up until their sum is `amount`. Default: false, so that only one payment of exactly `amount` completes the session. */
       readonly partialPayments?: boolean | undefined
-      /** Seconds until the session expires: 300 to 86400. Default: 3600. */
+      /** Seconds until the session expires: 300 to 2592000 (30 days). Default: 3600. The money must have arrived by then, and an ordinary bank transfer takes until the next business day. */
       readonly expiresInSeconds?: number | null | undefined
+      readonly expiresAt?: string | null | undefined
     }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
     /** Identifies the session. The transaction and the events of the deposit contain it. */
     readonly sessionId: string
@@ -6356,6 +6865,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6428,6 +6968,37 @@ export type Namespaces = {
         /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
         readonly amount: Amount
       }[]
+      /** Your own reference, such as an order number. Absent without one. */
+      readonly websiteReference?: string
+      /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+      readonly payerName?: string
+      /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+      readonly payerEmail?: string
+      /** The payment link by which the payer opened the session. Absent without one. */
+      readonly linkId?: string
+      /** Money that did not fit the session, oldest first. Absent without any. */
+      readonly latePayments?: readonly ({
+        /** Identifies the late payment. */
+        readonly latePaymentId: string
+        /** Amount in major units of `currency`. */
+        readonly amount: Amount
+        /** Currency of the money, ISO 4217 alpha-3. */
+        readonly currency: string
+        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+        /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+        readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+        /** Time until which you may choose. Then the operator decides. */
+        readonly chooseBy: string
+        /** Time of your choice. Absent without one. */
+        readonly chosenAt?: string
+        /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+        readonly acceptedReference?: string
+      })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -6498,6 +7069,37 @@ export type Namespaces = {
         /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
         readonly amount: Amount
       }[]
+      /** Your own reference, such as an order number. Absent without one. */
+      readonly websiteReference?: string
+      /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+      readonly payerName?: string
+      /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+      readonly payerEmail?: string
+      /** The payment link by which the payer opened the session. Absent without one. */
+      readonly linkId?: string
+      /** Money that did not fit the session, oldest first. Absent without any. */
+      readonly latePayments?: readonly ({
+        /** Identifies the late payment. */
+        readonly latePaymentId: string
+        /** Amount in major units of `currency`. */
+        readonly amount: Amount
+        /** Currency of the money, ISO 4217 alpha-3. */
+        readonly currency: string
+        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+        /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+        readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+        /** Time until which you may choose. Then the operator decides. */
+        readonly chooseBy: string
+        /** Time of your choice. Absent without one. */
+        readonly chosenAt?: string
+        /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+        readonly acceptedReference?: string
+      })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -6573,6 +7175,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6583,7 +7216,7 @@ export type Namespaces = {
      *
      * Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has
      * the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that
-     * arrives later goes to suspense, as do parts that are held.
+     * arrives later, and parts that are held, wait apart for your choice (`latePayments`).
      *
      * `POST /v1/checkout/sessions/{sessionId}/expire`, permission `checkout:write`.
      * Problem codes: not_found, checkout_session_not_open, request_in_progress, idempotency_key_reused.
@@ -6645,6 +7278,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6846,6 +7510,404 @@ export type Namespaces = {
     /** Time of creation. */
     readonly createdAt: string
     /** Time of the last change of status. */
+    readonly updatedAt: string
+  }>
+    /**
+     * Accept a late payment.
+     *
+     * Accepts money that did not fit its session. It becomes a payment of the customer with a transaction of its own
+     * (`acceptedReference`), and is checked like each payment. The session keeps its status, and `paidAmount` its
+     * sum. The first choice counts: the same choice again returns the late payment, another one is refused with 409
+     * `late_payment_decided`.
+     *
+     * `POST /v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/accept`, permission `checkout:write`.
+     * Problem codes: not_found, late_payment_decided, account_blocked, customer_not_verified,
+     * balance_limit_exceeded, currency_not_supported, request_in_progress, idempotency_key_reused.
+     */
+    readonly acceptLate: (sessionId: string, latePaymentId: string, options?: CallOptions) => Promise<{
+    /** Identifies the late payment. */
+    readonly latePaymentId: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the money, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+    /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+    readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+    /** Name of the payer. Absent if unknown or erased. */
+    readonly debtorName?: string
+    /** Time of arrival. */
+    readonly receivedAt: string
+    /** Time until which you may choose. Then the operator decides. */
+    readonly chooseBy: string
+    /** Time of your choice. Absent without one. */
+    readonly chosenAt?: string
+    /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+    readonly acceptedReference?: string
+  }>
+    /**
+     * Return a late payment.
+     *
+     * Sends money that did not fit its session back to the account that paid. It was never in your balance. The bank
+     * transfer runs asynchronously: `Returning`, then `Returned`. If the bank cannot return it, the operator decides
+     * (`WithOperator`). The first choice counts, as of an acceptance.
+     *
+     * `POST /v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/return`, permission `checkout:write`.
+     * Problem codes: not_found, late_payment_decided, payer_account_unknown, account_blocked, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly returnLate: (sessionId: string, latePaymentId: string, options?: CallOptions) => Promise<{
+    /** Identifies the late payment. */
+    readonly latePaymentId: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the money, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+    /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+    readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+    /** Name of the payer. Absent if unknown or erased. */
+    readonly debtorName?: string
+    /** Time of arrival. */
+    readonly receivedAt: string
+    /** Time until which you may choose. Then the operator decides. */
+    readonly chooseBy: string
+    /** Time of your choice. Absent without one. */
+    readonly chosenAt?: string
+    /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+    readonly acceptedReference?: string
+  }>
+    /**
+     * Create a payment link.
+     *
+     * Makes a link that many payers can pay. Each payer who opens it and enters a name gets a checkout session of
+     * its own, with its own creditor reference. All of them pay to the account of the customer. The event
+     * `checkout.session.opened` reports each session.
+     *
+     * `POST /v1/checkout/links`, permission `checkout:write`.
+     * Problem codes: validation_failed, not_found, account_blocked, customer_not_verified, currency_not_supported,
+     * iban_issuer_not_configured, iban_pool_exhausted, line_items_mismatch, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly createLink: (body: {
+      /** The customer whose account the payers pay to: its `guid` or its `serviceId`. */
+      readonly customerId: string
+      /** Fiat currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Amount of each payment in major units of `currency`. Without it, the payer enters the amount. */
+      readonly amount?: AmountInput | null | undefined
+      /** Smallest amount that a payer may enter. Default: 0.01. Only without `amount`. */
+      readonly amountMin?: AmountInput | null | undefined
+      /** Largest amount that a payer may enter. Default: 10,000,000.00. Only without `amount`. */
+      readonly amountMax?: AmountInput | null | undefined
+      /** Items that make the sum. Their amounts add up to `amount`, which is then required. */
+      readonly lineItems?: readonly {
+        /** Name of the item. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: AmountInput
+      }[] | null | undefined
+      /** Your own reference. The transactions and the events of all payments contain it. */
+      readonly websiteReference?: string | null | undefined
+      /** A JSON object. The events of the deposits return it, with `linkId` added. */
+      readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+      /** The way back to you, as of a checkout session. */
+      readonly returnUrl?: string | null | undefined
+      /** Seconds that a payer has from opening a session: 300 to 2592000. Default: 259200 (3 days). */
+      readonly sessionExpiresInSeconds?: number | null | undefined
+      /** Purpose of the payments, for the payer. The page of the link and the payment page show it. */
+      readonly description?: string | null | undefined
+      /** Time from which the link opens no session. Without it, the link does not end. An RFC 3339 time in UTC. */
+      readonly endsAt?: string | null | undefined
+      /** Number of payments at most: those made, and those under way. Without it, any number. */
+      readonly paymentsMax?: number | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
+    readonly updatedAt: string
+  }>
+    /**
+     * List payment links.
+     *
+     * Returns your payment links with the number of their payments, newest first.
+     *
+     * `GET /v1/checkout/links`, permission `checkout:read`.
+     * Problem codes: validation_failed.
+     */
+    readonly listLinks: (query?: ListPaymentLinksQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the payment link. Its sessions and their events contain it. */
+      readonly linkId: string
+      /** Address of the link. Publish it: each payer who opens it gets a session. */
+      readonly url: string
+      /** False: the link opens no session. */
+      readonly active: boolean
+      /** The `guid` of the customer whose account the payers pay to. */
+      readonly customerId: string
+      /** Currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Amount of each payment in major units. Absent: the payer enters it. */
+      readonly amount?: Amount
+      /** Smallest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMin?: Amount
+      /** Largest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMax?: Amount
+      /** Purpose of the payments. Absent: none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** Name of the item. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
+      /** Your own reference. Absent without one. */
+      readonly websiteReference?: string
+      /** The way back to you. Absent without one. */
+      readonly returnUrl?: string
+      /** Seconds that a payer has from opening a session. */
+      readonly sessionExpiresInSeconds: number
+      /** Time from which the link opens no session. Absent without one. */
+      readonly endsAt?: string
+      /** Number of payments at most. Absent: any number. */
+      readonly paymentsMax?: number
+      /** Number of payments that were completed. */
+      readonly paymentsMade: number
+      /** Number of sessions that payers have opened and that have not ended. */
+      readonly paymentsOpen: number
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change by you. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listLinks`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllLinks: (query?: ListPaymentLinksQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the payment link. Its sessions and their events contain it. */
+      readonly linkId: string
+      /** Address of the link. Publish it: each payer who opens it gets a session. */
+      readonly url: string
+      /** False: the link opens no session. */
+      readonly active: boolean
+      /** The `guid` of the customer whose account the payers pay to. */
+      readonly customerId: string
+      /** Currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Amount of each payment in major units. Absent: the payer enters it. */
+      readonly amount?: Amount
+      /** Smallest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMin?: Amount
+      /** Largest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMax?: Amount
+      /** Purpose of the payments. Absent: none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** Name of the item. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
+      /** Your own reference. Absent without one. */
+      readonly websiteReference?: string
+      /** The way back to you. Absent without one. */
+      readonly returnUrl?: string
+      /** Seconds that a payer has from opening a session. */
+      readonly sessionExpiresInSeconds: number
+      /** Time from which the link opens no session. Absent without one. */
+      readonly endsAt?: string
+      /** Number of payments at most. Absent: any number. */
+      readonly paymentsMax?: number
+      /** Number of payments that were completed. */
+      readonly paymentsMade: number
+      /** Number of sessions that payers have opened and that have not ended. */
+      readonly paymentsOpen: number
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change by you. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a payment link.
+     *
+     * Returns the payment link with the number of its payments. List its sessions by `linkId`.
+     *
+     * `GET /v1/checkout/links/{linkId}`, permission `checkout:read`.
+     * Problem codes: not_found.
+     */
+    readonly getLink: (linkId: string, options?: CallOptions) => Promise<{
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
+    readonly updatedAt: string
+  }>
+    /**
+     * Change a payment link.
+     *
+     * Deactivates or activates the link, or changes its end, its number of payments or its description. A given
+     * field is set, `null` clears it, and an absent field is unchanged. Sessions that payers have opened stay as
+     * they are, and can still be paid.
+     *
+     * `PATCH /v1/checkout/links/{linkId}`, permission `checkout:write`.
+     * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.
+     */
+    readonly updateLink: (linkId: string, body: {
+      /** False: the link opens no session. Open sessions can still be paid. */
+      readonly active?: boolean | undefined
+      /** Purpose of the payments, for the payer. The page of the link and the payment page show it. */
+      readonly description?: string | null | undefined
+      /** Time from which the link opens no session. Without it, the link does not end. An RFC 3339 time in UTC. */
+      readonly endsAt?: string | null | undefined
+      /** Number of payments at most: those made, and those under way. Without it, any number. */
+      readonly paymentsMax?: number | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
     readonly updatedAt: string
   }>
     /**
@@ -9287,6 +10349,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */

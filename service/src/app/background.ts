@@ -291,5 +291,6 @@ function mailParts({ config, mailboxFolder }: { readonly config: Config; readonl
     transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
     // The name of MAIL_FROM counts first.
     from: { ...sender, name: sender.name === '' ? siteNameOf(config) : sender.name },
+    senders: config.MAIL_SENDERS,
   }
 }

@@ -10,6 +10,7 @@ import {
   operatorPartnerId,
   type Returns,
 } from '../cases/index.ts'
+import type { Checkout } from '../checkout/index.ts'
 import { createIsoBooks } from '../banks/files/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
@@ -41,6 +42,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly facts: FactQueue
     readonly ledger: Ledger
     readonly deposits: Deposits
+    readonly checkout: Pick<Checkout, 'returnEnded'>
     readonly monitoring: Pick<Monitoring, 'standingOf'>
     /** The accounts at the configured file-based banks. */
     readonly bankAccounts: readonly BooksAccount[]
@@ -59,7 +61,7 @@ export type Composed = {
 export function composeDecisions(deps: Deps): Composed {
   const { db, clock, ledger, cases, facts, banks, bankAccounts: accounts } = deps
   const books = createIsoBooks({ operatorId: operatorPartnerId, clock, banks })
-  const returns = createReturns({ db, clock, ledger, record: cases.record })
+  const returns = createReturns({ db, clock, ledger, record: cases.record, ended: deps.checkout.returnEnded })
   const refusal = createRefusal(deps.monitoring)
   const effects = { ...createCaseEffects({ ...deps, books }), refusal, sendBack: returns.start }
   const decisions = createDecisions({ clock, ledger, facts, effects, requireDecider, judgeTwo: twoDeciders })

@@ -26,7 +26,7 @@ import { sealedTotpSecrets } from '../people/sign-in/index.ts'
 import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '../screening/index.ts'
 import type { Accounts, Cancellations } from '../accounts/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
-import { sealedLinkTokens } from '../checkout/index.ts'
+import { sealedLinkTokens, sealedPaymentLinkTokens } from '../checkout/index.ts'
 import { type Customers, sealedChanges, sealedKyc, sealedNameKeys } from '../parties/customers/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import { sealedIdentities } from '../parties/identity-checks/index.ts'
@@ -137,6 +137,7 @@ export const sealedColumns = [
   sealedMailSecrets,
   sealedAnswers,
   sealedLinkTokens,
+  sealedPaymentLinkTokens,
   sealedChainKeys,
   sealedTravelRules,
   sealedPayers,

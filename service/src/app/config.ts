@@ -10,6 +10,7 @@ import { evmSettings } from '../chains/evm/settings.ts'
 import { bankProblem, isoSettings, readJsonOrFile, readSettingFile } from '../banks/files/settings.ts'
 import { sandboxSettings } from '../banks/sandbox/settings.ts'
 import { deliverySettings } from '../webhooks/settings.ts'
+import { checkoutSettings } from '../checkout/settings.ts'
 import { gatewaySettings } from '../edge/gateway/settings.ts'
 import {
   booleanOf,
@@ -226,6 +227,7 @@ export const settings = {
   ...customerSettings,
   ...staffSettings,
   ...gatewaySettings,
+  ...checkoutSettings,
   ...databaseSettings,
   ...railsSettings,
   ...sandboxSettings,

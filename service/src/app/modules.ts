@@ -48,7 +48,7 @@ import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../parties/payee-check/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors, recordFreeze } from '../accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../parties/beneficiaries/index.ts'
-import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../checkout/index.ts'
+import { createCheckout, createEndedRefunds, createLateOffers, createPaymentRefunds } from '../checkout/index.ts'
 import { createCustomers, type Customers } from '../parties/customers/index.ts'
 import { createDeposits, type Deposits, depositsOfHit } from '../deposits/index.ts'
 import { createMonitoring, type Monitoring } from '../monitoring/index.ts'
@@ -327,7 +327,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const refunds = createPaymentRefunds({ ...shared, ...outgoing })
   const proofsMissing = wallets.ownership.areMissing
-  const deposits = createDeposits({ ...shared, ownersOf, proofsMissing, refunds })
+  const late = createLateOffers({ ...shared, choiceDays: config.CHECKOUT_CHOICE_DAYS })
+  const deposits = createDeposits({ ...shared, ownersOf, proofsMissing, refunds, late })
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits, secondDatum: config.SECOND_DATUM })
   const { membersByAddress } = users
   const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })
@@ -337,7 +338,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const books = { bankAccounts, banks: config.ISO20022_BANKS }
-  const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, ownersOf, ...books })
+  const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, checkout, ownersOf, ...books })
   const numbers = createDecisionNumbers({ ...shared, monitoring })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
   const movements = { monitoring, numbers, safeguarding, renewals, ...outgoing, deposits, fx, checkout, ...decided }

@@ -35,9 +35,9 @@ export type NewCase = {
 export type Cases = {
   /**
    * Opens a case and books its money, in a transaction of its own. Returns whether it did: false if the notification
-   * has one.
+   * has one. `also` joins the transaction.
    */
-  readonly open: (opened: NewCase) => Promise<boolean>
+  readonly open: (opened: NewCase, also?: (tx: Tx, caseId: string) => Promise<void>) => Promise<boolean>
   /**
    * Records cases and returns the entries of their money. The caller books them in the same transaction, together with
    * its own, so that accounts are locked once and in one order.
@@ -49,7 +49,7 @@ export type Cases = {
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Sends the money of cases back by a rule that two persons have made, not by a decision about the case. One whose report does not name the
+   * Sends the money of cases back by a rule that two persons have made, or because its partner asks for it, not by a decision about the case. One whose report does not name the
    * account of the payer, or that is decided, stays as it is.
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
@@ -58,6 +58,11 @@ export type Cases = {
    * holds the cases, and books the entries in the same transaction.
    */
   readonly withdraw: (tx: Tx, rows: readonly store.CaseRow[], note: string) => Promise<readonly Entry[]>
+  /**
+   * Resolves a case because the partner that owns the account accepts its money, and returns the entries that take it out of suspense as it came.
+   * The caller holds the case, and books the entries in the same transaction.
+   */
+  readonly accept: (tx: Tx, row: store.CaseRow, note: string) => Promise<readonly Entry[]>
   /** Oldest first, in pages after `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
@@ -68,6 +73,8 @@ export type Cases = {
   /** The open cases of each kind that has any, counted up to a little more than a thousand. */
   readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
+  /** The cases of a partner with these ids, in no order. */
+  readonly byIds: typeof store.casesByIds
   /** The resolution of each of these cases; null: it is open. */
   readonly resolutionsOf: typeof store.resolutionsOf
   /** Reads a case and holds it as it is until the commit: no decision comes between. */
@@ -112,11 +119,12 @@ type CasesDeps = {
 export function createCases(deps: CasesDeps): Cases {
   const { db } = deps
   return {
-    open: (opened) =>
+    open: (opened, also) =>
       db.transaction(async (tx) => {
         const row = await record(deps, tx, opened)
         if (row === undefined) return false
         for (const entry of entriesOf(row, openingTransfer)) await deps.ledger.enter(tx, entry)
+        await also?.(tx, row.id)
         return true
       }),
     record: async (tx, opened) => {
@@ -137,9 +145,16 @@ export function createCases(deps: CasesDeps): Cases {
       for (const row of rows) await release(deps, tx, row, note)
       return rows.flatMap((row) => entriesOf(row, reversingTransfer))
     },
+    accept: async (tx, row, note) => {
+      assert(row.resolution === null && row.returningSince === null, `case ${row.id} can still be decided`)
+      const end = { resolution: 'matched', resolvedBy: 'partner', note, resolvedAt: deps.clock.now() } as const
+      await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'partner', note })
+      return entriesOf(row, reversingTransfer)
+    },
     list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
     countsOpen: store.countsOpen,
     byId: store.caseById,
+    byIds: store.casesByIds,
     resolutionsOf: store.resolutionsOf,
     hold: store.lockCase,
     openAt: store.casesOpenAt,

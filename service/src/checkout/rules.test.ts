@@ -27,10 +27,10 @@ const refusal = (fields: Fields, sandbox = false): Refusal => {
 const pointer = (fields: Fields) => refusal(fields).errors[0]?.pointer
 
 test('a session has an hour, and the usual method of its currency', () => {
-  const { expiresAfterMs, paymentMethod, returnUrl } = readSession(valid, false)
+  const { expires, paymentMethod, returnUrl } = readSession(valid, false)
   assert.deepEqual(
-    { expiresAfterMs, paymentMethod, returnUrl },
-    { expiresAfterMs: 3_600_000, paymentMethod: 'SepaCreditTransfer', returnUrl: null },
+    { expires, paymentMethod, returnUrl },
+    { expires: { afterMs: 3_600_000 }, paymentMethod: 'SepaCreditTransfer', returnUrl: null },
   )
   assert.equal(readSession({ ...valid, currency: 'USD' }, false).paymentMethod, 'Swift')
 })

@@ -65,7 +65,7 @@ suite('sessions', async () => {
     const partner = await addPartner(service)
     const checkout = createCheckout({
       ...service,
-      ...{ bank: undefined, sandbox: true, publicUrl: 'https://pay.example.com' },
+      ...{ bank: undefined, sandbox: true, publicUrl: 'https://pay.example.com', pageUrls: new Map() },
       accounts: { ...accounts, create },
     })
     await assert.rejects(

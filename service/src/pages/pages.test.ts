@@ -89,7 +89,10 @@ async function openSession(fields: Partial<BodyOf<'createCheckoutSession'>> = {}
 /** Checkouts with and without a bank page for payers. */
 const checkouts = () => ({
   sandbox: service.checkout,
-  production: createCheckout({ ...service, bank: undefined, sandbox: false, publicUrl: 'https://pay.example.com' }),
+  production: createCheckout({
+    ...service,
+    ...{ bank: undefined, sandbox: false, publicUrl: 'https://pay.example.com', pageUrls: new Map() },
+  }),
 })
 
 type Sent = Partial<Omit<PublicRequest, 'params'>> & { readonly method?: 'GET' | 'POST'; readonly brand?: Brand }
