@@ -90,6 +90,7 @@ export type BulkPayoutsDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: Cursors
+  readonly facts: FactQueue
   readonly beneficiaries: Pick<Beneficiaries, 'byAccounts' | 'update'>
   readonly customers: Pick<Customers, 'find'>
   readonly payouts: Pick<
@@ -99,7 +100,7 @@ export type BulkPayoutsDeps = {
 }
 
 export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
-  const { db, clock, log, cursors, payouts } = deps
+  const { db, clock, log, cursors, facts, payouts } = deps
   const { submit } = payouts
   const withCounts = async (partnerId: string, rows: readonly store.BulkRow[]): Promise<readonly Bulk[]> => {
     const ids = rows.map(({ id }) => id)
