@@ -1,6 +1,6 @@
 /** Payouts: the lists, the page of one, and the forms that cancel and recall it. */
 import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import type { Caller, PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { amountText, type Currency, isUuid, type Minor, newId } from '../../kernel/index.ts'
 import type { WaitingApproval } from '../../payouts/index.ts'
 import { explain, type Explained } from '../../transactions/index.ts'

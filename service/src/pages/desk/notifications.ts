@@ -16,7 +16,8 @@ export function notificationRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { inbox } = frame
   const show = async (request: PublicRequest, person: Person, problems: Problems = {}) => {
     const { view } = person
-    const words = deskTexts[view.language].notifications
+    const { title, lead, ...kinds } = deskTexts[view.language].notifications
+    const words = { title, lead, kinds }
     const choices = await inbox.choices(readerOf(person))
     const done = readQuery(request, ['done'])['done'] !== undefined
     return page(request, statusOf(problems), notificationsPage(view, { words, choices, problems, done }))

@@ -98,6 +98,7 @@ export type BulkPayoutsDeps = {
   readonly log: Log
   readonly cursors: Cursors
   readonly audit: Pick<Audit, 'made'>
+  readonly facts: FactQueue
   readonly beneficiaries: Pick<
     Beneficiaries,
     'answersAbout' | 'assess' | 'byAccounts' | 'byTexts' | 'update' | 'withIds'
@@ -118,7 +119,7 @@ export type BulkPayoutsDeps = {
 }
 
 export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
-  const { db, clock, log, cursors, payouts } = deps
+  const { db, clock, log, cursors, facts, payouts } = deps
   const { submit } = payouts
   const withCounts = async (partnerId: string, rows: readonly store.BulkRow[]): Promise<readonly Bulk[]> => {
     const ids = rows.map(({ id }) => id)
