@@ -21,7 +21,16 @@ import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 /** The parts that the search reads. */
 type FindDeps = Pick<
   DeskDeps,
-  'db' | 'access' | 'accounts' | 'bankFiles' | 'beneficiaries' | 'cases' | 'customers' | 'deposits' | 'payouts' | 'transactions'
+  | 'db'
+  | 'access'
+  | 'accounts'
+  | 'bankFiles'
+  | 'beneficiaries'
+  | 'cases'
+  | 'customers'
+  | 'deposits'
+  | 'payouts'
+  | 'transactions'
 >
 
 /** Longer than an IBAN, a reference or a name of a partner. */
@@ -197,11 +206,7 @@ async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text:
 
 const anyWithdrawal = { reference: null, money: null, from: null, before: null }
 
-async function ofPartner(
-  deps: FindDeps,
-  partnerId: string,
-  question: Question,
-): Promise<OfPartner> {
+async function ofPartner(deps: FindDeps, partnerId: string, question: Question): Promise<OfPartner> {
   const { db, beneficiaries, payouts, customers, deposits, cases } = deps
   const rows = rowsMax + 1
   if (question.by === 'money') {
@@ -399,7 +404,7 @@ function filesTable(view: ConsoleView, files: Found['files']): Html {
         html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
         messageId === null ? '–' : freeText(messageId),
         freeText(connector),
-        freeText(state),
+        wordOf(deskTexts[view.language].files, state),
         time(view, at),
       ]),
     })}`

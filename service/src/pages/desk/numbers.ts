@@ -2,7 +2,14 @@
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { keptFromPartners } from '../../cases/index.ts'
 import { dayMs, hourMs, minuteMs } from '../../kernel/index.ts'
-import { ageBands, type CountedKind, decisionsCsv, monthsMax, type Numbers, onlyKinds } from '../../reports/decisions/index.ts'
+import {
+  ageBands,
+  type CountedKind,
+  decisionsCsv,
+  monthsMax,
+  type Numbers,
+  onlyKinds,
+} from '../../reports/decisions/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import { select } from '../kit/forms.ts'
 import { freeText, heading, linkButton, section, table, time } from '../kit/parts.ts'

@@ -63,7 +63,12 @@ export function bounded(view: ConsoleView, { id, title, text, rows, none, body, 
     id,
     title,
     html`${text !== undefined && html`<p>${text}</p>`} ${rows === 0 ? html`<p>${none ?? d.none}</p>` : body}
-    ${all !== undefined && html`<p><a href="${view.root}${all}">${d.all}<span class="away"> ${title}</span></a></p>`}`,
+    ${
+      all !== undefined &&
+      html`<p>
+        <a href="${view.root}${all}">${d.all}<span class="away"> ${title}</span></a>
+      </p>`
+    }`,
   )
 }
 
@@ -104,7 +109,16 @@ export const verificationBadge = ({ language }: ConsoleView, state: string | nul
 
 type PayeeFacts = Pick<
   Beneficiary,
-  'id' | 'customerId' | 'alias' | 'name' | 'iban' | 'domesticAccount' | 'walletAddress' | 'country' | 'currency' | 'createdAt'
+  | 'id'
+  | 'customerId'
+  | 'alias'
+  | 'name'
+  | 'iban'
+  | 'domesticAccount'
+  | 'walletAddress'
+  | 'country'
+  | 'currency'
+  | 'createdAt'
 >
 export const accountOf = ({ iban, domesticAccount, walletAddress }: PayeeFacts): string =>
   iban ?? domesticAccount ?? walletAddress ?? ''

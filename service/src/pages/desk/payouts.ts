@@ -1,7 +1,19 @@
 /** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, table, time, wordOf } from '../kit/parts.ts'
+import {
+  facts,
+  freeText,
+  identifier,
+  message,
+  money,
+  payoutBadge,
+  steps,
+  strip,
+  table,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
@@ -175,12 +187,15 @@ function bankFacts(view: ConsoleView, bank: BankFacts): Html {
   const d = deskTexts[view.language].payouts
   const { file, fileId, settledAt, missingSince } = bank
   return facts([
-    [d.bankStatus, bank.status],
+    [d.bankStatus, wordOf(view.t.payoutStatus, bank.status)],
     [d.scheme, bank.schemeApplied],
     [d.reason, bank.reasonCode ?? undefined],
     [
       d.file,
-      file === null ? undefined : html`<a href="${view.root}files/${fileId ?? ''}">${file.name}</a> ${file.state}`,
+      file === null
+        ? undefined
+        : html`<a href="${view.root}files/${fileId ?? ''}">${file.name}</a>
+            ${wordOf(deskTexts[view.language].files, file.state)}`,
     ],
     [d.settledAt, settledAt === null ? undefined : time(view, new Date(settledAt))],
     [d.missingSince, missingSince === null ? undefined : time(view, new Date(missingSince))],
@@ -314,7 +329,11 @@ async function show(
   const decision = (await payouts.decisionsOf(partnerId, [found.payout])).get(id)
   const about = [id, payout.instructionId, payout.endToEndId, payout.reference]
   const bank = await atBank(frame, partnerId, id)
-  const offered = { acts: actsOf(payout, bank), given: { partner: partnerId, payout: id }, back: `payouts/${partnerId}/${id}` }
+  const offered = {
+    acts: actsOf(payout, bank),
+    given: { partner: partnerId, payout: id },
+    back: `payouts/${partnerId}/${id}`,
+  }
   const body = payoutPage(view, {
     payout,
     bank,

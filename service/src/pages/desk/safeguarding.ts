@@ -49,10 +49,7 @@ type DaysShown = {
   readonly said?: Html | undefined
 }
 
-export function daysPage(
-  view: ConsoleView,
-  { days, next, first, acts, said }: DaysShown,
-): string {
+export function daysPage(view: ConsoleView, { days, next, first, acts, said }: DaysShown): string {
   const d = deskTexts[view.language].safeguarding
   return shell(view, {
     title: d.days,
@@ -143,7 +140,10 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
       <h2>${d.file}</h2>
       <p class="buttons">
         ${formats.map((format) =>
-          linkButton(`${view.root}safeguarding/${day}/${currency}/${format}`, fill(d.download, { format: format.toUpperCase() })),
+          linkButton(
+            `${view.root}safeguarding/${day}/${currency}/${format}`,
+            fill(d.download, { format: format.toUpperCase() }),
+          ),
         )}
       </p>`,
   })
@@ -259,7 +259,11 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const last = days.at(-1)?.day
       const next = cut === undefined || last === undefined ? {} : { next: `safeguarding?before=${last}` }
       const first = before === lastDay ? {} : { first: 'safeguarding' }
-      const offered = { acts: ['safeguarding accounts set', 'safeguarding run'] as const, given: {}, back: 'safeguarding' }
+      const offered = {
+        acts: ['safeguarding accounts set', 'safeguarding run'] as const,
+        given: {},
+        back: 'safeguarding',
+      }
       const acts = actButtons(view, { ...frame, person }, offered)
       return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: saidOfAct(view, request) }))
     }),

@@ -186,7 +186,10 @@ function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: Waiti
     return html`<a href="${view.root}changes">${freeText(name)}</a>`
   }
   if (kind === 'review') {
-    const risk = wordOf({ low: texts.reviews.low, medium: texts.reviews.medium, high: texts.reviews.high }, detail ?? '')
+    const risk = wordOf(
+      { low: texts.reviews.low, medium: texts.reviews.medium, high: texts.reviews.high },
+      detail ?? '',
+    )
     return html`<a href="${view.root}${customerHref(partnerId, subject)}">${texts.parties.customer}</a> ${risk}`
   }
   if (kind === 'payout') return wordOf(view.t.payoutStatus, detail ?? '–')

@@ -103,7 +103,7 @@ suite('the numbers of decisions', () => {
     assert.deepEqual(tally(counted), tally(waiting.map(({ kind, openedAt }) => `${kind} ${bandOf(openedAt)}`)))
     // The queue of the desk reads the same rows.
     const listed = await service.cases.list(undefined, 1000)
-    const openHits = await service.screening.openHits(undefined, 1000)
+    const openHits = await service.screening.oldestOpenHits(1000)
     const sum = open.reduce((total, row) => total + row.total, 0)
     assert.equal(sum, listed.length + openHits.length)
     assert.ok(sum > 100, `${sum} wait`)
@@ -144,7 +144,9 @@ suite('the numbers of decisions', () => {
 
   test('false hits by list and alerts without a refusal by rule are those of the rows; a rule has its last name', async () => {
     const read = await numbers.read(12)
-    const byList = hits.filter(inMonths).map((row) => [`${monthOf(row.resolvedAt ?? now)} ${row.source}`, row.outcome] as const)
+    const byList = hits
+      .filter(inMonths)
+      .map((row) => [`${monthOf(row.resolvedAt ?? now)} ${row.source}`, row.outcome] as const)
     for (const { month, name, decided, falseHits } of read.lists) {
       const own = byList.filter(([key]) => key === `${month} ${name}`)
       assert.equal(decided, own.length)
@@ -228,7 +230,9 @@ suite('over many rows', () => {
     const row = (statement: Sql) => (statements.push(statement), Promise.resolve(undefined))
     await run({ ...db, rows: keep, row } as unknown as Tx)
     const { text, values } = toStatement(statements[0] ?? sql``)
-    const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze, buffers off) ${text}`, [...values])
+    const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze, buffers off) ${text}`, [
+      ...values,
+    ])
     const lines = plan.rows.map((each) => each['QUERY PLAN'])
     const removed = lines.map((line) => Number(/Rows Removed by Filter: (\d+)/.exec(line)?.[1] ?? 0))
     return { lines, scans: lines.filter((line) => /Scan/.test(line)).join('\n'), removed: Math.max(0, ...removed) }
@@ -251,7 +255,8 @@ suite('over many rows', () => {
     await db.run(sql`insert into monitoring.alerts (partner_id, id, rule_id, version, subject_id, opened_at)
       select partner_id, id, ${rules[0]}, 1, ('00000000-0000-7000-9000-' || right(id::text, 12))::uuid, opened_at
       from cases.cases where connector = 'many' and kind = 'monitoring_alert'`)
-    for (const table of ['cases.cases', 'screening.hits', 'monitoring.alerts']) await db.pool.query(`vacuum analyze ${table}`)
+    for (const table of ['cases.cases', 'screening.hits', 'monitoring.alerts'])
+      await db.pool.query(`vacuum analyze ${table}`)
     const subject = '00000000-0000-7000-9000-000000000064'
     const { partnerId } = partner
     const statements: readonly (readonly [index: string, run: (tx: Tx) => Promise<unknown>])[] = [

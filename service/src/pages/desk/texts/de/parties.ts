@@ -23,8 +23,7 @@ export const parties: Words<typeof en> = {
     openHits: 'Offene Treffer des Screenings',
     alerts: 'Alarme der Überwachung',
     notes: 'Notizen der Mitarbeitenden',
-    notesText:
-      'Mitarbeitende lesen Notizen, Partner nicht. Eine Notiz wird nie geändert und mit der Person gelöscht.',
+    notesText: 'Mitarbeitende lesen Notizen, Partner nicht. Eine Notiz wird nie geändert und mit der Person gelöscht.',
     addNote: 'Notiz hinzufügen',
     noteDone: 'Die Notiz ist hinzugefügt.',
     changes: 'Änderungen, die auf eine zweite Person warten',
@@ -236,7 +235,8 @@ export const parties: Words<typeof en> = {
   },
   categories: { Deposit: 'Einzahlung', Withdrawal: 'Auszahlung', Conversion: 'Umtausch' },
   holdNext: {
-    approval: 'Eine andere Person des Partners gibt sie frei oder lehnt sie ab. Nach Ablauf der Frist wird sie abgebrochen.',
+    approval:
+      'Eine andere Person des Partners gibt sie frei oder lehnt sie ab. Nach Ablauf der Frist wird sie abgebrochen.',
     names: 'Entscheiden Sie den Treffer unten.',
     texts: 'Entscheiden Sie den Treffer unten. Ein Text oder ein Land der Zahlung hält sie.',
     monitoring: 'Entscheiden Sie den Alarm der Überwachung.',
@@ -244,14 +244,16 @@ export const parties: Words<typeof en> = {
     frozen: 'Entscheiden Sie den Fall unten.',
     sending: 'Der Worker hat sie noch nicht gesandt. Dauert das an, sehen Sie auf der Seite Anbindungen nach.',
     bankWindow: 'Die Bank hat geschlossen. Die Zahlung geht hinaus, wenn sie öffnet.',
-    bankAnswer: 'Die Bank hat nicht geantwortet. Der Dienst fragt erneut und beendet die Auszahlung nach dem letzten Versuch.',
+    bankAnswer:
+      'Die Bank hat nicht geantwortet. Der Dienst fragt erneut und beendet die Auszahlung nach dem letzten Versuch.',
     execution: 'Die Bank hat sie. Fragen Sie die Bank mit der Ende-zu-Ende-ID.',
     payeeCheck: 'Die Bank fand einen anderen Namen zum Konto: Entscheiden Sie den Fall unten.',
     payeeName: 'Der Partner berichtigt den Namen des Empfängers.',
     recall: 'Warten Sie auf die Antwort der Bank des Empfängers.',
     payer: 'Der Zahler zahlt, oder die Einzahlung läuft ab.',
     payerData: 'Schreiben Sie der Bank des Zahlers, und tragen Sie ihre Antwort ein.',
-    walletOwnership: 'Der Partner weist nach, wer die Wallet beherrscht, oder nennt ihren Anbieter. Nach der Frist entscheiden Sie den Fall unten.',
+    walletOwnership:
+      'Der Partner weist nach, wer die Wallet beherrscht, oder nennt ihren Anbieter. Nach der Frist entscheiden Sie den Fall unten.',
     booking: 'Die Bank bucht das Geld. Sehen Sie in ihre Auszüge.',
     unclear: 'Entscheiden Sie den Fall unten.',
     receivingBlocked: 'Entscheiden Sie den Fall unten.',
@@ -275,7 +277,13 @@ export const parties: Words<typeof en> = {
     Sent: 'Die Bank hat sie.',
   },
   approvalDecisions: { approved: 'Freigegeben', rejected: 'Abgelehnt', Approved: 'Freigegeben', Rejected: 'Abgelehnt' },
-  thingSteps: { taken: 'Übernommen', given: 'Übergeben', handed_back: 'Zurückgegeben', remarked: 'Notiz', ended: 'Wartet nicht mehr' },
+  thingSteps: {
+    taken: 'Übernommen',
+    given: 'Übergeben',
+    handed_back: 'Zurückgegeben',
+    remarked: 'Notiz',
+    ended: 'Wartet nicht mehr',
+  },
   depositStatuses: {
     Created: 'Angelegt',
     Initiated: 'Vom Zahler begonnen',
@@ -286,7 +294,12 @@ export const parties: Words<typeof en> = {
     Failed: 'Fehlgeschlagen',
     Expired: 'Abgelaufen',
   },
-  hitStatuses: { open: 'Offen', cleared: 'Freigegeben: ein anderer', confirmed: 'Bestätigt', gone: 'Von selbst beendet' },
+  hitStatuses: {
+    open: 'Offen',
+    cleared: 'Freigegeben: ein anderer',
+    confirmed: 'Bestätigt',
+    gone: 'Von selbst beendet',
+  },
   hitSubjects: {
     customer: 'Kunde',
     beneficiary: 'Empfänger',

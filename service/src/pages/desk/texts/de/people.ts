@@ -81,7 +81,8 @@ export const people: Words<typeof en> = {
     reviews: 'Überprüfungen',
     reviewsText: 'Kunden aller Partner, deren Überprüfung fällig ist, die am längsten überfälligen zuerst.',
     none: 'Keine Überprüfung ist überfällig',
-    noneText: 'Eine Überprüfung ist nach einer Zeit fällig, die von der Risikoklasse abhängt. Die Seite eines Kunden hält eine fest.',
+    noneText:
+      'Eine Überprüfung ist nach einer Zeit fällig, die von der Risikoklasse abhängt. Die Seite eines Kunden hält eine fest.',
     customer: 'Kunde',
     partner: 'Partner',
     due: 'Fällig',

@@ -6,7 +6,7 @@ export const queue: Words<typeof en> = {
     title: 'Suche',
     text: 'Durchsucht alle Partner. Das Protokoll des Betreibers hält jede Suche fest, mit den gefundenen IDs.',
     label: 'Was suchen Sie?',
-    help: 'Eine ID oder Referenz, Ihre IBAN, E-Mail-Adresse oder Name eines Kunden, Name eines Empfängers, eines Partners oder einer Bankdatei oder einen Betrag wie 12.50 EUR oder 12.50 EUR 2026-11-24 (UTC).',
+    help: 'Eine ID oder Referenz; eine IBAN eines Kunden oder Empfängers; E-Mail-Adresse, Name oder Kennung des Partners eines Kunden; Name oder Kurzname eines Empfängers; ein Partner, eine Datei der Bank oder ein Betrag mit Währung, etwa 1.250,00 EUR, 1,250.00 EUR oder 12.50 EUR 2026-11-24 (UTC).',
     find: 'Suchen',
     refused: 'Geben Sie 1 bis 140 Zeichen ein.',
     none: 'Nichts gefunden',

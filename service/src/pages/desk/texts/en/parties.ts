@@ -213,9 +213,9 @@ export const parties = {
   stateReasons: {
     Compliance: 'Compliance',
     CourtOrder: 'Order of a court',
-    CustomerRequest: 'Wish of the customer',
+    CustomerRequest: 'The customer asked for it',
     Fraud: 'Fraud',
-    PartnerRequest: 'Wish of the partner',
+    PartnerRequest: 'The partner asked for it',
     Other: 'Another reason',
   },
   capabilities: {
@@ -248,7 +248,8 @@ export const parties = {
     recall: 'Wait for the answer of the bank of the payee.',
     payer: 'The payer pays, or the deposit expires.',
     payerData: 'Write to the bank of the payer, and record its answer.',
-    walletOwnership: 'The partner proves who controls the wallet, or names its provider. After the deadline, decide the case below.',
+    walletOwnership:
+      'The partner proves who controls the wallet, or names its provider. After the deadline, decide the case below.',
     booking: 'The bank books the money. Look at its statements.',
     unclear: 'Decide the case below.',
     receivingBlocked: 'Decide the case below.',
@@ -272,7 +273,13 @@ export const parties = {
     Sent: 'The bank has it.',
   },
   approvalDecisions: { approved: 'Approved', rejected: 'Rejected', Approved: 'Approved', Rejected: 'Rejected' },
-  thingSteps: { taken: 'Taken', given: 'Given', handed_back: 'Handed back', remarked: 'Note', ended: 'No longer waits' },
+  thingSteps: {
+    taken: 'Taken',
+    given: 'Given',
+    handed_back: 'Handed back',
+    remarked: 'Note',
+    ended: 'No longer waits',
+  },
   depositStatuses: {
     Created: 'Created',
     Initiated: 'Begun by the payer',

@@ -217,8 +217,10 @@ export const payments = {
     agreesOld: 'Agrees, the statement is old',
     noStatement: 'No statement compared yet',
     file: 'Download as CSV',
-    agreesOldText: 'Bank and ledger agree up to the last statement, which is older than a weekend with a holiday. Ask the bank for the next one.',
-    noStatementText: 'The bank has sent no statement of this account, so that nothing was compared. Ask the bank for one, or look whether its files arrive.',
+    agreesOldText:
+      'Bank and ledger agree up to the last statement, which is older than a weekend with a holiday. Ask the bank for the next one.',
+    noStatementText:
+      'The bank has sent no statement of this account, so that nothing was compared. Ask the bank for one, or look whether its files arrive.',
     notLooked: 'Not compared yet',
     agreesText: 'Bank and ledger agree.',
     explainedText: 'Bank and ledger differ, and every cent of it is explained below. Nothing is lost.',

@@ -4,7 +4,7 @@ export const queue = {
     title: 'Find',
     text: 'Searches all partners. The audit log of the operator has each search and the ids that it found.',
     label: 'What do you look for?',
-    help: 'Any ID or reference, your IBAN, email address or name of a customer, the name of a payee, a partner or a bank file, or an amount such as 12.50 EUR or 12.50 EUR 2026-11-24 (UTC).',
+    help: 'Any ID or reference; an IBAN of a customer or a payee; the email address, the name or the partner’s identifier of a customer; the name or the alias of a payee; a partner, a bank file, or an amount with its currency, such as 1,250.00 EUR, 1.250,00 EUR or 12.50 EUR 2026-11-24 (UTC).',
     find: 'Find',
     refused: 'Type 1 to 140 characters.',
     none: 'Nothing was found',
