@@ -4,12 +4,10 @@ import { field } from '../kit/forms.ts'
 import {
   badge,
   empty,
-  facts,
   freeText,
   heading,
   identifier,
   linkButton,
-  message,
   section,
   strip,
   table,

@@ -41,6 +41,14 @@ const tones = {
   incomplete: 'warning',
 } as const
 
+/** A day of which no account was compared is not green, whatever its sums are. */
+const isWithout = ({ accounts }: Content): boolean => accounts.length === 0
+
+function resultBadge({ language }: ConsoleView, content: Content): Html {
+  const d = deskTexts[language].safeguarding
+  return isWithout(content) ? badge('warning', d.without) : badge(tones[content.status], d[content.status])
+}
+
 type DaysShown = {
   readonly days: readonly Content[]
   readonly next?: string
@@ -76,7 +84,7 @@ export function daysPage(view: ConsoleView, { days, next, first, acts, said }: D
                   >${calendarDay(view, content.day)}</a
                 >`,
                 content.currency,
-                badge(tones[content.status], d[content.status]),
+                resultBadge(view, content),
                 money(view, content.requirement.total, content.currency),
                 orNotKnown(view, content, content.resource),
                 orNotKnown(view, content, content.own),
@@ -110,13 +118,13 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
     wide: true,
     main: html`<h1>${title}</h1>
       ${strip([
-        [d.result, badge(tones[status], d[status])],
+        [d.result, resultBadge(view, content)],
         [d.requirement, amount(requirement.total)],
         [d.resource, amount(content.resource)],
         [d.difference, amount(content.difference)],
         [d.own, amount(content.own)],
       ])}
-      ${message(tones[status], d[`${status}Text`])}
+      ${isWithout(content) ? message('warning', d.withoutText) : message(tones[status], d[`${status}Text`])}
       ${facts([
         [d.ofClients, amount(requirement.balances)],
         [d.reserved, amount(requirement.reserved)],
