@@ -1,5 +1,6 @@
 /** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import type { CaseKind } from '../../cases/index.ts'
 import { field } from '../kit/forms.ts'
 import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, table, time } from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
@@ -7,6 +8,8 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { deskTexts } from './texts.ts'
+import { type HeldBy, heldByPart, readHeldBy } from './held.ts'
+import { kindName } from './kinds.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
 import { type DeskFrame, type FormOption, keyOf, type Person, staffRoute } from './request.ts'
 import { readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
@@ -67,10 +70,11 @@ type PayoutShown = {
   readonly cases: readonly {
     readonly partnerId: string
     readonly id: string
-    readonly kind: string
+    readonly kind: CaseKind
     readonly openedAt: Date
     readonly resolution: string | null
   }[]
+  readonly held: HeldBy
   readonly thing: ThingDetails
   readonly mayAct: boolean
   /** The options of `payment end`. */
@@ -118,7 +122,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
-      ${casesOf(view, shown)} ${payout.hits.length > 0 && hitsOf(view, payout)}
+      ${heldByPart(view, shown.held)} ${casesOf(view, shown)}
       ${thingParts(view, shown.thing, shown.typed)} ${actions(view, shown)}`,
   })
 }
@@ -170,8 +174,9 @@ function partnerFacts(view: ConsoleView, { approval, payout }: PayoutShown): Htm
     <p><a href="${view.root}partners/${payout.partnerId}">${d.rules}</a></p>`
 }
 
-function casesOf(view: ConsoleView, { cases }: PayoutShown): Html {
+function casesOf(view: ConsoleView, { cases, held }: PayoutShown): Html | undefined {
   const d = deskTexts[view.language].payouts
+  if (cases.length === 0 && held.alerts.length + held.hits.length > 0) return undefined
   if (cases.length === 0)
     return html`<h2>${d.cases}</h2>
       ${message('neutral', d.casesNone)}`
@@ -180,23 +185,9 @@ function casesOf(view: ConsoleView, { cases }: PayoutShown): Html {
       caption: d.cases,
       columns: [[d.kind, 'head'], d.opened, d.resolution],
       rows: cases.map(({ partnerId, id, kind, openedAt, resolution }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
         time(view, openedAt),
         resolution ?? d.open,
-      ]),
-    })}`
-}
-
-function hitsOf(view: ConsoleView, { hits, partnerId }: PayoutFacts): Html {
-  const d = deskTexts[view.language].payouts
-  return html`<h2>${d.hits}</h2>
-    ${table({
-      caption: d.hits,
-      columns: [[d.hit, 'head'], d.status, d.opened],
-      rows: hits.map(({ id, status, openedAt }) => [
-        html`<a href="${view.root}hits/${partnerId}/${id}">${id}</a>`,
-        status,
-        time(view, new Date(openedAt)),
       ]),
     })}`
 }
@@ -294,6 +285,7 @@ async function show(
     bank: await atBank(frame, partnerId, id),
     approval: decision && { decision: decision.decision, by: decision.decidedName, at: decision.decidedAt },
     cases: await cases.about(db, partnerId, about),
+    held: await readHeldBy(frame, found.payout),
     thing: await readThing(frame, signed, { partnerId, kind: 'payout', subject: id }),
     mayAct: changes.mayDecide('payment end', signed.account.role),
     options: changes.form('payment end'),

@@ -32,6 +32,7 @@ import { caseRoutes } from './cases.ts'
 import { commandRoutes } from './commands.ts'
 import { connectorRoutes } from './connectors.ts'
 import { countryRoutes } from './countries.ts'
+import { deciderRoutes } from './deciders.ts'
 import { fileRoutes } from './files.ts'
 import { findRoutes } from './find.ts'
 import { hitRoutes } from './hits.ts'
@@ -67,6 +68,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...ssoRoutes(frame),
       ...caseRoutes(frame),
       ...thingRoutes(frame),
+      ...deciderRoutes(frame),
       ...connectorRoutes(frame),
       ...findRoutes(frame),
       ...payoutRoutes(frame),
