@@ -14,7 +14,7 @@ import { createIdempotency } from '../idempotency/index.ts'
 import { createLedger, entryOf } from '../ledger/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createScreening } from '../screening/index.ts'
-import { decidesHits, twoOfStaff } from '../people/staff/index.ts'
+import { requireDecider, twoDeciders } from '../people/staff/index.ts'
 import { createCustomers } from '../parties/customers/index.ts'
 import { createTransactions } from '../transactions/index.ts'
 import { accountsRoutes, createAccounts, type Issuer } from './index.ts'
@@ -28,7 +28,11 @@ const cursors = createCursors(randomBytes(32))
 const database = await createTestDatabase()
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') }))
 const keys = { sealer: createSealer([randomBytes(32)]), cursors }
-const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, ...keys })
+const screening = createScreening({
+  requireDecider: (tx, by) => requireDecider(tx, 'screening_hit', by),
+  judgeTwo: (tx, author, approver) => twoDeciders(tx, 'screening_hit', author, approver),
+  ...{ db, clock, ...keys },
+})
 const customers = createCustomers({
   db,
   clock,

@@ -14,7 +14,7 @@ import type { Clock, Log } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
-import { decidesCases, twoOfStaff } from '../people/staff/index.ts'
+import { requireDecider, twoDeciders } from '../people/staff/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BooksAccount } from '../rails/index.ts'
 import { createReconciliation, type Reconciliation } from '../cases/reconciliation/index.ts'
@@ -60,7 +60,7 @@ export function composeDecisions(deps: Deps): Composed {
   const returns = createReturns({ db, clock, ledger, record: cases.record })
   const refusal = createRefusal(deps.monitoring)
   const effects = { ...createCaseEffects({ ...deps, books }), refusal, sendBack: returns.start }
-  const decisions = createDecisions({ clock, ledger, effects, judgeTwo: twoOfStaff(decidesCases) })
+  const decisions = createDecisions({ clock, ledger, effects, requireDecider, judgeTwo: twoDeciders })
   const inLedger = createInLedger({ ...deps, returns })
   const candidates = createCandidateSources(deps)
   const reconciliation = createReconciliation({ ...deps, accounts, books, decisions, inLedger, candidates })

@@ -65,7 +65,13 @@ import {
 import { createRecalls, createReturnedByRecall } from '../payouts/recalls/index.ts'
 import { createReports } from '../reports/index.ts'
 import { createDecisionNumbers } from '../reports/decisions/index.ts'
-import { createStaffChanges, decidesHits, twoOfStaff } from '../people/staff/index.ts'
+import {
+  createStaffChanges,
+  requireDecider,
+  turnsRules,
+  twoDeciders,
+  twoOfStaff,
+} from '../people/staff/index.ts'
 import { createStandingOrders } from '../payouts/standing-orders/index.ts'
 import { createSimulations } from '../simulations/index.ts'
 import { createTransactions } from '../transactions/index.ts'
@@ -150,7 +156,8 @@ function composeCore(deps: ModulesDeps) {
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
     ...{ db, clock, sealer, textNames: config.SCREENED_TEXTS === 'names' },
-    judgeTwo: twoOfStaff(decidesHits),
+    requireDecider: (tx, by) => requireDecider(tx, 'screening_hit', by),
+    judgeTwo: (tx, author, approver) => twoDeciders(tx, 'screening_hit', author, approver),
     onFrozen: (tx, frozen) => recordFreeze({ clock, ledger }, tx, frozen),
     peps: {
       hits: config.PEP_HITS,
@@ -279,7 +286,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
-    judgeTwo: twoOfStaff(decidesHits),
+    judgeTwo: twoOfStaff(turnsRules),
     partnerIds: core.access.partnerIds,
     clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
   })

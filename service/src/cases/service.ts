@@ -62,8 +62,10 @@ export type Cases = {
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
     casesMax: number,
     tx?: Tx,
-    owned?: store.OwnedBy,
+    wanted?: store.Wanted,
   ) => Promise<readonly store.CaseRow[]>
+  /** The open cases of each kind that has any, counted up to a little more than a thousand. */
+  readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** The resolution of each of these cases; null: it is open. */
   readonly resolutionsOf: typeof store.resolutionsOf
@@ -133,7 +135,8 @@ export function createCases(deps: CasesDeps): Cases {
       for (const row of rows) await release(deps, tx, row, note)
       return rows.flatMap((row) => entriesOf(row, reversingTransfer))
     },
-    list: (after, casesMax, tx = db, owned = 'any') => store.openCases(tx, after, casesMax, owned),
+    list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
+    countsOpen: store.countsOpen,
     byId: store.caseById,
     resolutionsOf: store.resolutionsOf,
     hold: store.lockCase,
@@ -216,6 +219,7 @@ const undecided = {
   resolution: null,
   resolvedBy: null,
   note: null,
+  disposition: null,
   returningSince: null,
   ownerId: null,
   ownerName: null,

@@ -16,7 +16,7 @@ import { dayMs, hourMs, minuteMs, newId, nilId, secondMs } from '../kernel/index
 import { sql, type Tx } from '../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import { readRule } from './rules.ts'
-import { decidesHits, twoOfStaff } from '../people/staff/index.ts'
+import { turnsRules, twoOfStaff } from '../people/staff/index.ts'
 import { stepRuns } from './runs.ts'
 import * as store from './store.ts'
 
@@ -359,7 +359,7 @@ suite('runs', async () => {
     const { db, clock, access, cases, rates } = service
     const { partnerIds } = access
     return stepRuns(
-      { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(decidesHits) },
+      { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(turnsRules) },
       max,
     )
   }

@@ -85,12 +85,19 @@ export type Monitoring = {
   readonly payments: typeof patterns.paymentsOf
   /** Payouts of an alert that wait for its decision (`waiting`), that it does not reach or no longer reaches (`left`), or that have ended. */
   readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
+  /** The payouts that wait for the decision about an alert, oldest first, and the sums of all of them. */
+  readonly waitingOf: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<Waiting>
   /** The alerts that hold transactions, or have held them. */
   readonly holding: typeof store.holding
   /** Reports whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
   readonly holdsOf: MonitoringHoldsOf
   /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
   readonly step: () => Promise<number>
+}
+
+type Waiting = {
+  readonly payments: Awaited<ReturnType<typeof patterns.waitingOf>>
+  readonly sums: Awaited<ReturnType<typeof patterns.waitingSums>>
 }
 
 const partnersPerStepMax = 200
@@ -123,6 +130,13 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     hits: store.hitsOf,
     payments: patterns.paymentsOf,
     standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),
+    waitingOf: async (tx, partnerId, alertId, rowsMax) => {
+      const held = store.holdsOf(partnerId, alertId)
+      return {
+        payments: await patterns.waitingOf(tx, partnerId, held, rowsMax),
+        sums: await patterns.waitingSums(tx, partnerId, held),
+      }
+    },
     holding: store.holding,
     holdsOf: createHoldsOf(deps, rulesEverOn),
     step: async () => {

@@ -202,10 +202,10 @@ export const ruleDeclarations = {
     seed: or(integer('Seed by which names are drawn.', 1, 1_000_000), 1),
   }),
   'screening decide': changes(
-    'compliance',
+    'all',
     'Decide a hit.',
     { ...hit, outcome: choice('The decision.', 'clear', 'confirm'), note, staff },
-    { hidden: true },
+    { byKind: true, hidden: true },
   ),
   'payer-data set': changes(
     'compliance',

@@ -174,6 +174,7 @@ async function exportReport(context: Context, partnerId: string, alertId: string
 const actionsOf: Readonly<Record<string, string>> = {
   open: 'Under review.',
   noted: 'The alert was closed; payments that waited were released.',
+  released: 'The alert was closed; payments that waited were released.',
   refused: 'Payments that waited were refused.',
 }
 const reasonOf = ({ name, kind, note }: Alert): string =>

@@ -28,6 +28,7 @@ export {
   createScreening,
   type Frozen,
   type Hit,
+  pairOf,
   type Screening,
 } from './service.ts'
 
@@ -37,6 +38,7 @@ export {
   craftRole,
   type HeldParty,
   type HoldKey,
+  type Outcome,
   outcomes,
   partnerOf,
   type SecondData,

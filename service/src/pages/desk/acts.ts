@@ -24,7 +24,7 @@ export const actDone = ({ language }: ConsoleView, act: ActName): string => desk
 const ownPlaces: Readonly<Partial<Record<ActName, string>>> = {
   ...{ 'change approve': 'changes', 'change reject': 'changes', 'change run': 'changes' },
   ...{ 'staff invite': 'staff', 'staff role': 'staff', 'staff remove': 'staff', 'staff end-sessions': 'staff' },
-  ...{ 'staff token end': 'device', impersonate: 'staff' },
+  ...{ 'staff token end': 'device', impersonate: 'staff', 'decider set': 'deciders' },
   ...{ 'case propose': 'queue', 'case approve': 'queue', 'case reject': 'queue', 'screening decide': 'hits' },
   ...{ 'screening country set': 'countries', 'screening country remove': 'countries' },
   ...{ 'monitoring rule set': 'rules', 'monitoring rule on': 'rules', 'monitoring rule off': 'rules' },

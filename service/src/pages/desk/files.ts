@@ -32,6 +32,7 @@ import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { findButton } from './things.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
 
@@ -348,11 +349,7 @@ const toneOf = (status: string): 'good' | 'bad' | 'neutral' =>
 /** The search takes ids in a form, and not in an address. */
 export function findPayout(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
-  return html`<form method="post" action="${view.root}find">
-    ${hiddenField('q', id)}<button type="submit" class="small">
-      ${deskTexts[view.language].files.findPayout}<span class="away"> ${id}</span>
-    </button>
-  </form>`
+  return findButton(view, id, deskTexts[view.language].files.findPayout)
 }
 
 export function partnerLink(view: ConsoleView, id: string | null): Html | string {

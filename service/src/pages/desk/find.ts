@@ -14,7 +14,8 @@ import { page, readForm } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { caseKindText, customerHref, partnerPart, payeeHref, paymentHref } from './parties.ts'
+import { kindName } from './kinds.ts'
+import { customerHref, partnerPart, payeeHref, paymentHref } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
@@ -417,7 +418,7 @@ function casesTable(view: ConsoleView, cases: Found['cases']): Html {
       caption: d.cases,
       columns: [[d.case, 'head'], d.partner, d.created],
       rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${caseKindText(view, kind)}</a>`,
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
         partnerPart(view, partnerId, partnerName),
         time(view, openedAt),
       ]),

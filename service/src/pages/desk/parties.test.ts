@@ -87,7 +87,7 @@ suite('pages of a partner and its people', () => {
   test('the partner leads to its customer, payee, payment, case, hit and alert, with amounts in groups and words', async () => {
     const { status, text } = await get(`partners/${partnerId}`)
     assert.equal(status, 200)
-    shows(text, 'Hedy Lamarr', 'Rent', '1,234.50 EUR', 'Contradiction of the bank', 'Many small payments', 'Open cases')
+    shows(text, 'Hedy Lamarr', 'Rent', '1,234.50 EUR', 'Report that contradicts a payment', 'Many small payments', 'Open cases')
     leads(
       text,
       customer,
@@ -103,7 +103,7 @@ suite('pages of a partner and its people', () => {
   test('the customer has everything that concerns it, in both languages, and leads to each', async () => {
     const { text } = await get(customer)
     shows(text, 'Hedy Lamarr', 'Nov 9, 1914', 'Austria (AT)', identifier, '1,234.50 EUR', 'It was never reviewed.')
-    shows(text, 'Contradiction of the bank', 'Alert of monitoring', 'Many small payments', 'UN', '91', 'Customer')
+    shows(text, 'Report that contradicts a payment', 'Alert of monitoring', 'Many small payments', 'UN', '91', 'Customer')
     leads(
       text,
       `partners/${partnerId}`,
@@ -113,7 +113,7 @@ suite('pages of a partner and its people', () => {
       `rules/${ruleId}`,
     )
     const german = await get(customer, lena, 'de')
-    shows(german.text, '1.234,50 EUR', '09.11.1914', 'Österreich (AT)', 'Widerspruch der Bank', 'Überprüfung eintragen')
+    shows(german.text, '1.234,50 EUR', '09.11.1914', 'Österreich (AT)', 'Meldung, die einer Zahlung widerspricht', 'Überprüfung eintragen')
     const { text: payments } = await get(`partners/${partnerId}/payments?customer=${customerId}`)
     shows(payments, reference, '1,234.50 EUR', 'Payout')
     leads(payments, customer)
@@ -135,7 +135,7 @@ suite('pages of a partner and its people', () => {
     const { status, text } = await get(`payouts/${partnerId}/${payoutId}`)
     assert.equal(status, 200, words(text))
     leads(text, customer, payee, `partners/${partnerId}`)
-    shows(text, '1,234.50 EUR', 'Contradiction of the bank')
+    shows(text, '1,234.50 EUR', 'Report that contradicts a payment')
     const deposit = success(
       await client.post('/v1/simulations/deposits', {
         customerId,
@@ -374,18 +374,18 @@ suite('numbers', () => {
   test('compliance reads them and takes them as a file, finance those of money, and support none', async () => {
     const page = await get('numbers?months=3')
     assert.equal(page.status, 200)
-    shows(page.text, 'Open now, by age in days', 'Screening hit', 'Alert of monitoring', 'Contradiction of the bank')
-    shows((await get('numbers', lena, 'de')).text, 'Jetzt offen, nach Alter in Tagen', 'Treffer des Screenings')
+    shows(page.text, 'Open now, by age in days', 'Screening hit', 'Alert of monitoring', 'Report that contradicts a payment')
+    shows((await get('numbers', lena, 'de')).text, 'Jetzt offen, nach Alter in Tagen', 'Treffer der Prüfung')
     const file = await get('numbers/file?months=3')
     assert.match(file.headers.get('content-type') ?? '', /^text\/csv/)
     assert.match(file.headers.get('content-disposition') ?? '', /attachment; filename="decisions-\d{4}-\d\d-\d\d\.csv"/)
-    assert.match(file.text, /open,,hit,,,0-1,\d+/)
+    assert.match(file.text, /open,,screening_hit,,,0-1,\d+/)
     const printed = await service.operator('monitoring', 'numbers', '--months', '3')
-    assert.ok(JSON.stringify(printed).includes('"kind":"hit"'))
+    assert.ok(JSON.stringify(printed).includes('"kind":"screening_hit"'))
     const money = await get('numbers', finn)
-    shows(money.text, 'Contradiction of the bank')
+    shows(money.text, 'Report that contradicts a payment')
     assert.doesNotMatch(words(money.text), /Screening hit|Alert of monitoring/)
-    assert.doesNotMatch((await get('numbers/file', finn)).text, /,hit,|monitoring_alert/)
+    assert.doesNotMatch((await get('numbers/file', finn)).text, /screening_hit|monitoring_alert/)
     assert.equal((await get('numbers', sam)).status, 403)
     assert.equal((await get('numbers/file', sam)).status, 403)
     assert.doesNotMatch(words((await get('queue', sam)).text), / Numbers /)

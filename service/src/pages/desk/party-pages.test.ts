@@ -92,19 +92,20 @@ function rowsOf(text: string) {
 
 const numbersOf = (text: string): Numbers => ({
   ...{ at, months: ['2026-11', '2026-10'] },
-  open: (['hit', 'bank_fee'] as const).map((kind) => ({
+  open: (['screening_hit', 'bank_fee'] as const).map((kind) => ({
     ...{ kind, ages: { upTo1: 1, upTo3: 2, upTo7: 3, upTo30: 4, older: 50_000 }, total: 50_010 },
   })),
   decided: [
     { month: '2026-11', kind: 'monitoring_alert', outcome: 'refused', count: 12 },
-    { month: '2026-11', kind: 'hit', outcome: text, count: 12 },
+    { month: '2026-11', kind: 'screening_hit', outcome: text, count: 12 },
   ],
   times: [
-    { month: null, kind: 'hit', count: 2, medianMs: 30_000, ninetyMs: 90_000_000 },
+    { month: null, kind: 'screening_hit', count: 2, medianMs: 30_000, ninetyMs: 90_000_000 },
     { month: '2026-11', kind: 'bank_fee', count: 2, medianMs: 30_000, ninetyMs: 900_000_000 },
   ],
   lists: [{ month: '2026-11', name: text, decided: 3, falseHits: 2 }],
   rules: [{ month: '2026-11', id: text, name: text, decided: 0, falseHits: 0 }],
+  findings: [{ month: '2026-11', disposition: 'false_positive', count: 3 }],
 })
 
 type Pages = readonly (readonly [string, string])[]
@@ -246,7 +247,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): P
     ['numbers', numbersPage(view, numbersOf(text))],
     [
       'no numbers',
-      numbersPage(view, { at, months: ['2026-11'], open: [], decided: [], times: [], lists: [], rules: [] }),
+      numbersPage(view, { at, months: ['2026-11'], open: [], decided: [], times: [], lists: [], rules: [], findings: [] }),
     ],
     ...partnerPages(view, text, mayDecide),
     ...actPages(view, text),
@@ -458,17 +459,14 @@ test('a duration is told in a unit of which there are at least two', () => {
   assert.deepEqual(texts, ['1 min', '60 min', '2 h', '47 h', '2 d'])
 })
 
-test('compliance and admins read all numbers, finance those of money, support none', () => {
-  assert.equal(readsNumbersOf('support'), undefined)
-  for (const role of ['compliance', 'admin'] as const)
-    assert.deepEqual(
-      (['hit', 'monitoring_alert', 'bank_fee'] as const).map((kind) => readsNumbersOf(role)?.(kind)),
-      [true, true, true],
-    )
-  assert.deepEqual(
-    (['hit', 'monitoring_alert', 'sanctions_hold', 'bank_fee'] as const).map((kind) =>
-      readsNumbersOf('finance')?.(kind),
-    ),
-    [false, false, false, true],
-  )
+test('compliance and admins read all numbers, each other role those of the kinds that it decides', () => {
+  const kinds = ['screening_hit', 'monitoring_alert', 'bank_fee'] as const
+  const roles = { screening_hit: ['compliance', 'admin'], monitoring_alert: ['admin'], bank_fee: ['finance', 'admin'] } as const
+  const deciders = kinds.map((kind) => ({ kind, roles: roles[kind], setBy: null, setAt: null }))
+  const read = (role: Parameters<typeof readsNumbersOf>[0]) => {
+    const isShown = readsNumbersOf(role, deciders)
+    return isShown && kinds.filter(isShown)
+  }
+  assert.deepEqual([read('compliance'), read('admin')], [kinds, kinds])
+  assert.deepEqual([read('finance'), read('support')], [['bank_fee'], undefined])
 })

@@ -10,7 +10,6 @@ import {
   payoutBadge,
   steps,
   strip,
-  table,
   time,
   wordOf,
 } from '../kit/parts.ts'
@@ -20,6 +19,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { actButtons, type ActName, backWith, saidOfAct } from './acts.ts'
+import { type HeldBy, heldByPart, readHeldBy } from './held.ts'
 import { casesTable, customerHref, partnerPart, payeeHref } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
@@ -50,12 +50,6 @@ export type PayoutFacts = {
     /** The bank's code, and its own words. */
     readonly reason?: string
     readonly bankText?: string
-  }[]
-  readonly hits: readonly {
-    readonly id: string
-    readonly status: string
-    readonly subjectKind: keyof DeskTexts['hitSubjects']
-    readonly openedAt: Date
   }[]
   /** The kind of hold. Undefined: it does not wait. */
   readonly hold: keyof DeskTexts['holdNext'] | undefined
@@ -92,6 +86,7 @@ type PayoutShown = {
   readonly customerId: string | null
   /** Acts besides the two that have forms here. */
   readonly acts: Html | undefined
+  readonly held: HeldBy
   readonly thing: ThingDetails
   readonly mayAct: boolean
   /** The options of `payment end`. */
@@ -134,7 +129,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
-      ${casesOf(view, shown)} ${payout.hits.length > 0 && hitsOf(view, payout)}
+      ${heldByPart(view, shown.held)} ${casesOf(view, shown)}
       ${thingParts(view, shown.thing, shown.typed)} ${actions(view, shown)} ${shown.acts}`,
   })
 }
@@ -217,27 +212,14 @@ function partnerFacts(view: ConsoleView, { approval, payout }: PayoutShown): Htm
     <p><a href="${view.root}partners/${payout.partnerId}">${d.rules}</a></p>`
 }
 
-function casesOf(view: ConsoleView, { cases }: PayoutShown): Html {
+function casesOf(view: ConsoleView, { cases, held }: PayoutShown): Html | undefined {
   const d = deskTexts[view.language].payouts
+  if (cases.length === 0 && held.alerts.length + held.hits.length > 0) return undefined
   if (cases.length === 0)
     return html`<h2>${d.cases}</h2>
       ${message('neutral', d.casesNone)}`
   return html`<h2>${d.cases}</h2>
     ${casesTable(view, cases, d.cases)}`
-}
-
-function hitsOf(view: ConsoleView, { hits, partnerId }: PayoutFacts): Html {
-  const { payouts: d, hitStatuses, hitSubjects } = deskTexts[view.language]
-  return html`<h2>${d.hits}</h2>
-    ${table({
-      caption: d.hits,
-      columns: [[d.hit, 'head'], d.status, d.opened],
-      rows: hits.map(({ id, subjectKind, status, openedAt }) => [
-        html`<a href="${view.root}hits/${partnerId}/${id}">${hitSubjects[subjectKind]}</a>`,
-        wordOf(hitStatuses, status),
-        time(view, new Date(openedAt)),
-      ]),
-    })}`
 }
 
 /** Statuses in which the worker makes a further attempt. */
@@ -342,6 +324,7 @@ async function show(
     acts: actButtons(view, { ...frame, person }, offered),
     approval: decision && { decision: decision.decision, by: decision.decidedName, at: decision.decidedAt },
     cases: await cases.about(db, partnerId, about),
+    held: await readHeldBy(frame, found.payout),
     thing: await readThing(frame, signed, { partnerId, kind: 'payout', subject: id }),
     mayAct: changes.mayDecide('payment end', signed.account.role),
     options: changes.form('payment end'),

@@ -102,13 +102,19 @@ export type DeskDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly staff: Staff
-  readonly cases: Pick<Cases, 'list' | 'byId' | 'byIds' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'>
+  readonly cases: Pick<
+    Cases,
+    'list' | 'countsOpen' | 'byId' | 'byIds' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'
+  >
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<Screening, 'about' | 'openHits' | 'openHitsOf' | 'hit' | 'decisionsOf'>
+  readonly screening: Pick<
+    Screening,
+    'about' | 'openHits' | 'openHitsOf' | 'equalHits' | 'hit' | 'hitsOn' | 'decisionsOf'
+  >
   readonly screener: Pick<Screener, 'viewOf'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
-  readonly monitoring: Pick<Monitoring, 'newestAlerts' | 'rules' | 'standingOf'>
+  readonly monitoring: Pick<Monitoring, 'holding' | 'newestAlerts' | 'rules' | 'standingOf' | 'waitingOf'>
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
   readonly customers: Pick<

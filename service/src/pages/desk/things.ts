@@ -29,6 +29,7 @@ const thingsPerReasonMax = 20
 const runbooks: Readonly<Partial<Record<Why, string>>> = {
   hit: 'screening-hit',
   payoutHeld: 'screening-hit',
+  payoutByRule: 'monitoring-alert',
   depositHeld: 'screening-hit',
   payoutUnknown: 'stuck-payout',
   payoutStands: 'stuck-payout',
@@ -80,6 +81,14 @@ function someOfEach<T extends { readonly why: Why }>(things: readonly T[]): read
 /** A link to a runbook by its name. */
 export const runbookLink = ({ root }: ConsoleView, name: string): Html =>
   html`<a href="${root}runbooks/${name}">${name.replace('alerts/', '')}</a>`
+
+/** A form of one button that finds a thing by its id or reference. The search takes ids in a form, and not in an address. */
+export const findButton = ({ root }: ConsoleView, text: string, label: string): Html =>
+  html`<form method="post" action="${root}find">
+    ${hiddenField('q', text)}<button type="submit" class="small">
+      ${label}<span class="away"> ${text}</span>
+    </button>
+  </form>`
 
 type Owned = {
   /** Null: it has no owner. */
@@ -146,17 +155,24 @@ export function thingTable(view: ConsoleView, things: readonly OwnedThing[], nam
     cut.length > 0 && message('neutral', fill(w.more, { shown: String(thingsPerReasonMax), kinds }))
   }${table({
     caption: w.title,
-    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.lastNote, d.runbook, d.partner],
+    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.proposal, d.lastNote, d.runbook, d.partner],
     rows: shown.map((thing) => [
       html`<a href="${view.root}${thingHref(thing)}">${w[thing.why]}</a>`,
       thing.since === undefined ? '–' : time(view, thing.since),
       detailOf(view, thing),
       thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
+      proposalOf(view, thing),
       thing.lastNote === null ? '–' : freeText(thing.lastNote),
       runbookPart(view, thing.why) ?? '–',
       isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
     ]),
   })}`
+}
+
+function proposalOf(view: ConsoleView, { proposal }: OwnedThing): Html | string {
+  const { hits: h, filters: f } = deskTexts[view.language]
+  if (proposal === undefined) return '–'
+  return badge('warning', fill(f.proposes, { name: proposal.by, verb: h[proposal.outcome] }))
 }
 
 /** The name of a partner, with its id. */

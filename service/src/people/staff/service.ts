@@ -4,19 +4,16 @@ import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } fro
 import {
   after,
   type Clock,
-  type Decider,
   isNoName,
-  judgeTwo,
   newId,
-  type NotTwo,
   personKey,
-  type Standing,
   tidyName,
 } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Screening } from '../../screening/index.ts'
+import type { Hit, Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
 import { type Assignments, createAssignments } from './assignments.ts'
+import { createSetDeciders, listDeciders, type SetDeciders, twoOfStaff } from './deciders.ts'
 import { createStaffCommands, type StaffCommands } from './commands.ts'
 import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
 import {
@@ -30,8 +27,6 @@ import {
   changeMs,
   emailKey,
   invitationMs,
-  refuseDecider,
-  refuseHitDecider,
   refuseLastAdmin,
   staffRealmId,
   type StaffRole,
@@ -65,6 +60,10 @@ export type Staff = Entrances & {
   /** How people of staff sign in. */
   readonly factorsOf: (tx: Tx, ids: readonly string[]) => ReturnType<SignIn['factorsOf']>
   readonly list: typeof store.accounts
+  /** The roles that decide each kind of case, and hits. */
+  readonly deciders: typeof listDeciders
+  /** Changes the roles that decide a kind. */
+  readonly setDeciders: SetDeciders
   readonly singleSignOn: StaffSingleSignOn
   /** The sign-in of the operator's commands. */
   readonly commands: StaffCommands
@@ -110,7 +109,10 @@ export type Staff = Entrances & {
   ) => Promise<store.Assignment>
   readonly assignments: Pick<Assignments, 'of' | 'ownedBy' | 'stepsOf' | 'endStep'>
   /** Decides a hit of screening, or proposes it if two persons decide. Refuses as the verb of screening, and permission_denied. */
-  readonly decideHit: (signed: SignedStaff, given: Omit<Parameters<Screening['decide']>[1], 'staff'>) => Promise<void>
+  readonly decideHit: (
+    signed: SignedStaff,
+    given: Omit<Parameters<Screening['decide']>[1], 'staff' | 'staffId'>,
+  ) => Promise<Hit>
 }
 
 type CaseKey = { readonly partnerId: string; readonly id: string }
@@ -186,6 +188,8 @@ export function createStaff(deps: StaffDeps): Staff {
     endSession: async (id, sessionId) => void (await signIn.end(staffRealmId, id, sessionId)),
     factorsOf: (tx, ids) => signIn.factorsOf(tx, staffRealmId, ids),
     list: store.accounts,
+    deciders: listDeciders,
+    setDeciders: createSetDeciders(deps),
     commands: createStaffCommands(deps),
     changes: createStaffChanges(deps),
     signedIn: async (token) => {
@@ -247,8 +251,6 @@ type Decided<T> = {
   readonly work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>
   /** Reports whether the record is in the log of the operator, because the partner must not learn of it. */
   readonly isKept: (decided: T) => boolean
-  /** Refuses (permission_denied) the roles that may not. Absent: every role may. */
-  readonly refuse?: (role: StaffRole) => void
   readonly details?: Readonly<Record<string, string | null>>
 }
 
@@ -257,11 +259,10 @@ const createDecide =
   ({ db, audit, addOperator }: StaffDeps) =>
   <T>({ session, account: { id } }: SignedStaff, decided: Decided<T>): Promise<T> =>
     db.transaction(async (tx) => {
-      const { action, work, isKept, refuse, details } = decided
+      const { action, work, isKept, details } = decided
       const { partnerId, id: caseId, note } = decided.given
       const account = await store.holdAccount(tx, id)
       if (account === undefined) throw removed()
-      refuse?.(account.role)
       const result = await work(tx, { staff: account.fullName, staffId: id })
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
       const kept = isKept(result)
@@ -279,7 +280,7 @@ type Deciding = Pick<Staff, 'propose' | 'approve' | 'reject' | 'assignCase' | 'r
 function createDeciding(deps: StaffDeps): Deciding {
   const { decisions, caseOwners, screening } = deps
   const decide = createDecide(deps)
-  const ofCase = { isKept: ({ kind }: CaseRow) => keptFromPartners.has(kind), refuse: refuseDecider }
+  const ofCase = { isKept: ({ kind }: CaseRow) => keptFromPartners.has(kind) }
   // What staff find out about a case is not for its partner.
   const isKept = () => true
   return {
@@ -309,8 +310,8 @@ function createDeciding(deps: StaffDeps): Deciding {
       return decide(signed, { action: 'operator case remark', given, work, isKept })
     },
     decideHit: async (signed, given) => {
-      const work = (tx: Tx, { staff }: { readonly staff: string }) => screening.decide(tx, { ...given, staff })
-      await decide(signed, { action: 'operator screening decide', given, work, isKept, refuse: refuseHitDecider })
+      const work: Decided<Hit>['work'] = (tx, by) => screening.decide(tx, { ...given, ...by })
+      return decide(signed, { action: 'operator screening decide', given, work, isKept })
     },
   }
 }
@@ -471,29 +472,3 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     admins: async (tx) => (await store.accounts(tx)).filter(({ role }) => role === 'admin').length,
   }
 }
-
-// The two persons of staff who decide, when the decision takes effect. Cases, hits, rules of monitoring and changes ask here, in the transaction of
-// the effect: a role that was taken since the proposal decides nothing.
-
-export type JudgeTwo = (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
-
-/** `may`: the roles that decide. Locks both accounts until the end of the transaction. */
-export const twoOfStaff =
-  (may: (role: StaffRole) => boolean): JudgeTwo =>
-  async (tx, author, approver) => {
-    const persons = [author, approver]
-    const ids = persons.flatMap(({ id }) => id ?? [])
-    const rows = await store.holdPersons(
-      tx,
-      ids,
-      persons.map(({ name }) => personKey(name)),
-    )
-    // A sandbox without an account of staff takes names as they are typed.
-    const areTyped = rows.length === 0 && !(await store.hasAccounts(tx))
-    const standingOf = ({ id, name }: Decider): Standing => {
-      // Names of staff are unique, so that one finds the account of a proposal that names no id.
-      const row = rows.find((each) => (id === undefined ? each.nameKey === personKey(name) : each.id === id))
-      return { id: id ?? row?.id, name, may: areTyped || (row !== undefined && may(row.role)) }
-    }
-    return judgeTwo(standingOf(author), standingOf(approver))
-  }

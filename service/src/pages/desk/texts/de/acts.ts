@@ -13,6 +13,7 @@ export const acts: Words<typeof en> = {
     ],
     'staff role': ['Rolle ändern', 'Die Rolle ist geändert.'],
     'staff remove': ['Person entfernen', 'Das Konto ist entfernt. Seine Sitzungen und Befehle sind beendet.'],
+    'decider set': ['Festlegen, wer entscheidet', 'Es ist festgelegt, wer diese Art entscheidet.'],
     'staff end-sessions': ['Sitzungen beenden', 'Die Sitzungen und Befehle der Person sind beendet.'],
     'staff token create': ['Token für einen Zeitplan anlegen', 'Das Token steht in der Datei.'],
     'staff token end': ['Token beenden', 'Das Token ist beendet.'],
