@@ -6,7 +6,7 @@
 create index cases_open_of_partner on cases.cases (partner_id, opened_at, id) where resolved_at is null;
 create index cases_decided on cases.cases (resolved_at) include (kind, resolution, opened_at) where resolved_at is not null;
 -- Alerts of monitoring alone, with their ids, by which their rules are found.
-create index cases_alerts_decided on cases.cases (resolved_at, id) include (partner_id, resolution)
+create index cases_alerts_decided on cases.cases (resolved_at, id) include (partner_id, resolution, disposition)
   where kind = 'monitoring_alert' and resolved_at is not null;
 
 create index hits_by_subject on screening.hits (partner_id, subject_id, id);

@@ -1,7 +1,7 @@
 /** All SQL of the numbers of cases: how old the open ones are, and what was decided in a period. */
 import { nilId } from '../kernel/index.ts'
 import { acrossPartners, sql, type Tx } from '../postgres/index.ts'
-import type { CaseKind, Resolution } from './rules.ts'
+import type { CaseKind, Disposition, Resolution } from './rules.ts'
 import type { CaseRow } from './store.ts'
 
 /** Times that part what waits by its age, the latest first. */
@@ -74,6 +74,8 @@ export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<
 export type DecidedAlert = Pick<CaseRow, 'partnerId' | 'id'> & {
   readonly resolvedAt: Date
   readonly outcome: Resolution
+  /** What persons have found. Null: it ended by itself, or a version before has decided it. */
+  readonly disposition: Disposition | null
 }
 
 /** The alerts of monitoring that were decided in a period, after one of them. */
@@ -88,7 +90,7 @@ export function decidedAlerts(
     acrossPartners(
       'lists decided alerts of all partners, whose rules are counted, from an index alone',
       sql`/* cases.decidedAlerts */
-        select partner_id, id, resolved_at, resolution as outcome from cases.cases
+        select partner_id, id, resolved_at, resolution as outcome, disposition from cases.cases
         where kind = 'monitoring_alert' and resolved_at is not null and resolved_at < ${before}
           and (resolved_at, id) > (${resolvedAt}, ${id}::uuid)
         order by resolved_at, id limit ${rowsMax}`,

@@ -324,11 +324,7 @@ async function printReport(context: Context, wanted: Wanted, format: 'json' | 'c
       let lines = 0
       await write(format === 'json' ? '[' : `${reportHead}\n`)
       for await (const page of reconciliation.report(tx, wanted)) {
-        const texts = page.map((line) =>
-          format === 'json'
-            ? JSON.stringify(line)
-            : reportLine(line),
-        )
+        const texts = page.map((line) => (format === 'json' ? JSON.stringify(line) : reportLine(line)))
         if (texts.length === 0) continue
         await write(
           format === 'json'

@@ -20,6 +20,7 @@ import { payoutColumns, type PayoutId, type PayoutRow } from './store.ts'
 export type WaitingRow = {
   readonly partnerId: string
   readonly id: string
+  readonly transactionId: string
   readonly status: PayoutStatus
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -29,7 +30,7 @@ export type WaitingRow = {
   readonly screeningSince: Date | null
 }
 
-const columns = sql`partner_id, id, status, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
+const columns = sql`partner_id, id, transaction_id, status, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
 
 /** Payouts that wait for a decision about a name or a rule, the longest wait first. The conditions are those of the index. */
 export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {

@@ -24,13 +24,12 @@ export const actDone = ({ language }: ConsoleView, act: ActName): string => desk
 const ownPlaces: Readonly<Partial<Record<ActName, string>>> = {
   ...{ 'change approve': 'changes', 'change reject': 'changes', 'change run': 'changes' },
   ...{ 'staff invite': 'staff', 'staff role': 'staff', 'staff remove': 'staff', 'staff end-sessions': 'staff' },
-  ...{ 'staff token end': 'device', impersonate: 'staff' },
+  ...{ 'staff token end': 'device', impersonate: 'staff', 'decider set': 'deciders' },
   ...{ 'case propose': 'queue', 'case approve': 'queue', 'case reject': 'queue', 'screening decide': 'hits' },
   ...{ 'screening country set': 'countries', 'screening country remove': 'countries' },
   ...{ 'monitoring rule set': 'rules', 'monitoring rule on': 'rules', 'monitoring rule off': 'rules' },
   ...{ 'monitoring rule backtest': 'rules', 'monitoring backtest start': 'rules' },
   ...{ 'bank file take': 'files', 'payment end': 'find', 'payment retry': 'find' },
-  'review set': 'reviews',
 }
 
 /** Acts that only a host does: they make or use keys of the installation. */
@@ -39,11 +38,16 @@ const onHosts: ReadonlySet<string> = new Set(['wallet-key create', 'key reseal']
 type Given = Readonly<Record<string, string>>
 type May = { readonly changes: Pick<DeskChanges, 'act' | 'mayDecide'>; readonly person: Pick<Person, 'signed'> }
 
+/** Reports whether an act has a form here: it needs no file, no key of a host, and has no page of its own. */
+export const hasForm = (changes: Pick<DeskChanges, 'act'>, act: ActName): boolean =>
+  !onHosts.has(act) && ownPlaces[act] === undefined && changes.act(act) !== undefined
+
 const has = ({ changes, person }: May, act: ActName): boolean =>
-  !onHosts.has(act) && changes.act(act) !== undefined && changes.mayDecide(act, person.signed.account.role)
+  hasForm(changes, act) && changes.mayDecide(act, person.signed.account.role)
 
 /** The address of the form of an act, from the root of the desk. `given`: options that are known. `back`: the page that it came from. */
-export const actHref = (act: ActName, given: Given, back: string): string => linkOf('act', { command: act, ...given, back })
+export const actHref = (act: ActName, given: Given, back: string): string =>
+  linkOf('act', { command: act, ...given, back })
 
 type Offered = { readonly acts: readonly ActName[]; readonly given: Given; readonly back: string }
 
@@ -100,27 +104,52 @@ type ActShown = {
   readonly refused?: RefusedForm | undefined
 }
 
+/** Options that name a thing whose page the act came from: they are shown and sent, and not asked for again. */
+const named = ['partner', 'customer', 'beneficiary', 'payout', 'scope'] as const
+
+/** Options that do not fit what the page has named: a limit of one payee has no customer. */
+function misfits(given: Given): readonly string[] {
+  if ((given['beneficiary'] ?? '') !== '') return ['customer', 'state']
+  return (given['customer'] ?? '') === '' ? [] : ['beneficiary', 'currency of account', 'state']
+}
+
+/** The things that an act is about, with their pages. */
+function aboutRows(view: ConsoleView, given: Given, partnerName: string): Parameters<typeof facts>[0] {
+  const { partner = '', customer = '', beneficiary = '', payout = '' } = given
+  const d = deskTexts[view.language].parties
+  const link = (text: string, path: string) =>
+    html`<a href="${view.root}${path}/${partner}/${text}">${identifierText(text)}</a>`
+  return [
+    [d.partner, html`<a href="${view.root}partners/${partner}">${partnerName}</a>`],
+    [d.customer, customer === '' ? undefined : link(customer, 'customers')],
+    [d.payee, beneficiary === '' ? undefined : link(beneficiary, 'payees')],
+    [d.payment, payout === '' ? undefined : link(payout, 'payouts')],
+  ]
+}
+const identifierText = (id: string): string => `…${id.slice(-8)}`
+
 export function actPage(view: ConsoleView, shown: ActShown): string {
   const { act, options, given, partnerName, cuts, back, refused } = shown
   const d = deskTexts[view.language].act
   const title = actTitle(view, act)
-  const partner = partnerName === undefined ? undefined : given['partner']
   const typed = (name: string) => refused?.form(name) ?? given[name] ?? ''
   const problems = refused === undefined ? {} : { [refused.field ?? 'form']: refused.error }
+  const takes = (name: string) => options.some((option) => option.name === name)
+  // Without a partner that exists the form asks for all of it.
+  const known = partnerName === undefined ? [] : named.filter((name) => takes(name) && (given[name] ?? '') !== '')
+  const others = known.length === 0 ? [] : misfits(given)
+  const isBalance = act.startsWith('account ') && others.includes('currency of account')
+  const without = [...known, ...others, ...(isBalance ? ['currency'] : [])]
   return shell(view, {
     title,
     problems,
     card: true,
     main: html`<h1>${title}</h1>
-      ${
-        partner !== undefined &&
-        facts([[d.partner, html`<a href="${view.root}partners/${partner}">${partnerName ?? ''}</a>`]])
-      }
-      ${cuts && message('warning', d.cuts)}
+      ${known.length > 0 && facts(aboutRows(view, given, partnerName ?? ''))} ${cuts && message('warning', d.cuts)}
       <form method="post" action="${view.root}act">
         ${hiddenField('command', act)} ${hiddenField('back', back)}
-        ${partner !== undefined && hiddenField('partner', partner)}
-        ${commandFields(view, { command: act, options, without: partner === undefined ? [] : ['partner'], typed })}
+        ${known.map((name) => hiddenField(name, given[name] ?? ''))}
+        ${commandFields(view, { command: act, options, without, typed })}
         ${noteField(view, 'note', { value: typed('note') })}
         ${
           cuts &&
@@ -135,7 +164,12 @@ export function actPage(view: ConsoleView, shown: ActShown): string {
   })
 }
 
-type SecretShown = { readonly act: string; readonly result: unknown; readonly back: string; readonly more?: Html | undefined }
+type SecretShown = {
+  readonly act: string
+  readonly result: unknown
+  readonly back: string
+  readonly more?: Html | undefined
+}
 
 /** A result that is kept nowhere: a link of an invitation, a credential. Each part has a name and is copied alone. */
 export function secretPage(view: ConsoleView, { act, result, back, more }: SecretShown): string {
@@ -162,7 +196,8 @@ function factsOf(view: ConsoleView, part: unknown): readonly (readonly [string, 
     if (value === null || value === undefined) return [name, undefined] as const
     if (Array.isArray(value)) return [name, freeText(value.join(', '))] as const
     if (typeof value === 'object') return [name, facts(factsOf(view, value))] as const
-    const text = typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
+    const text =
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
     return [name, timeForm.test(text) ? time(view, new Date(text)) : whole(view, text, name)] as const
   })
 }
@@ -182,7 +217,7 @@ export function actRoutes(frame: DeskFrame): readonly PublicRoute[] {
       ...{ place: 'queue', path: '/act' },
       command: (form) => {
         const act = form('command')
-        if (!isAct(act) || onHosts.has(act) || changes.act(act) === undefined) throw notFound('page')
+        if (!isAct(act) || !hasForm(changes, act)) throw notFound('page')
         return act
       },
       more: (form, { view }) => {
@@ -219,7 +254,7 @@ async function show(
   refused?: RefusedForm,
 ): Promise<PublicAnswer> {
   const act = given('command')
-  const known = isAct(act) && !onHosts.has(act) ? changes.act(act) : undefined
+  const known = isAct(act) && hasForm(changes, act) ? changes.act(act) : undefined
   if (!isAct(act) || known === undefined) throw notFound('page')
   const back = backOf(given('back'))
   if (!changes.mayDecide(act, signed.account.role)) {

@@ -137,7 +137,10 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     ['account', accountPage(view, { now: at, ...shown })],
     ['account now', accountPage(view, { now: at, ...shown, at: undefined, lines: linesOf(text, '0.00'), days: [] })],
     ['account without a look', accountPage(view, { now: at, ...shown, lines: [] })],
-    ['suspense', accountPage(view, { now: at, ...shown, name: { ...name, account: 'suspense' }, lines: lines.slice(0, 1) })],
+    [
+      'suspense',
+      accountPage(view, { now: at, ...shown, name: { ...name, account: 'suspense' }, lines: lines.slice(0, 1) }),
+    ],
   ]
 }
 
@@ -160,7 +163,14 @@ test('a result is a word: unexplained if any cent is, explained if bank and ledg
     ['1234.50', '0.00', 'Explained'],
     ['0.00', '0.00', 'Agrees'],
   ] as const) {
-    const line = { record: 'account', currency: 'EUR', difference, unexplained, explained: '0.00', statement_on: at.toISOString().slice(0, 10) }
+    const line = {
+      record: 'account',
+      currency: 'EUR',
+      difference,
+      unexplained,
+      explained: '0.00',
+      statement_on: at.toISOString().slice(0, 10),
+    }
     assert.match(accountsPage(view, { now: at, accounts: [{ name, line }] }), new RegExp(`badge \\w+">${result}<`))
   }
 })

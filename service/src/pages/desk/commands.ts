@@ -150,11 +150,7 @@ export function changesPage(view: ConsoleView, { changes, error, said }: Changes
     main: html`${said}
       <h1>${d.changes}</h1>
       <p class="lead">${d.changesText}</p>
-      ${
-        changes.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : changesTable(view, changes, d.changes)
-      }`,
+      ${changes.length === 0 ? empty({ title: d.none, text: d.noneText }) : changesTable(view, changes, d.changes)}`,
   })
 }
 
@@ -287,7 +283,11 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { changes } = frame
   const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
     const shown = await changesOf(frame, signed)
-    return page(request, error === undefined ? 200 : 400, changesPage(view, { changes: shown, error, said: saidOfAct(view, request) }))
+    return page(
+      request,
+      error === undefined ? 200 : 400,
+      changesPage(view, { changes: shown, error, said: saidOfAct(view, request) }),
+    )
   }
   const form = (
     name: 'approve' | 'reject' | 'run',
@@ -325,14 +325,18 @@ export async function changesOf(
 ): Promise<readonly DeskChange[]> {
   const rows = await staff.changes.waiting(db, changesShown)
   const shown = rows.map((row) => toChange(row, account.id, changes.mayDecide(row.command, account.role)))
-  const partnerIds = shown.flatMap(({ partnerId }) => (partnerId !== undefined && uuid.test(partnerId) ? [partnerId] : []))
+  const partnerIds = shown.flatMap(({ partnerId }) =>
+    partnerId !== undefined && uuid.test(partnerId) ? [partnerId] : [],
+  )
   const names = await access.namesOf(db, [...new Set(partnerIds)])
   return shown.map((change) => ({ ...change, partnerName: names.get(change.partnerId ?? '') }))
 }
 
 function toChange(row: StaffChange, staffId: string, mayDecide: boolean): DeskChange {
   const { partner, note, ...typed } = ownJson<Readonly<Record<string, string | boolean>>>(row.options)
-  const words = Object.entries(typed).map(([name, value]) => [name, value === true ? undefined : String(value)] as const)
+  const words = Object.entries(typed).map(
+    ([name, value]) => [name, value === true ? undefined : String(value)] as const,
+  )
   return {
     ...{ id: row.id, command: row.command, options: words, by: row.proposedByName, at: row.proposedAt },
     partnerId: partner === undefined ? undefined : String(partner),

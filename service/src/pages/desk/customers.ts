@@ -21,7 +21,7 @@ import {
   wordOf,
 } from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
-import { linkOf, page, readQuery } from '../kit/request.ts'
+import { linkOf, page } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
@@ -157,7 +157,13 @@ function partsOf(view: ConsoleView, shown: CustomerShown): readonly Part[] {
   const part = (given: Parameters<typeof bounded>[1]): Part => ({ ...given, body: bounded(view, given) })
   return [
     capabilitiesPart(view, shown),
-    part({ id: 'balances', title: c.balances, rows: shown.sums.length, none: c.balancesNone, body: sumsTable(view, shown) }),
+    part({
+      id: 'balances',
+      title: c.balances,
+      rows: shown.sums.length,
+      none: c.balancesNone,
+      body: sumsTable(view, shown),
+    }),
     part({
       ...{ id: 'accounts', title: c.accounts, rows: shown.ibans.length, none: c.accountsNone },
       body: facts(shown.ibans.map(({ iban, country }) => [countryName(view, country), account(view, iban)])),
@@ -222,7 +228,9 @@ function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerShown): P
         <ul>
           ${fields.map(
             ({ field: name, code }) =>
-              html`<li><strong>${wordOf(k.kyc, name)}</strong>: ${code === undefined ? '' : wordOf(k.cures, code)}</li>`,
+              html`<li>
+                <strong>${wordOf(k.kyc, name)}</strong>: ${code === undefined ? '' : wordOf(k.cures, code)}
+              </li>`,
           )}
         </ul>`
     }
@@ -235,7 +243,12 @@ function sumsTable(view: ConsoleView, { sums }: CustomerShown): Html {
   const [d, c] = [texts.parties, texts.customerPage]
   return table({
     caption: c.balances,
-    columns: [[d.currency, 'head'], [c.posted, 'number'], [c.reserved, 'number'], [c.available, 'number']],
+    columns: [
+      [d.currency, 'head'],
+      [c.posted, 'number'],
+      [c.reserved, 'number'],
+      [c.available, 'number'],
+    ],
     rows: sums.map(({ currency, posted, reserved }) => [
       currency,
       minorMoney(view, posted, currency),
@@ -317,12 +330,12 @@ export function customersPage(view: ConsoleView, shown: CustomersShown): string 
     title,
     wide: true,
     main: html`${heading(title, linkButton(path, d.partner))}
-      ${searchForm(view, { path: `${path}/customers`, q, label: d.searchCustomers })}
-      ${list(view, {
-        table: customersTable(view, partnerId, customers),
-        ...{ isEmpty: customers.length === 0, isFiltered: q !== '', none: { title: d.none, text: d.newest } },
-        pages: { next, first },
-      })}`,
+    ${searchForm(view, { path: `${path}/customers`, q, label: d.searchCustomers })}
+    ${list(view, {
+      table: customersTable(view, partnerId, customers),
+      ...{ isEmpty: customers.length === 0, isFiltered: q !== '', none: { title: d.none, text: d.newest } },
+      pages: { next, first },
+    })}`,
   })
 }
 
@@ -413,9 +426,9 @@ async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Pe
 
 /** Says that a note was added. */
 export const saidOfNote = (view: ConsoleView, request: PublicRequest): Html | undefined =>
-  readQuery(request, ['noted'])['noted'] === undefined
-    ? undefined
-    : message('good', deskTexts[view.language].parties.noteDone)
+  new URLSearchParams(request.query).has('noted')
+    ? message('good', deskTexts[view.language].parties.noteDone)
+    : undefined
 
 async function read(frame: DeskFrame, partnerId: string, id: string) {
   const { db, accounts, changes, clock, customers, identityChecks, ledger, screening, staff } = frame

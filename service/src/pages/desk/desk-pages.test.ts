@@ -104,7 +104,15 @@ function countryPages(view: ConsoleView, text: string, mayDecide: boolean): read
             rules: [{ country: 'IR', side: 'payouts', action: 'refuse' }],
             changes: [
               {
-                ...{ id: 'change', command: text, partnerId: undefined, options: [[text, text]], note: text, by: text, at },
+                ...{
+                  id: 'change',
+                  command: text,
+                  partnerId: undefined,
+                  options: [[text, text]],
+                  note: text,
+                  by: text,
+                  at,
+                },
                 ...{ approvedBy: null, isOwn: false, mayDecide },
               },
             ],
@@ -345,10 +353,19 @@ function staffPages(view: ConsoleView, text: string, mayDecide: boolean): readon
       const refused = refusedForm('staff invite', text)
       return ['staff', staffPage(view, { people, isAdmin, optionsOf, said: html`${text}`, refused })] as const
     }),
-    ['secret', secretPage(view, { act: text, result: { consoleUrl: text, expiresAt: at, permissions: [text] }, back: text })],
-    ['secrets', secretPage(view, { act: 'partner rotate', result: [{ apiKey: text, other: { a: text, b: null } }], back: text })],
+    [
+      'secret',
+      secretPage(view, { act: text, result: { consoleUrl: text, expiresAt: at, permissions: [text] }, back: text }),
+    ],
+    [
+      'secrets',
+      secretPage(view, { act: 'partner rotate', result: [{ apiKey: text, other: { a: text, b: null } }], back: text }),
+    ],
     ['no partners', partnersPage(view, { partners: [], mayAdd: mayDecide })],
-    ['partners', partnersPage(view, { partners: [{ id: text, name: text, createdAt: at }], mayAdd: mayDecide, next: text })],
+    [
+      'partners',
+      partnersPage(view, { partners: [{ id: text, name: text, createdAt: at }], mayAdd: mayDecide, next: text }),
+    ],
   ]
 }
 

@@ -14,14 +14,24 @@ import { page, readForm } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { caseKindText, customerHref, partnerPart, payeeHref, paymentHref } from './parties.ts'
+import { kindName } from './kinds.ts'
+import { customerHref, partnerPart, payeeHref, paymentHref } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
 /** The parts that the search reads. */
 type FindDeps = Pick<
   DeskDeps,
-  'db' | 'access' | 'accounts' | 'bankFiles' | 'beneficiaries' | 'cases' | 'customers' | 'deposits' | 'payouts' | 'transactions'
+  | 'db'
+  | 'access'
+  | 'accounts'
+  | 'bankFiles'
+  | 'beneficiaries'
+  | 'cases'
+  | 'customers'
+  | 'deposits'
+  | 'payouts'
+  | 'transactions'
 >
 
 /** Longer than an IBAN, a reference or a name of a partner. */
@@ -197,11 +207,7 @@ async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text:
 
 const anyWithdrawal = { reference: null, money: null, from: null, before: null }
 
-async function ofPartner(
-  deps: FindDeps,
-  partnerId: string,
-  question: Question,
-): Promise<OfPartner> {
+async function ofPartner(deps: FindDeps, partnerId: string, question: Question): Promise<OfPartner> {
   const { db, beneficiaries, payouts, customers, deposits, cases } = deps
   const rows = rowsMax + 1
   if (question.by === 'money') {
@@ -399,7 +405,7 @@ function filesTable(view: ConsoleView, files: Found['files']): Html {
         html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
         messageId === null ? '–' : freeText(messageId),
         freeText(connector),
-        freeText(state),
+        wordOf(deskTexts[view.language].files, state),
         time(view, at),
       ]),
     })}`
@@ -412,7 +418,7 @@ function casesTable(view: ConsoleView, cases: Found['cases']): Html {
       caption: d.cases,
       columns: [[d.case, 'head'], d.partner, d.created],
       rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${caseKindText(view, kind)}</a>`,
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
         partnerPart(view, partnerId, partnerName),
         time(view, openedAt),
       ]),

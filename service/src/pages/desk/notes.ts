@@ -30,7 +30,11 @@ export const noteRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
       const about = { partnerId, kind, subjectId }
       const fields = noteFields(view, about, { typed: form('note'), error: error.detail })
       const given = { title: d.addNote, problems: { note: error.detail }, action: 'notes', fields, submit: d.addNote }
-      return page(request, 400, formPage(view, { ...given, back: { path: place, text: deskTexts[view.language].act.back } }))
+      return page(
+        request,
+        400,
+        formPage(view, { ...given, back: { path: place, text: deskTexts[view.language].act.back } }),
+      )
     }
     return seeOther(`${view.root}${place}?noted`)
   }),

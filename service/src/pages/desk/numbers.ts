@@ -1,31 +1,39 @@
 /** The numbers of decisions: what waits by kind and age, what was decided, how long it took, and false hits by list and by rule; also as CSV. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { keptFromPartners } from '../../cases/index.ts'
 import { dayMs, hourMs, minuteMs } from '../../kernel/index.ts'
-import { ageBands, type CountedKind, decisionsCsv, monthsMax, type Numbers, onlyKinds } from '../../reports/decisions/index.ts'
-import type { StaffRole } from '../../people/staff/index.ts'
+import {
+  ageBands,
+  type CountedKind,
+  decisionsCsv,
+  monthsMax,
+  type Numbers,
+  onlyKinds,
+} from '../../reports/decisions/index.ts'
+import { type Deciders, kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
 import { select } from '../kit/forms.ts'
 import { freeText, heading, linkButton, section, table, time } from '../kit/parts.ts'
 import { headersOf, linkOf, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { listText, caseKindText } from './parties.ts'
+import { kindName } from './kinds.ts'
+import { listText } from './parties.ts'
+import { valueName } from './forms.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 /**
- * The kinds whose numbers a role reads. Compliance and admins read all. Finance reads those of money, and none of suspicions. Support decides nothing, and
- * reads none.
+ * The kinds whose numbers a role reads. Compliance and admins read all; each other role reads those of the kinds that it decides, by the table that
+ * two admins change. Undefined: none.
  */
-export const readsNumbersOf = (role: StaffRole): ((kind: CountedKind) => boolean) | undefined => {
-  if (role === 'support') return undefined
-  if (role !== 'finance') return () => true
-  return (kind) => kind !== 'hit' && !keptFromPartners.has(kind)
+export function readsNumbersOf(
+  role: StaffRole,
+  deciders: readonly Deciders[],
+): ((kind: CountedKind) => boolean) | undefined {
+  if (role === 'compliance' || role === 'admin') return () => true
+  const own = new Set(kindsDecidedBy(deciders, role))
+  return own.size === 0 ? undefined : (kind) => own.has(kind)
 }
-
-const kindText = (view: ConsoleView, kind: CountedKind): string =>
-  kind === 'hit' ? deskTexts[view.language].countedKinds.hit : caseKindText(view, kind)
 
 const count = ({ language }: ConsoleView, value: number): string => new Intl.NumberFormat(language).format(value)
 
@@ -68,7 +76,11 @@ export function numbersPage(view: ConsoleView, numbers: Numbers): string {
         ...{ id: 'lists', title: n.lists, text: n.listsText, none: n.listsNone, name: n.falseHits },
         rows: numbers.lists.map((row) => ({ ...row, name: listText(row.name) })),
       })}
-      ${falsePart(view, { id: 'rules', title: n.rules, none: n.rulesNone, name: n.released, rows: numbers.rules })}`,
+      ${falsePart(view, {
+        ...{ id: 'rules', title: n.rules, text: n.rulesText, none: n.rulesNone, name: n.falseHits },
+        rows: numbers.rules,
+      })}
+      ${findingsPart(view, numbers)}`,
   })
 }
 
@@ -88,7 +100,7 @@ function openPart(view: ConsoleView, { open }: Numbers): Html {
           ],
           rows: [
             ...open.map(({ kind, ages, total }) => [
-              kindText(view, kind),
+              kindName(view, kind),
               ...ageBands.map((band) => count(view, ages[band])),
               count(view, total),
             ]),
@@ -130,7 +142,7 @@ function timesPart(view: ConsoleView, { times }: Numbers): Html | false {
           ],
           rows: times.map(({ month, kind, count: decided, medianMs, ninetyMs }) => [
             month === null ? html`<strong>${n.whole}</strong>` : monthText(view, month),
-            kindText(view, kind),
+            kindName(view, kind),
             count(view, decided),
             durationText(view, medianMs),
             durationText(view, ninetyMs),
@@ -143,7 +155,7 @@ function timesPart(view: ConsoleView, { times }: Numbers): Html | false {
 function decidedPart(view: ConsoleView, { decided }: Numbers): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
-  const outcomes: Readonly<Record<string, string>> = { ...texts.caseOutcomes, ...texts.hitStatuses }
+  const outcomes: Readonly<Record<string, string>> = { ...texts.resolutions, ...texts.hitStatuses }
   const body =
     decided.length === 0
       ? html`<p>${n.decidedNone}</p>`
@@ -152,7 +164,7 @@ function decidedPart(view: ConsoleView, { decided }: Numbers): Html {
           columns: [[n.month, 'head'], texts.parties.kind, n.outcome, [n.count, 'number']],
           rows: decided.map(({ month, kind, outcome, count: number }) => [
             monthText(view, month),
-            kindText(view, kind),
+            kindName(view, kind),
             outcomes[outcome] ?? outcome,
             count(view, number),
           ]),
@@ -192,11 +204,32 @@ function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: Fal
   return section(id, title, body)
 }
 
+/** What persons have found about alerts, for the report to an authority. */
+function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
+  const n = deskTexts[view.language].numbers
+  return (
+    findings.length > 0 &&
+    section(
+      'findings',
+      n.findings,
+      table({
+        caption: n.findings,
+        columns: [[n.month, 'head'], n.finding, [n.count, 'number']],
+        rows: findings.map(({ month, disposition, count: number }) => [
+          monthText(view, month),
+          valueName(view, 'disposition', disposition),
+          count(view, number),
+        ]),
+      }),
+    )
+  )
+}
+
 const monthsDefault = 6
 
 export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const read = async ({ query }: PublicRequest, { signed }: Person): Promise<Numbers> => {
-    const isShown = readsNumbersOf(signed.account.role)
+    const isShown = readsNumbersOf(signed.account.role, await frame.staff.deciders(frame.db))
     if (isShown === undefined) throw new Refusal('permission_denied', 'Your role does not read these numbers.')
     const months = Number(new URLSearchParams(query).get('months') ?? monthsDefault)
     const asked = Number.isInteger(months) && months >= 1 && months <= monthsMax ? months : monthsDefault

@@ -1,5 +1,5 @@
 /** Parts that the pages of a partner, a customer, a payee and a payment share: bounded tables with links both ways, and notes. */
-import type { CaseKind, CaseRow } from '../../cases/index.ts'
+import type { CaseRow } from '../../cases/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
 import { type Customer, nameOf } from '../../parties/customers/index.ts'
@@ -23,6 +23,7 @@ import {
 import { linkOf } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
+import { kindName } from './kinds.ts'
 import { noteCharsMax } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -31,12 +32,6 @@ export const customerHref = (partnerId: string, id: string): string => `customer
 export const payeeHref = (partnerId: string, id: string): string => `payees/${partnerId}/${id}`
 /** A reference has characters that a path does not take. */
 export const paymentHref = (partner: string, reference: string): string => linkOf('payment', { partner, reference })
-
-/** The name of a kind of case. A kind without one does not compile. */
-export const caseKindText = ({ language }: ConsoleView, kind: CaseKind): string => {
-  const names: Readonly<Record<CaseKind, string>> = deskTexts[language].caseKinds
-  return names[kind]
-}
 
 export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
   value ? deskTexts[language].yesNo.yes : deskTexts[language].yesNo.no
@@ -63,7 +58,12 @@ export function bounded(view: ConsoleView, { id, title, text, rows, none, body, 
     id,
     title,
     html`${text !== undefined && html`<p>${text}</p>`} ${rows === 0 ? html`<p>${none ?? d.none}</p>` : body}
-    ${all !== undefined && html`<p><a href="${view.root}${all}">${d.all}<span class="away"> ${title}</span></a></p>`}`,
+    ${
+      all !== undefined &&
+      html`<p>
+        <a href="${view.root}${all}">${d.all}<span class="away"> ${title}</span></a>
+      </p>`
+    }`,
   )
 }
 
@@ -104,7 +104,16 @@ export const verificationBadge = ({ language }: ConsoleView, state: string | nul
 
 type PayeeFacts = Pick<
   Beneficiary,
-  'id' | 'customerId' | 'alias' | 'name' | 'iban' | 'domesticAccount' | 'walletAddress' | 'country' | 'currency' | 'createdAt'
+  | 'id'
+  | 'customerId'
+  | 'alias'
+  | 'name'
+  | 'iban'
+  | 'domesticAccount'
+  | 'walletAddress'
+  | 'country'
+  | 'currency'
+  | 'createdAt'
 >
 export const accountOf = ({ iban, domesticAccount, walletAddress }: PayeeFacts): string =>
   iban ?? domesticAccount ?? walletAddress ?? ''
@@ -165,11 +174,11 @@ export function casesTable(view: ConsoleView, cases: readonly CaseFacts[], title
     caption: title,
     columns: [[d.kind, 'head'], d.opened, [d.money, 'number'], d.decision],
     rows: cases.map(({ partnerId, id, kind, currency, booked, openedAt, resolution, proposedBy }) => [
-      html`<a href="${view.root}cases/${partnerId}/${id}">${caseKindText(view, kind)}</a>`,
+      html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
       time(view, openedAt),
       currency === null || booked === null ? '–' : minorMoney(view, booked, currency),
       resolution !== null
-        ? texts.caseOutcomes[resolution]
+        ? texts.resolutions[resolution]
         : html`${badge('warning', d.open)}
           ${proposedBy !== null && html`<span class="soft">${d.proposed}: ${freeText(proposedBy)}</span>`}`,
     ]),
@@ -217,7 +226,7 @@ export function alertsTable(view: ConsoleView, alerts: readonly ShownAlert[]): H
     rows: alerts.map(({ partnerId, id, ruleId, ruleName, openedAt, resolution }) => [
       html`<a href="${view.root}cases/${partnerId}/${id}">${freeText(ruleName)}</a>`,
       time(view, openedAt),
-      resolution === null ? badge('warning', d.open) : texts.caseOutcomes[resolution],
+      resolution === null ? badge('warning', d.open) : texts.resolutions[resolution],
       html`<a href="${view.root}rules/${ruleId}">${d.rule}</a>`,
     ]),
   })

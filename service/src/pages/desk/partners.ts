@@ -4,12 +4,10 @@ import { field } from '../kit/forms.ts'
 import {
   badge,
   empty,
-  facts,
   freeText,
   heading,
   identifier,
   linkButton,
-  message,
   section,
   strip,
   table,
@@ -38,7 +36,14 @@ import {
 } from './parties.ts'
 import { payeesLike, payeesPage } from './payees.ts'
 import { showPayments } from './payments.ts'
-import { partnerCommands, type RulesShown, type Section, sectionPart, sections, type ShownSection } from './partner-rules.ts'
+import {
+  partnerCommands,
+  type RulesShown,
+  type Section,
+  sectionPart,
+  sections,
+  type ShownSection,
+} from './partner-rules.ts'
 import { afterOf, type DeskFrame, type PartnerRow, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -51,7 +56,9 @@ type PartnersShown = {
 export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: PartnersShown): string {
   const texts = deskTexts[view.language]
   const p = texts.partners
-  const add = mayAdd && linkButton(`${view.root}${actHref('partner create', {}, 'partners')}`, actTitle(view, 'partner create'), 'primary')
+  const add =
+    mayAdd &&
+    linkButton(`${view.root}${actHref('partner create', {}, 'partners')}`, actTitle(view, 'partner create'), 'primary')
   return shell(view, {
     title: p.partners,
     wide: true,
@@ -146,8 +153,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
         view,
         parts.map(({ id, title }) => [id, title]),
       )}
-      ${parts.map(({ body }) => body)}
-      ${shown.acts !== undefined && section('more', d.more, shown.acts)}`,
+      ${parts.map(({ body }) => body)} ${shown.acts !== undefined && section('more', d.more, shown.acts)}`,
   })
 }
 
@@ -191,9 +197,16 @@ function peopleParts(view: ConsoleView, { partner, concerns }: PartnerShown): re
   const path = `partners/${partner.id}`
   const search = searchForm(view, { path: `${view.root}${path}/customers`, q: '', label: d.searchCustomers })
   const table = customers.length === 0 ? html`<p>${d.none}</p>` : customersTable(view, partner.id, customers)
+  const unreviewed = html`<p><a href="${view.root}${path}/unreviewed">${d.reviewsMissing}</a></p>`
   return [
     boundedPart(view, {
-      ...{ id: 'customers', title: d.customers, text: g.customersText, rows: 1, body: html`${search} ${table}` },
+      ...{
+        id: 'customers',
+        title: d.customers,
+        text: g.customersText,
+        rows: 1,
+        body: html`${search} ${table} ${unreviewed}`,
+      },
       all: `${path}/customers`,
     }),
     boundedPart(view, {
@@ -240,10 +253,10 @@ function accessParts(view: ConsoleView, { concerns }: PartnerShown): readonly Pa
           status === 'Enabled'
             ? badge('good', g.enabled)
             : html`${badge('bad', g.disabled)}
-              <span class="soft"
-                >${disabledReason !== null && g[endpointReasons[disabledReason]]}
-                ${disabledAt !== null && time(view, disabledAt)}</span
-              >`,
+                <span class="soft"
+                  >${disabledReason !== null && g[endpointReasons[disabledReason]]}
+                  ${disabledAt !== null && time(view, disabledAt)}</span
+                >`,
           String(events.length + extensionEvents.length),
           time(view, createdAt, 'date'),
         ]),
@@ -337,13 +350,21 @@ const personRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
       const rows = await frame.cases.openOf(frame.db, partner.id, afterOf(request), listedPerPage + 1)
       const shown = rows.slice(0, listedPerPage)
       const { openCases: title } = deskTexts[view.language].parties
-      return page(request, 200, waitingPage(view, { partner, title, table: casesTable(view, shown, title), name: 'cases', rows }))
+      return page(
+        request,
+        200,
+        waitingPage(view, { partner, title, table: casesTable(view, shown, title), name: 'cases', rows }),
+      )
     }),
     own('GET', 'hits', async (request, { view }, partner) => {
       const rows = await frame.screening.openHitsOf(frame.db, partner.id, afterOf(request), listedPerPage + 1)
       const shown = rows.slice(0, listedPerPage)
       const { openHits: title } = deskTexts[view.language].parties
-      return page(request, 200, waitingPage(view, { partner, title, table: hitsTable(view, shown, title), name: 'hits', rows }))
+      return page(
+        request,
+        200,
+        waitingPage(view, { partner, title, table: hitsTable(view, shown, title), name: 'hits', rows }),
+      )
     }),
   ]
 }

@@ -9,13 +9,13 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { type CommandName, commandNames, declarationOf, isCommand, rolesOf } from '../../operator/declarations.ts'
+import { commandNames, declarationOf, isCommand, rolesOf } from '../../operator/declarations.ts'
 import { formOptions } from '../../operator/parse.ts'
 import type { Numbers } from '../../reports/decisions/index.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
-import { actPage, actsOfText, backWith, isAct, saidOfAct } from './acts.ts'
+import { actPage, actsOfText, backWith, hasForm, isAct, saidOfAct } from './acts.ts'
 import { customerPage, customersPage } from './customers.ts'
 import { durationText, numbersPage, readsNumbersOf } from './numbers.ts'
 import { partnerPage, waitingPage } from './partners.ts'
@@ -38,7 +38,13 @@ function optionsOf(command: string) {
 function rowsOf(text: string) {
   const customer = {
     ...{ id: text, serviceId: text, partnerCustomerIdentifier: text, email: text, customerType: 'Business' as const },
-    kyc: { fullName: text, addressCountryCode: text, uboFirstName1: text, residenceAddress: text, registrationNumber: text },
+    kyc: {
+      fullName: text,
+      addressCountryCode: text,
+      uboFirstName1: text,
+      residenceAddress: text,
+      registrationNumber: text,
+    },
     ...{ createdAt: at, updatedAt: at },
   }
   const payee = {
@@ -59,36 +65,47 @@ function rowsOf(text: string) {
     ...{ openedAt: at, resolution, proposedBy: text },
   }))
   const hits = (['open', 'cleared', 'confirmed', 'gone'] as const).map((status) => ({
-    ...{ partnerId: text, id: text, subjectKind: 'customer' as const, subjectId: text, source: 'un' as const, score: 97 },
+    ...{
+      partnerId: text,
+      id: text,
+      subjectKind: 'customer' as const,
+      subjectId: text,
+      source: 'un' as const,
+      score: 97,
+    },
     ...{ status, openedAt: at, decidedAt: at, decidedBy: text, proposal: null },
   }))
   const alerts = ([null, 'noted'] as const).map((resolution) => ({
     ...{ partnerId: text, id: text, ruleId: text, ruleName: text, openedAt: at, resolution },
   }))
   const notes = [{ id: text, authorName: text, note: text, madeAt: at }]
-  const limits = [{ scope: 'customer', scopeId: text, period: 'day', amount: '1000000.00', currency: 'EUR', allCurrencies: false }]
+  const limits = [
+    { scope: 'customer', scopeId: text, period: 'day', amount: '1000000.00', currency: 'EUR', allCurrencies: false },
+  ]
   // Rows of the database have columns that no page shows.
-  const payments = [payment, { ...payment, row: { ...transaction, customerId: null }, user: null }] as unknown as Parameters<
-    typeof paymentsPage
-  >[1]['payments']
+  const payments = [
+    payment,
+    { ...payment, row: { ...transaction, customerId: null }, user: null },
+  ] as unknown as Parameters<typeof paymentsPage>[1]['payments']
   return { customer, payee, payment: payments[0], payments, cases, hits, alerts, notes, limits }
 }
 
 const numbersOf = (text: string): Numbers => ({
   ...{ at, months: ['2026-11', '2026-10'] },
-  open: (['hit', 'bank_fee'] as const).map((kind) => ({
+  open: (['screening_hit', 'bank_fee'] as const).map((kind) => ({
     ...{ kind, ages: { upTo1: 1, upTo3: 2, upTo7: 3, upTo30: 4, older: 50_000 }, total: 50_010 },
   })),
   decided: [
     { month: '2026-11', kind: 'monitoring_alert', outcome: 'refused', count: 12 },
-    { month: '2026-11', kind: 'hit', outcome: text, count: 12 },
+    { month: '2026-11', kind: 'screening_hit', outcome: text, count: 12 },
   ],
   times: [
-    { month: null, kind: 'hit', count: 2, medianMs: 30_000, ninetyMs: 90_000_000 },
+    { month: null, kind: 'screening_hit', count: 2, medianMs: 30_000, ninetyMs: 90_000_000 },
     { month: '2026-11', kind: 'bank_fee', count: 2, medianMs: 30_000, ninetyMs: 900_000_000 },
   ],
   lists: [{ month: '2026-11', name: text, decided: 3, falseHits: 2 }],
   rules: [{ month: '2026-11', id: text, name: text, decided: 0, falseHits: 0 }],
+  findings: [{ month: '2026-11', disposition: 'false_positive', count: 3 }],
 })
 
 type Pages = readonly (readonly [string, string])[]
@@ -103,8 +120,18 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): P
   const shared = { partnerId, partnerName, acts, said: acts, payments, hits, limits, notes }
   const isFull = mayDecide
   const some = <T>(rows: readonly T[]): readonly T[] => (isFull ? rows : [])
-  const review = { partnerId, customerId: text, risk: 'high', reviewedBy: text, reviewedAt: at, dueOn: '2026-11-24' } as const
-  const listed = [{ ...customer, verification: 'Invalid' }, { ...customer, verification: null }]
+  const review = {
+    partnerId,
+    customerId: text,
+    risk: 'high',
+    reviewedBy: text,
+    reviewedAt: at,
+    dueOn: '2026-11-24',
+  } as const
+  const listed = [
+    { ...customer, verification: 'Invalid' },
+    { ...customer, verification: null },
+  ]
   const waiting = Array.from({ length: 51 }, () => ({ id: text, openedAt: at }))
   return [
     [
@@ -144,13 +171,25 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): P
       'payee',
       payeePage(view, {
         ...{ ...shared, payee, customerName: text, coolingUntil: isFull ? at : null },
-        check: (isFull
-          ? { result: 'NoMatch', matchedName: text, answeredAt: at }
-          : undefined) as unknown as Parameters<typeof payeePage>[1]['check'],
+        check: (isFull ? { result: 'NoMatch', matchedName: text, answeredAt: at } : undefined) as unknown as Parameters<
+          typeof payeePage
+        >[1]['check'],
       }),
     ],
-    ['own payee', payeePage(view, { ...shared, payee: { ...payee, customerId: null }, customerName: undefined, check: undefined, coolingUntil: null })],
-    ['payees', payeesPage(view, { partnerId, partnerName, q: text, payees: [payee], customerId: text, next: text, first: text })],
+    [
+      'own payee',
+      payeePage(view, {
+        ...shared,
+        payee: { ...payee, customerId: null },
+        customerName: undefined,
+        check: undefined,
+        coolingUntil: null,
+      }),
+    ],
+    [
+      'payees',
+      payeesPage(view, { partnerId, partnerName, q: text, payees: [payee], customerId: text, next: text, first: text }),
+    ],
     ['no payees', payeesPage(view, { partnerId, partnerName, q: text, payees: [] })],
     [
       'payment',
@@ -159,14 +198,57 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): P
         ...{ partnerReads: text, acts, said: acts },
       }),
     ],
-    ['payments', paymentsPage(view, { partnerId, title: text, payments, back: { href: 'partners', text }, next: text, first: text })],
+    [
+      'payments',
+      paymentsPage(view, {
+        partnerId,
+        title: text,
+        payments,
+        back: { href: 'partners', text },
+        next: text,
+        first: text,
+      }),
+    ],
     ['no payments', paymentsPage(view, { partnerId, title: text, payments: [], back: { href: 'partners', text } })],
-    ['waiting', waitingPage(view, { partner: { id: partnerId, name: text, createdAt: at }, title: text, name: 'cases', table: html``, rows: waiting })],
-    ['reviews', reviewsPage(view, { reviews: (['low', 'medium', 'high'] as const).map((risk) => ({ ...review, risk, name: text, partnerName: text })), mayRecord: isFull, next: text, first: text })],
+    [
+      'waiting',
+      waitingPage(view, {
+        partner: { id: partnerId, name: text, createdAt: at },
+        title: text,
+        name: 'cases',
+        table: html``,
+        rows: waiting,
+      }),
+    ],
+    [
+      'reviews',
+      reviewsPage(view, {
+        reviews: (['low', 'medium', 'high'] as const).map((risk) => ({
+          ...review,
+          risk,
+          name: text,
+          partnerName: text,
+        })),
+        mayRecord: isFull,
+        next: text,
+        first: text,
+      }),
+    ],
     ['no reviews', reviewsPage(view, { reviews: [], mayRecord: isFull })],
-    ['unreviewed', unreviewedPage(view, { partnerId, partnerName, customers: [{ customerId: text, name: undefined, createdAt: at }], mayRecord: isFull })],
+    [
+      'unreviewed',
+      unreviewedPage(view, {
+        partnerId,
+        partnerName,
+        customers: [{ customerId: text, name: undefined, createdAt: at }],
+        mayRecord: isFull,
+      }),
+    ],
     ['numbers', numbersPage(view, numbersOf(text))],
-    ['no numbers', numbersPage(view, { at, months: ['2026-11'], open: [], decided: [], times: [], lists: [], rules: [] })],
+    [
+      'no numbers',
+      numbersPage(view, { at, months: ['2026-11'], open: [], decided: [], times: [], lists: [], rules: [], findings: [] }),
+    ],
     ...partnerPages(view, text, mayDecide),
     ...actPages(view, text),
   ]
@@ -185,13 +267,44 @@ function partnerPages(view: ConsoleView, text: string, mayDecide: boolean): Page
     const partner = { id: 'partner-1', name: text, createdAt: at }
     const refused = command === undefined ? undefined : { command, error: text, form: () => text }
     const some = <T>(rows: readonly T[]): readonly T[] => (command === undefined ? [] : rows)
-    const team = [{ id: text, fullName: text, email: text, role: 'Admin', lastSignInAt: null, factors: [], createdAt: at, updatedAt: at }] as const
-    const webhook = { id: text, url: text, events: [text], extensionEvents: [], status: 'Disabled', disabledReason: 'Failing', disabledAt: at, createdAt: at }
+    const team = [
+      {
+        id: text,
+        fullName: text,
+        email: text,
+        role: 'Admin',
+        lastSignInAt: null,
+        factors: [],
+        createdAt: at,
+        updatedAt: at,
+      },
+    ] as const
+    const webhook = {
+      id: text,
+      url: text,
+      events: [text],
+      extensionEvents: [],
+      status: 'Disabled',
+      disabledReason: 'Failing',
+      disabledAt: at,
+      createdAt: at,
+    }
     const concerns = {
       ...{ isClosed: mayDecide, customers: some([{ ...customer, verification: 'Complete' }]), payees: some([payee]) },
       ...{ payments: some(payments), cases: some(cases), hits: some(hits), alerts: some(alerts), notes: some(notes) },
       changes: some([
-        { id: 'change-1', command: 'limit set', partnerId: text, options: [[text, text] as const], note: text, by: text, at, approvedBy: null, isOwn: false, mayDecide },
+        {
+          id: 'change-1',
+          command: 'limit set',
+          partnerId: text,
+          options: [[text, text] as const],
+          note: text,
+          by: text,
+          at,
+          approvedBy: null,
+          isOwn: false,
+          mayDecide,
+        },
       ]),
       team: some(team),
       webhooks: some([webhook]) as unknown as Parameters<typeof partnerPage>[1]['concerns']['webhooks'],
@@ -203,14 +316,24 @@ function partnerPages(view: ConsoleView, text: string, mayDecide: boolean): Page
 const actNames = commandNames.filter((command) => rolesOf(command) !== undefined)
 
 const actPages = (view: ConsoleView, text: string): Pages =>
-  actNames.filter(isAct).flatMap((act) => {
-    const shown = { act, options: optionsOf(act), given: { partner: text }, partnerName: text, cuts: true, back: 'queue' }
-    const refused = { command: act, error: text, form: () => text }
-    return [
-      [`act ${act}`, actPage(view, shown)] as const,
-      [`act ${act} refused`, actPage(view, { ...shown, partnerName: undefined, given: {}, refused })] as const,
-    ]
-  })
+  actNames
+    .filter(isAct)
+    .filter((act) => hasForm(changes, act))
+    .flatMap((act) => {
+      const shown = {
+        act,
+        options: optionsOf(act),
+        given: { partner: text },
+        partnerName: text,
+        cuts: true,
+        back: 'queue',
+      }
+      const refused = { command: act, error: text, form: () => text }
+      return [
+        [`act ${act}`, actPage(view, shown)] as const,
+        [`act ${act} refused`, actPage(view, { ...shown, partnerName: undefined, given: {}, refused })] as const,
+      ]
+    })
 
 test('pages escape hostile texts, label fields, have their structure and stay small, in every language', () => {
   for (const language of consoleLanguages)
@@ -226,7 +349,8 @@ test('pages escape hostile texts, label fields, have their structure and stay sm
 test('no page shows a raw value, JSON, a line to type or an amount without groups', () => {
   for (const language of consoleLanguages)
     for (const [name, page] of pagesOf(language, 'Ada Lovelace', true)) {
-      const text = page.replaceAll(/<[^>]*>/g, ' ')
+      // A label names the form of what is typed.
+      const text = page.replaceAll(/<label[^>]*>[^<]*<\/label>/g, '').replaceAll(/<[^>]*>/g, ' ')
       assert.doesNotMatch(text, /npm run|\{"|\b(?:false|true|null|undefined)\b|settlement\./, name)
       assert.doesNotMatch(text, /\b[A-Z][a-z]+[A-Z][a-z]+\b(?<!SoleTrader)/, `${name}: a value of the code`)
       assert.doesNotMatch(text, /\d{4,}\.\d\d|1234567/, `${name}: an amount without groups`)
@@ -251,15 +375,21 @@ test('every option of an act has a label in every language', () => {
     const names: Readonly<Record<string, string>> = deskTexts[language].options
     for (const command of actNames)
       for (const { name } of optionsOf(command)) {
-        if (!isOffered(command) || name === 'yes') continue
+        if (!isAct(command) || !hasForm(changes, command)) continue
         const camel = name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())
         assert.ok(`${command} ${name}` in names || camel in names, `${language}: ${command} ${name}`)
       }
   }
 })
-/** Commands that read or write a file run on a host. */
-const isOffered = (command: CommandName): boolean =>
-  !Object.values(declarationOf(command).options).some(({ kind, optional }) => kind === 'file' && optional !== true)
+const changes = {
+  act: (command: string) => {
+    assert.ok(isCommand(command))
+    const files = Object.values(declarationOf(command).options).filter(
+      ({ kind, optional }) => kind === 'file' && !optional,
+    )
+    return files.length > 0 ? undefined : { cuts: false, secret: false }
+  },
+}
 
 test('a page says what an act has done, that it waits, and nothing for a text that is no act', () => {
   const view = viewOf('en')
@@ -273,15 +403,18 @@ test('a page says what an act has done, that it waits, and nothing for a text th
 
 test('a runbook leads to the acts that it names and that the role does', () => {
   const view = viewOf('en')
-  const changes = {
-    act: (command: string) => (isCommand(command) ? { cuts: false, secret: false } : undefined),
-    mayDecide: (command: string) => command !== 'fee set',
-  }
+  const given = { act: changes.act, mayDecide: (command: string) => command !== 'fee set' }
   const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<typeof actsOfText>[1]['person']
-  const links = actsOfText(view, { changes, person }, ['limit set', 'fee set', 'key reseal', 'limit', 'no command'])
+  const links = actsOfText(view, { changes: given, person }, [
+    'limit set',
+    'fee set',
+    'key reseal',
+    'limit',
+    'no command',
+  ])
   assert.match(links?.html ?? '', /href="\.\.\/act\?command=limit%20set/)
   assert.doesNotMatch(links?.html ?? '', /fee|reseal|no%20command/)
-  assert.equal(actsOfText(view, { changes, person }, ['ledger check']), undefined)
+  assert.equal(actsOfText(view, { changes: given, person }, ['ledger check']), undefined)
 })
 
 test('nothing is green that was not compared with a statement of these days', () => {
@@ -300,7 +433,14 @@ test('nothing is green that was not compared with a statement of these days', ()
 
 test('a printed row is read as a person reads it', () => {
   const view = viewOf('de')
-  const row = { currency: 'EUR', amount: '1234567.50', allCurrencies: false, account: 'settlement.sandbox', scope: 'customer', validFrom: at.toISOString() }
+  const row = {
+    currency: 'EUR',
+    amount: '1234567.50',
+    allCurrencies: false,
+    account: 'settlement.sandbox',
+    scope: 'customer',
+    validFrom: at.toISOString(),
+  }
   const text = (column: string) => {
     const cell = printedCell(view, 'partner', row, column)
     return (typeof cell === 'string' ? cell : cell.html).replaceAll(/<[^>]*>/g, '').trim()
@@ -319,10 +459,14 @@ test('a duration is told in a unit of which there are at least two', () => {
   assert.deepEqual(texts, ['1 min', '60 min', '2 h', '47 h', '2 d'])
 })
 
-test('compliance and admins read all numbers, finance those of money, support none', () => {
-  assert.equal(readsNumbersOf('support'), undefined)
-  for (const role of ['compliance', 'admin'] as const)
-    assert.deepEqual((['hit', 'monitoring_alert', 'bank_fee'] as const).map((kind) => readsNumbersOf(role)?.(kind)), [true, true, true])
-  assert.deepEqual((['hit', 'monitoring_alert', 'sanctions_hold', 'bank_fee'] as const).map((kind) => readsNumbersOf('finance')?.(kind)), [false, false, false, true])
+test('compliance and admins read all numbers, each other role those of the kinds that it decides', () => {
+  const kinds = ['screening_hit', 'monitoring_alert', 'bank_fee'] as const
+  const roles = { screening_hit: ['compliance', 'admin'], monitoring_alert: ['admin'], bank_fee: ['finance', 'admin'] } as const
+  const deciders = kinds.map((kind) => ({ kind, roles: roles[kind], setBy: null, setAt: null }))
+  const read = (role: Parameters<typeof readsNumbersOf>[0]) => {
+    const isShown = readsNumbersOf(role, deciders)
+    return isShown && kinds.filter(isShown)
+  }
+  assert.deepEqual([read('compliance'), read('admin')], [kinds, kinds])
+  assert.deepEqual([read('finance'), read('support')], [['bank_fee'], undefined])
 })
-

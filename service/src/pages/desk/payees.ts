@@ -3,7 +3,19 @@ import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from
 import { after, hourMs, partnerKey } from '../../kernel/index.ts'
 import type { Beneficiaries, Payee } from '../../parties/beneficiaries/index.ts'
 import { isIban } from '../../rails/index.ts'
-import { account, badge, facts, freeText, heading, identifier, linkButton, message, section, strip, time } from '../kit/parts.ts'
+import {
+  account,
+  badge,
+  facts,
+  freeText,
+  heading,
+  identifier,
+  linkButton,
+  message,
+  section,
+  strip,
+  time,
+} from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
 import { countryName } from '../kit/countries.ts'
 import { linkOf, page } from '../kit/request.ts'
@@ -148,12 +160,12 @@ export function payeesPage(view: ConsoleView, shown: PayeesShown): string {
     title: `${d.payees}: ${partnerName}`,
     wide: true,
     main: html`${heading(`${d.payees}: ${partnerName}`, back)}
-      ${searchForm(view, { path: `${path}/payees`, q, label: d.searchPayees })}
-      ${list(view, {
-        table: payeesTable(view, partnerId, payees),
-        ...{ isEmpty: payees.length === 0, isFiltered: q !== '', none: { title: d.none, text: d.newest } },
-        pages: { next, first },
-      })}`,
+    ${searchForm(view, { path: `${path}/payees`, q, label: d.searchPayees })}
+    ${list(view, {
+      table: payeesTable(view, partnerId, payees),
+      ...{ isEmpty: payees.length === 0, isFiltered: q !== '', none: { title: d.none, text: d.newest } },
+      pages: { next, first },
+    })}`,
   })
 }
 

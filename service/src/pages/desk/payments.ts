@@ -3,7 +3,23 @@ import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
 import { explain, type Party, type TransactionView } from '../../transactions/index.ts'
-import { heading, facts, freeText, identifier, inFours, linkButton, message, referenceText, section, steps, strip, time, transactionBadge, accountText, wordOf } from '../kit/parts.ts'
+import {
+  heading,
+  facts,
+  freeText,
+  identifier,
+  inFours,
+  linkButton,
+  message,
+  referenceText,
+  section,
+  steps,
+  strip,
+  time,
+  transactionBadge,
+  accountText,
+  wordOf,
+} from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
 import { linkOf, page, seeOther, uuid } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
@@ -11,7 +27,17 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { actButtons, saidOfAct } from './acts.ts'
-import { bounded, casesTable, categoryText, customerHref, minorMoney, partnerPart, payeeHref, paymentHref, paymentsTable } from './parties.ts'
+import {
+  bounded,
+  casesTable,
+  categoryText,
+  customerHref,
+  minorMoney,
+  partnerPart,
+  payeeHref,
+  paymentHref,
+  paymentsTable,
+} from './parties.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -56,10 +82,7 @@ export function paymentPage(view: ConsoleView, shown: PaymentShown): string {
         ],
       ])}
       ${shown.acts}
-      ${
-        shown.partnerReads !== undefined &&
-        message('warning', fill(p.partnerReads, { reason: shown.partnerReads }))
-      }
+      ${shown.partnerReads !== undefined && message('warning', fill(p.partnerReads, { reason: shown.partnerReads }))}
       ${facts([
         [p.from, partyOf(row.debtor)],
         [p.to, partyOf(row.creditor)],
@@ -124,11 +147,11 @@ export function paymentsPage(view: ConsoleView, { title, payments, back, next, f
     title,
     wide: true,
     main: html`${heading(title, linkButton(`${view.root}${back.href}`, back.text))}
-      ${list(view, {
-        table: paymentsTable(view, payments),
-        ...{ isEmpty: payments.length === 0, isFiltered: false, none: { title: d.none, text: d.newest } },
-        pages: { next, first },
-      })}`,
+    ${list(view, {
+      table: paymentsTable(view, payments),
+      ...{ isEmpty: payments.length === 0, isFiltered: false, none: { title: d.none, text: d.newest } },
+      pages: { next, first },
+    })}`,
   })
 }
 

@@ -1,13 +1,25 @@
 /** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, table, time, wordOf } from '../kit/parts.ts'
+import {
+  facts,
+  freeText,
+  identifier,
+  message,
+  money,
+  payoutBadge,
+  steps,
+  strip,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { actButtons, type ActName, backWith, saidOfAct } from './acts.ts'
+import { type HeldBy, heldByPart, readHeldBy } from './held.ts'
 import { casesTable, customerHref, partnerPart, payeeHref } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
@@ -38,12 +50,6 @@ export type PayoutFacts = {
     /** The bank's code, and its own words. */
     readonly reason?: string
     readonly bankText?: string
-  }[]
-  readonly hits: readonly {
-    readonly id: string
-    readonly status: string
-    readonly subjectKind: keyof DeskTexts['hitSubjects']
-    readonly openedAt: Date
   }[]
   /** The kind of hold. Undefined: it does not wait. */
   readonly hold: keyof DeskTexts['holdNext'] | undefined
@@ -80,6 +86,7 @@ type PayoutShown = {
   readonly customerId: string | null
   /** Acts besides the two that have forms here. */
   readonly acts: Html | undefined
+  readonly held: HeldBy
   readonly thing: ThingDetails
   readonly mayAct: boolean
   /** The options of `payment end`. */
@@ -122,7 +129,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
-      ${casesOf(view, shown)} ${payout.hits.length > 0 && hitsOf(view, payout)}
+      ${heldByPart(view, shown.held)} ${casesOf(view, shown)}
       ${thingParts(view, shown.thing, shown.typed)} ${actions(view, shown)} ${shown.acts}`,
   })
 }
@@ -175,12 +182,15 @@ function bankFacts(view: ConsoleView, bank: BankFacts): Html {
   const d = deskTexts[view.language].payouts
   const { file, fileId, settledAt, missingSince } = bank
   return facts([
-    [d.bankStatus, bank.status],
+    [d.bankStatus, wordOf(view.t.payoutStatus, bank.status)],
     [d.scheme, bank.schemeApplied],
     [d.reason, bank.reasonCode ?? undefined],
     [
       d.file,
-      file === null ? undefined : html`<a href="${view.root}files/${fileId ?? ''}">${file.name}</a> ${file.state}`,
+      file === null
+        ? undefined
+        : html`<a href="${view.root}files/${fileId ?? ''}">${file.name}</a>
+            ${wordOf(deskTexts[view.language].files, file.state)}`,
     ],
     [d.settledAt, settledAt === null ? undefined : time(view, new Date(settledAt))],
     [d.missingSince, missingSince === null ? undefined : time(view, new Date(missingSince))],
@@ -202,27 +212,14 @@ function partnerFacts(view: ConsoleView, { approval, payout }: PayoutShown): Htm
     <p><a href="${view.root}partners/${payout.partnerId}">${d.rules}</a></p>`
 }
 
-function casesOf(view: ConsoleView, { cases }: PayoutShown): Html {
+function casesOf(view: ConsoleView, { cases, held }: PayoutShown): Html | undefined {
   const d = deskTexts[view.language].payouts
+  if (cases.length === 0 && held.alerts.length + held.hits.length > 0) return undefined
   if (cases.length === 0)
     return html`<h2>${d.cases}</h2>
       ${message('neutral', d.casesNone)}`
   return html`<h2>${d.cases}</h2>
     ${casesTable(view, cases, d.cases)}`
-}
-
-function hitsOf(view: ConsoleView, { hits, partnerId }: PayoutFacts): Html {
-  const { payouts: d, hitStatuses, hitSubjects } = deskTexts[view.language]
-  return html`<h2>${d.hits}</h2>
-    ${table({
-      caption: d.hits,
-      columns: [[d.hit, 'head'], d.status, d.opened],
-      rows: hits.map(({ id, subjectKind, status, openedAt }) => [
-        html`<a href="${view.root}hits/${partnerId}/${id}">${hitSubjects[subjectKind]}</a>`,
-        wordOf(hitStatuses, status),
-        time(view, new Date(openedAt)),
-      ]),
-    })}`
 }
 
 /** Statuses in which the worker makes a further attempt. */
@@ -314,7 +311,11 @@ async function show(
   const decision = (await payouts.decisionsOf(partnerId, [found.payout])).get(id)
   const about = [id, payout.instructionId, payout.endToEndId, payout.reference]
   const bank = await atBank(frame, partnerId, id)
-  const offered = { acts: actsOf(payout, bank), given: { partner: partnerId, payout: id }, back: `payouts/${partnerId}/${id}` }
+  const offered = {
+    acts: actsOf(payout, bank),
+    given: { partner: partnerId, payout: id },
+    back: `payouts/${partnerId}/${id}`,
+  }
   const body = payoutPage(view, {
     payout,
     bank,
@@ -323,6 +324,7 @@ async function show(
     acts: actButtons(view, { ...frame, person }, offered),
     approval: decision && { decision: decision.decision, by: decision.decidedName, at: decision.decidedAt },
     cases: await cases.about(db, partnerId, about),
+    held: await readHeldBy(frame, found.payout),
     thing: await readThing(frame, signed, { partnerId, kind: 'payout', subject: id }),
     mayAct: changes.mayDecide('payment end', signed.account.role),
     options: changes.form('payment end'),

@@ -14,7 +14,16 @@ export type Printed = Readonly<Record<string, Value>>
 /** Columns with an amount in the currency of the row. */
 const amounts: ReadonlySet<string> = new Set([
   ...['posted', 'reserved', 'available', 'amount', 'fixed', 'min', 'max'],
-  ...['above', 'aboveDay', 'aboveBulk', 'perPerson', 'aboveAmount', 'aboveDayAmount', 'aboveBulkAmount', 'perPersonAmount'],
+  ...[
+    'above',
+    'aboveDay',
+    'aboveBulk',
+    'perPerson',
+    'aboveAmount',
+    'aboveDayAmount',
+    'aboveBulkAmount',
+    'perPersonAmount',
+  ],
 ])
 const numbers: ReadonlySet<string> = new Set(['basisPoints', 'beneficiaryHours', 'expiresHours', 'hours'])
 /** Reports whether a column is right-aligned. */

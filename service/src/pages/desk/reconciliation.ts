@@ -354,7 +354,8 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
     },
     staffRoute(frame, 'reconciliation', 'GET', '/reconciliation/file', async (request) => {
       const { connector, account, currency, at } = wantedOf(request)
-      const wanted = account === '' ? { at, rowsMax: fileRowsMax } : { connector, account, currency, at, rowsMax: fileRowsMax }
+      const wanted =
+        account === '' ? { at, rowsMax: fileRowsMax } : { connector, account, currency, at, rowsMax: fileRowsMax }
       const lines = await db.transaction(async (tx) => {
         await readAtOneMoment(tx)
         return linesOf(tx, wanted)

@@ -16,7 +16,10 @@ import { deskTexts } from './texts.ts'
 const tones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
 
 type Shown = {
-  readonly reviews: readonly (Review & { readonly name: string | undefined; readonly partnerName: string | undefined })[]
+  readonly reviews: readonly (Review & {
+    readonly name: string | undefined
+    readonly partnerName: string | undefined
+  })[]
   readonly mayRecord: boolean
   readonly next?: string | undefined
   readonly first?: string | undefined
@@ -60,7 +63,11 @@ const recordLink = (view: ConsoleView, partner: string, customer: string): Html 
 type UnreviewedShown = {
   readonly partnerId: string
   readonly partnerName: string
-  readonly customers: readonly { readonly customerId: string; readonly name: string | undefined; readonly createdAt: Date }[]
+  readonly customers: readonly {
+    readonly customerId: string
+    readonly name: string | undefined
+    readonly createdAt: Date
+  }[]
   readonly mayRecord: boolean
 }
 

@@ -41,6 +41,14 @@ const tones = {
   incomplete: 'warning',
 } as const
 
+/** A day of which no account was compared is not green, whatever its sums are. */
+const isWithout = ({ accounts }: Content): boolean => accounts.length === 0
+
+function resultBadge({ language }: ConsoleView, content: Content): Html {
+  const d = deskTexts[language].safeguarding
+  return isWithout(content) ? badge('warning', d.without) : badge(tones[content.status], d[content.status])
+}
+
 type DaysShown = {
   readonly days: readonly Content[]
   readonly next?: string
@@ -49,10 +57,7 @@ type DaysShown = {
   readonly said?: Html | undefined
 }
 
-export function daysPage(
-  view: ConsoleView,
-  { days, next, first, acts, said }: DaysShown,
-): string {
+export function daysPage(view: ConsoleView, { days, next, first, acts, said }: DaysShown): string {
   const d = deskTexts[view.language].safeguarding
   return shell(view, {
     title: d.days,
@@ -79,7 +84,7 @@ export function daysPage(
                   >${calendarDay(view, content.day)}</a
                 >`,
                 content.currency,
-                badge(tones[content.status], d[content.status]),
+                resultBadge(view, content),
                 money(view, content.requirement.total, content.currency),
                 orNotKnown(view, content, content.resource),
                 orNotKnown(view, content, content.own),
@@ -113,13 +118,13 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
     wide: true,
     main: html`<h1>${title}</h1>
       ${strip([
-        [d.result, badge(tones[status], d[status])],
+        [d.result, resultBadge(view, content)],
         [d.requirement, amount(requirement.total)],
         [d.resource, amount(content.resource)],
         [d.difference, amount(content.difference)],
         [d.own, amount(content.own)],
       ])}
-      ${message(tones[status], d[`${status}Text`])}
+      ${isWithout(content) ? message('warning', d.withoutText) : message(tones[status], d[`${status}Text`])}
       ${facts([
         [d.ofClients, amount(requirement.balances)],
         [d.reserved, amount(requirement.reserved)],
@@ -143,7 +148,10 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
       <h2>${d.file}</h2>
       <p class="buttons">
         ${formats.map((format) =>
-          linkButton(`${view.root}safeguarding/${day}/${currency}/${format}`, fill(d.download, { format: format.toUpperCase() })),
+          linkButton(
+            `${view.root}safeguarding/${day}/${currency}/${format}`,
+            fill(d.download, { format: format.toUpperCase() }),
+          ),
         )}
       </p>`,
   })
@@ -259,7 +267,11 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const last = days.at(-1)?.day
       const next = cut === undefined || last === undefined ? {} : { next: `safeguarding?before=${last}` }
       const first = before === lastDay ? {} : { first: 'safeguarding' }
-      const offered = { acts: ['safeguarding accounts set', 'safeguarding run'] as const, given: {}, back: 'safeguarding' }
+      const offered = {
+        acts: ['safeguarding accounts set', 'safeguarding run'] as const,
+        given: {},
+        back: 'safeguarding',
+      }
       const acts = actButtons(view, { ...frame, person }, offered)
       return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: saidOfAct(view, request) }))
     }),

@@ -33,6 +33,7 @@ import { caseRoutes } from './cases.ts'
 import { commandRoutes } from './commands.ts'
 import { connectorRoutes } from './connectors.ts'
 import { countryRoutes } from './countries.ts'
+import { deciderRoutes } from './deciders.ts'
 import { fileRoutes } from './files.ts'
 import { findRoutes } from './find.ts'
 import { hitRoutes } from './hits.ts'
@@ -76,6 +77,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...actRoutes(frame),
       ...caseRoutes(frame),
       ...thingRoutes(frame),
+      ...deciderRoutes(frame),
       ...connectorRoutes(frame),
       ...findRoutes(frame),
       ...payoutRoutes(frame),

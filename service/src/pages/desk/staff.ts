@@ -147,7 +147,11 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
         const isSecret = path === 'invite' || path === 'impersonate'
         if (waits !== undefined || !isSecret) return seeOther(backWith(`${view.root}staff`, command, waits))
         // A secret is kept nowhere: the answer shows it once.
-        return page(request, 200, secretPage(view, { act: command, result, back: 'staff', more: toConsole(view, result) }))
+        return page(
+          request,
+          200,
+          secretPage(view, { act: command, result, back: 'staff', more: toConsole(view, result) }),
+        )
       },
     })
   return [

@@ -29,6 +29,7 @@ const thingsPerReasonMax = 20
 const runbooks: Readonly<Partial<Record<Why, string>>> = {
   hit: 'screening-hit',
   payoutHeld: 'screening-hit',
+  payoutByRule: 'monitoring-alert',
   depositHeld: 'screening-hit',
   payoutUnknown: 'stuck-payout',
   payoutStands: 'stuck-payout',
@@ -154,17 +155,24 @@ export function thingTable(view: ConsoleView, things: readonly OwnedThing[], nam
     cut.length > 0 && message('neutral', fill(w.more, { shown: String(thingsPerReasonMax), kinds }))
   }${table({
     caption: w.title,
-    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.lastNote, d.runbook, d.partner],
+    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.proposal, d.lastNote, d.runbook, d.partner],
     rows: shown.map((thing) => [
       html`<a href="${view.root}${thingHref(thing)}">${w[thing.why]}</a>`,
       thing.since === undefined ? '–' : time(view, thing.since),
       detailOf(view, thing),
       thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
+      proposalOf(view, thing),
       thing.lastNote === null ? '–' : freeText(thing.lastNote),
       runbookPart(view, thing.why) ?? '–',
       isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
     ]),
   })}`
+}
+
+function proposalOf(view: ConsoleView, { proposal }: OwnedThing): Html | string {
+  const { hits: h, filters: f } = deskTexts[view.language]
+  if (proposal === undefined) return '–'
+  return badge('warning', fill(f.proposes, { name: proposal.by, verb: h[proposal.outcome] }))
 }
 
 /** The name of a partner, with its id. */
@@ -194,7 +202,10 @@ function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: Waiti
     return html`<a href="${view.root}changes">${freeText(name)}</a>`
   }
   if (kind === 'review') {
-    const risk = wordOf({ low: texts.reviews.low, medium: texts.reviews.medium, high: texts.reviews.high }, detail ?? '')
+    const risk = wordOf(
+      { low: texts.reviews.low, medium: texts.reviews.medium, high: texts.reviews.high },
+      detail ?? '',
+    )
     return html`<a href="${view.root}${customerHref(partnerId, subject)}">${texts.parties.customer}</a> ${risk}`
   }
   if (kind === 'payout') return wordOf(view.t.payoutStatus, detail ?? '–')

@@ -294,6 +294,7 @@ export type ThingKey = {
 export const waitingReasons = [
   'hit',
   'payoutHeld',
+  'payoutByRule',
   'depositHeld',
   'payoutUnknown',
   'recallOverdue',
@@ -312,6 +313,8 @@ export type WaitingThing = ThingKey & {
   readonly since?: Date
   /** The status of a payment, the list of a hit, a figure. No name of a person. */
   readonly detail?: string
+  /** What a person proposes about a hit. */
+  readonly proposal?: { readonly outcome: 'clear' | 'confirm'; readonly by: string }
 }
 
 export type Assignment = ThingKey & {

@@ -8,7 +8,7 @@ const ageTexts = { upTo1: '0-1', upTo3: '2-3', upTo7: '4-7', upTo30: '8-30', old
 
 const hours = (ms: number): string => (ms / hourMs).toFixed(2)
 
-export function decisionsCsv({ open, decided, times, lists, rules }: Numbers): string {
+export function decisionsCsv({ open, decided, times, lists, rules, findings }: Numbers): string {
   const rows: readonly (readonly (string | number)[])[] = [
     ...open.flatMap(({ kind, ages }) =>
       ageBands.map((band) => ['open', '', kind, '', '', ageTexts[band], ages[band], '', '', '']),
@@ -18,10 +18,13 @@ export function decisionsCsv({ open, decided, times, lists, rules }: Numbers): s
       ...['time', month ?? 'all', kind, '', '', '', count, '', hours(medianMs), hours(ninetyMs)],
     ]),
     ...lists.map(({ month, name, decided: count, falseHits }) => [
-      ...['list', month, 'hit', name, '', '', count, falseHits, '', ''],
+      ...['list', month, 'screening_hit', name, '', '', count, falseHits, '', ''],
     ]),
     ...rules.map(({ month, name, decided: count, falseHits }) => [
       ...['rule', month, 'monitoring_alert', name, '', '', count, falseHits, '', ''],
+    ]),
+    ...findings.map(({ month, disposition, count }) => [
+      ...['finding', month, 'monitoring_alert', '', disposition, '', count, '', '', ''],
     ]),
   ]
   // Byte order mark: spreadsheets take the file as UTF-8.

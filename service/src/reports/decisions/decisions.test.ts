@@ -31,10 +31,12 @@ type Row = {
   readonly openedAt: Date
   readonly resolvedAt: Date | null
   readonly resolution: string | null
+  readonly disposition: string | null
 }
 
 const kinds = ['unknown_payment', 'monitoring_alert', 'safeguarding', 'bank_fee'] as const
 const outcomes = ['noted', 'refused', 'gone', 'released', 'matched'] as const
+const dispositions = ['false_positive', 'explained', 'watched', 'fraud'] as const
 const lists = ['un', 'eu', 'ofac', 'pep:ours'] as const
 const rules = [newId(), newId()] as const
 
@@ -51,6 +53,7 @@ function rowsOf(count: number, seed: number): readonly Row[] {
     return {
       ...{ partnerId: pick([partner, other]).partnerId, kind: pick(kinds), openedAt },
       ...{ resolvedAt: isDecided ? decided : null, resolution: isDecided ? pick(outcomes) : null },
+      disposition: isDecided && next() < 0.7 ? pick(dispositions) : null,
     }
   })
 }
@@ -62,9 +65,11 @@ const hits = rowsOf(300, 2).map((row, nth) => ({
 }))
 
 async function insertAll(): Promise<void> {
-  for (const { partnerId, id, kind, openedAt, resolvedAt, resolution, ruleId } of cases) {
-    await db.run(sql`insert into cases.cases (partner_id, id, kind, connector, notification_id, subject, report, opened_at, resolved_at, resolution)
-      values (${partnerId}, ${id}, ${kind}, 'test', ${id}, 'test', '{}', ${openedAt}, ${resolvedAt}, ${resolution})`)
+  for (const { partnerId, id, kind, openedAt, resolvedAt, resolution, disposition: found, ruleId } of cases) {
+    const disposition = kind === 'monitoring_alert' ? found : null
+    await db.run(sql`insert into cases.cases (partner_id, id, kind, connector, notification_id, subject, report, opened_at, resolved_at, resolution,
+        disposition)
+      values (${partnerId}, ${id}, ${kind}, 'test', ${id}, 'test', '{}', ${openedAt}, ${resolvedAt}, ${resolution}, ${disposition})`)
     if (kind === 'monitoring_alert')
       await db.run(sql`insert into monitoring.alerts (partner_id, id, rule_id, version, subject_id, opened_at)
         values (${partnerId}, ${id}, ${ruleId}, 1, ${partnerId}, ${openedAt})`)
@@ -95,7 +100,7 @@ suite('the numbers of decisions', () => {
     }
     const waiting = [
       ...cases.filter(({ resolvedAt }) => resolvedAt === null),
-      ...hits.filter(({ resolvedAt }) => resolvedAt === null).map((hit) => ({ ...hit, kind: 'hit' })),
+      ...hits.filter(({ resolvedAt }) => resolvedAt === null).map((hit) => ({ ...hit, kind: 'screening_hit' })),
     ]
     const counted = open.flatMap(({ kind, ages }) =>
       Object.entries(ages).flatMap(([band, count]) => Array.from({ length: count }, () => `${kind} ${band}`)),
@@ -103,7 +108,7 @@ suite('the numbers of decisions', () => {
     assert.deepEqual(tally(counted), tally(waiting.map(({ kind, openedAt }) => `${kind} ${bandOf(openedAt)}`)))
     // The queue of the desk reads the same rows.
     const listed = await service.cases.list(undefined, 1000)
-    const openHits = await service.screening.openHits(undefined, 1000)
+    const openHits = await service.screening.oldestOpenHits(1000)
     const sum = open.reduce((total, row) => total + row.total, 0)
     assert.equal(sum, listed.length + openHits.length)
     assert.ok(sum > 100, `${sum} wait`)
@@ -117,7 +122,7 @@ suite('the numbers of decisions', () => {
     )
     const expected = [
       ...cases.filter(inMonths).map((row) => `${monthOf(row.resolvedAt ?? now)} ${row.kind} ${row.resolution}`),
-      ...hits.filter(inMonths).map((row) => `${monthOf(row.resolvedAt ?? now)} hit ${row.outcome}`),
+      ...hits.filter(inMonths).map((row) => `${monthOf(row.resolvedAt ?? now)} screening_hit ${row.outcome}`),
     ]
     assert.deepEqual(tally(counted), tally(expected))
     assert.ok(expected.length > 200, `${expected.length} decisions`)
@@ -127,7 +132,7 @@ suite('the numbers of decisions', () => {
     const { times } = await numbers.read(12)
     const rows = [
       ...cases.filter(({ resolution }) => resolution !== 'gone' && resolution !== 'released'),
-      ...hits.map((hit) => ({ ...hit, kind: 'hit' })),
+      ...hits.map((hit) => ({ ...hit, kind: 'screening_hit' })),
     ].filter(inMonths)
     for (const { month, kind, count, medianMs, ninetyMs } of times) {
       const took = rows
@@ -142,9 +147,11 @@ suite('the numbers of decisions', () => {
     assert.equal(times.filter(({ month }) => month === null).length, kinds.length + 1)
   })
 
-  test('false hits by list and alerts without a refusal by rule are those of the rows; a rule has its last name', async () => {
+  test('false hits by list and alerts by rule and by finding are those of the rows; a rule has its last name', async () => {
     const read = await numbers.read(12)
-    const byList = hits.filter(inMonths).map((row) => [`${monthOf(row.resolvedAt ?? now)} ${row.source}`, row.outcome] as const)
+    const byList = hits
+      .filter(inMonths)
+      .map((row) => [`${monthOf(row.resolvedAt ?? now)} ${row.source}`, row.outcome] as const)
     for (const { month, name, decided, falseHits } of read.lists) {
       const own = byList.filter(([key]) => key === `${month} ${name}`)
       assert.equal(decided, own.length)
@@ -158,20 +165,30 @@ suite('the numbers of decisions', () => {
     for (const { month, id, decided, falseHits } of read.rules) {
       const own = alerts.filter((row) => row.ruleId === id && monthOf(row.resolvedAt ?? now) === month)
       assert.equal(decided, own.length)
-      assert.equal(falseHits, own.filter(({ resolution }) => resolution !== 'refused').length)
+      const harmless = own.filter(({ resolution, disposition }) =>
+        disposition === null ? resolution !== 'refused' : ['false_positive', 'explained'].includes(disposition),
+      )
+      assert.equal(falseHits, harmless.length)
     }
     assert.equal(
       read.rules.reduce((sum, { decided }) => sum + decided, 0),
       alerts.length,
     )
     assert.deepEqual(new Set(read.rules.map(({ name }) => name)), new Set(['Many small payments', '=Dormant']))
+    const found = read.findings.flatMap(({ month, disposition, count }) =>
+      Array.from({ length: count }, () => `${month} ${disposition}`),
+    )
+    const expected = alerts.flatMap(({ resolvedAt, disposition }) =>
+      disposition === null ? [] : [`${monthOf(resolvedAt ?? now)} ${disposition}`],
+    )
+    assert.deepEqual(tally(found), tally(expected))
   })
 
   test('the file has a row for each count, and no cell that a spreadsheet would run', async () => {
     const read = await numbers.read(24)
     const lines = decisionsCsv(read).trimEnd().split('\r\n')
-    const { open, decided, times, lists: ofLists, rules: ofRules } = read
-    const rows = 5 * open.length + decided.length + times.length + ofLists.length + ofRules.length
+    const { open, decided, times, lists: ofLists, rules: ofRules, findings } = read
+    const rows = 5 * open.length + decided.length + times.length + ofLists.length + ofRules.length + findings.length
     assert.equal(lines.length, 1 + rows)
     assert.ok(lines[0]?.startsWith('\uFEFFsection,month,kind'))
     assert.ok(lines.some((line) => line.includes("'=Dormant")) && !lines.some((line) => line.includes(',=')))
@@ -181,14 +198,14 @@ suite('the numbers of decisions', () => {
   test('a person reads only the kinds that the role works on', async () => {
     const read = onlyKinds(await numbers.read(12), (kind) => kind === 'bank_fee')
     assert.deepEqual([...new Set([...read.open, ...read.decided, ...read.times].map(({ kind }) => kind))], ['bank_fee'])
-    assert.deepEqual([read.lists, read.rules], [[], []])
+    assert.deepEqual([read.lists, read.rules, read.findings], [[], [], []])
   })
 
   test('without rows everything is empty, and months over 24 are 24', async () => {
     const empty = await useModules({ now })
     const read = await empty.numbers.read(99)
     assert.equal(read.months.length, 24)
-    assert.deepEqual([read.open, read.decided, read.times, read.lists, read.rules], [[], [], [], [], []])
+    assert.deepEqual([read.open, read.decided, read.times, read.lists, read.rules, read.findings], [[], [], [], [], [], []])
   })
 })
 
@@ -228,7 +245,9 @@ suite('over many rows', () => {
     const row = (statement: Sql) => (statements.push(statement), Promise.resolve(undefined))
     await run({ ...db, rows: keep, row } as unknown as Tx)
     const { text, values } = toStatement(statements[0] ?? sql``)
-    const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze, buffers off) ${text}`, [...values])
+    const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze, buffers off) ${text}`, [
+      ...values,
+    ])
     const lines = plan.rows.map((each) => each['QUERY PLAN'])
     const removed = lines.map((line) => Number(/Rows Removed by Filter: (\d+)/.exec(line)?.[1] ?? 0))
     return { lines, scans: lines.filter((line) => /Scan/.test(line)).join('\n'), removed: Math.max(0, ...removed) }
@@ -251,7 +270,8 @@ suite('over many rows', () => {
     await db.run(sql`insert into monitoring.alerts (partner_id, id, rule_id, version, subject_id, opened_at)
       select partner_id, id, ${rules[0]}, 1, ('00000000-0000-7000-9000-' || right(id::text, 12))::uuid, opened_at
       from cases.cases where connector = 'many' and kind = 'monitoring_alert'`)
-    for (const table of ['cases.cases', 'screening.hits', 'monitoring.alerts']) await db.pool.query(`vacuum analyze ${table}`)
+    for (const table of ['cases.cases', 'screening.hits', 'monitoring.alerts'])
+      await db.pool.query(`vacuum analyze ${table}`)
     const subject = '00000000-0000-7000-9000-000000000064'
     const { partnerId } = partner
     const statements: readonly (readonly [index: string, run: (tx: Tx) => Promise<unknown>])[] = [

@@ -3,7 +3,7 @@ import type { CaseKind } from '../../cases/index.ts'
 import { after, dayMs } from '../../kernel/index.ts'
 
 /** A kind of the queue. */
-export type CountedKind = CaseKind | 'hit'
+export type CountedKind = CaseKind | 'screening_hit'
 
 /** Whole days since the opening: 0 to 1, 2 to 3, 4 to 7, 8 to 30, and more. */
 export const ageBands = ['upTo1', 'upTo3', 'upTo7', 'upTo30', 'older'] as const

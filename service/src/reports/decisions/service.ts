@@ -1,5 +1,5 @@
 /** Counts the decisions of the operator: one statement for each month and kind of row, all at one moment. */
-import type { Cases } from '../../cases/index.ts'
+import type { Cases, Disposition } from '../../cases/index.ts'
 import { type Clock, secondMs } from '../../kernel/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
@@ -39,8 +39,10 @@ export type Numbers = {
   }[]
   /** Decided hits of each list, and those that were another one. */
   readonly lists: readonly FalseCount[]
-  /** Decided alerts of each rule, and those after which nothing was refused. `name`: of the last version. */
+  /** Decided alerts of each rule, and the false ones of them. `name`: of the last version. */
   readonly rules: readonly (FalseCount & { readonly id: string })[]
+  /** What persons have found about alerts. */
+  readonly findings: readonly { readonly month: string; readonly disposition: Disposition; readonly count: number }[]
 }
 
 type FalseCount = {
@@ -76,7 +78,7 @@ export const createDecisionNumbers = (deps: Deps): DecisionNumbers => ({
         open: await openOf(deps, tx, at),
         ...(await decidedIn(deps, tx, months)),
         times: await timesOf(deps, tx, [...whole, ...months]),
-        rules: await rulesIn(deps, tx, months),
+        ...(await alertsIn(deps, tx, months)),
       }
     }),
 })
@@ -87,13 +89,14 @@ export const onlyKinds = (numbers: Numbers, isShown: (kind: CountedKind) => bool
   open: numbers.open.filter(({ kind }) => isShown(kind)),
   decided: numbers.decided.filter(({ kind }) => isShown(kind)),
   times: numbers.times.filter(({ kind }) => isShown(kind)),
-  lists: isShown('hit') ? numbers.lists : [],
+  lists: isShown('screening_hit') ? numbers.lists : [],
   rules: isShown('monitoring_alert') ? numbers.rules : [],
+  findings: isShown('monitoring_alert') ? numbers.findings : [],
 })
 
 async function openOf({ cases, screening }: Deps, tx: Tx, at: Date): Promise<Numbers['open']> {
   const times = ageTimes(at)
-  const hits = { kind: 'hit' as const, ...(await screening.numbers.openCounts(tx, times)) }
+  const hits = { kind: 'screening_hit' as const, ...(await screening.numbers.openCounts(tx, times)) }
   const rows = [...(hits.total === 0 ? [] : [hits]), ...(await cases.numbers.openCounts(tx, times))]
   return rows.map((row) => ({ kind: row.kind, ages: bandsOf(row), total: row.total }))
 }
@@ -104,7 +107,7 @@ async function decidedIn({ cases, screening }: Deps, tx: Tx, months: readonly Mo
   for (const { month, ...period } of months) {
     const hits = await screening.numbers.decidedCounts(tx, period)
     const outcomes = Map.groupBy(hits, ({ outcome }) => outcome)
-    for (const [outcome, rows] of outcomes) decided.push({ month, kind: 'hit', outcome, count: sumOf(rows) })
+    for (const [outcome, rows] of outcomes) decided.push({ month, kind: 'screening_hit', outcome, count: sumOf(rows) })
     for (const [name, rows] of Map.groupBy(hits, ({ source }) => source))
       lists.push({ month, name, decided: sumOf(rows), falseHits: sumOf(rows.filter(isCleared)) })
     decided.push(...(await cases.numbers.decidedCounts(tx, period)).map((row) => ({ month, ...row })))
@@ -122,7 +125,7 @@ async function timesOf({ cases, screening }: Deps, tx: Tx, periods: readonly Per
   for (const { month, ...period } of periods) {
     const hits = await screening.numbers.decidingTimes(tx, period)
     const rows = [
-      ...(hits === undefined ? [] : [{ kind: 'hit' as const, ...hits }]),
+      ...(hits === undefined ? [] : [{ kind: 'screening_hit' as const, ...hits }]),
       ...(await cases.numbers.decidingTimes(tx, period)),
     ]
     times.push(
@@ -136,32 +139,54 @@ async function timesOf({ cases, screening }: Deps, tx: Tx, periods: readonly Per
 
 const alertsPerPage = 1000
 
+/** Findings that the pattern was harmless. Without a finding an alert was false if nothing was refused after it. */
+const isFalse = ({ outcome, disposition }: Pick<DecidedAlert, 'outcome' | 'disposition'>): boolean =>
+  disposition === null ? outcome !== 'refused' : disposition === 'false_positive' || disposition === 'explained'
+
 /** The rule of an alert is in another module than its decision: alerts are read in pages, and their rules partner by partner. */
-async function rulesIn({ cases, monitoring }: Deps, tx: Tx, months: readonly Month[]): Promise<Numbers['rules']> {
+async function alertsIn(
+  { cases, monitoring }: Deps,
+  tx: Tx,
+  months: readonly Month[],
+): Promise<Pick<Numbers, 'findings' | 'rules'>> {
   const names = new Map<string, string>()
   // The last version of each rule is the first of the list.
   for (const { id, name } of await monitoring.rules(tx)) if (!names.has(id)) names.set(id, name)
-  const found: Numbers['rules'][number][] = []
+  const rules: Numbers['rules'][number][] = []
+  const findings: Numbers['findings'][number][] = []
   for (const { month, ...period } of months) {
     const counts = new Map<string, { decided: number; falseHits: number }>()
-    let after: Awaited<ReturnType<typeof cases.numbers.decidedAlerts>>[number] | undefined
-    for (;;) {
-      const page = await cases.numbers.decidedAlerts(tx, period, after, alertsPerPage)
-      for (const [partnerId, alerts] of Map.groupBy(page, (alert) => alert.partnerId)) {
-        const ids = alerts.map(({ id }) => id)
-        const rules = new Map((await monitoring.rulesOfAlerts(tx, partnerId, ids)).map((row) => [row.id, row.ruleId]))
-        for (const { id, outcome } of alerts) {
-          const rule = rules.get(id) ?? ''
-          const count = counts.get(rule) ?? { decided: 0, falseHits: 0 }
-          count.decided += 1
-          if (outcome !== 'refused') count.falseHits += 1
-          counts.set(rule, count)
-        }
-      }
-      after = page.at(-1)
-      if (page.length < alertsPerPage) break
+    const found = new Map<Disposition, number>()
+    for await (const alert of decidedAlerts({ cases, monitoring }, tx, period)) {
+      const count = counts.get(alert.ruleId) ?? { decided: 0, falseHits: 0 }
+      count.decided += 1
+      if (isFalse(alert)) count.falseHits += 1
+      counts.set(alert.ruleId, count)
+      if (alert.disposition !== null) found.set(alert.disposition, (found.get(alert.disposition) ?? 0) + 1)
     }
-    for (const [id, count] of counts) found.push({ month, id, name: names.get(id) ?? id, ...count })
+    for (const [id, count] of counts) rules.push({ month, id, name: names.get(id) ?? id, ...count })
+    for (const [disposition, count] of found) findings.push({ month, disposition, count })
   }
-  return found
+  return { rules, findings }
+}
+
+type DecidedAlert = Awaited<ReturnType<Cases['numbers']['decidedAlerts']>>[number]
+
+/** Pages through the decided alerts of a period, each with its rule. */
+async function* decidedAlerts(
+  { cases, monitoring }: Pick<Deps, 'cases' | 'monitoring'>,
+  tx: Tx,
+  period: Omit<Month, 'month'>,
+): AsyncGenerator<DecidedAlert & { readonly ruleId: string }> {
+  let after: DecidedAlert | undefined
+  for (;;) {
+    const page = await cases.numbers.decidedAlerts(tx, period, after, alertsPerPage)
+    for (const [partnerId, alerts] of Map.groupBy(page, (alert) => alert.partnerId)) {
+      const ids = alerts.map(({ id }) => id)
+      const rules = new Map((await monitoring.rulesOfAlerts(tx, partnerId, ids)).map((row) => [row.id, row.ruleId]))
+      for (const alert of alerts) yield { ...alert, ruleId: rules.get(alert.id) ?? '' }
+    }
+    after = page.at(-1)
+    if (page.length < alertsPerPage) return
+  }
 }

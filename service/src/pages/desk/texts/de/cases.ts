@@ -227,6 +227,18 @@ export const cases: Words<typeof en> = {
     useIt: 'Damit zuordnen',
     match: 'Zuordnen',
   },
+  held: {
+    title: 'Gehalten von',
+    text: 'Personen entscheiden, bevor die Auszahlung weitergeht.',
+    by: 'Regel oder Treffer',
+    what: 'Was zu tun ist',
+    since: 'Seit',
+    alert: 'Alarm der Regel',
+    hit: 'Treffer',
+    decideAlert: 'Die Auszahlungen des Alarms freigeben oder ablehnen.',
+    decideHit: 'Den Treffer entscheiden.',
+    confirmed: 'Der Name ist bestätigt: Lehnen Sie die Auszahlung über ihren Fall ab, oder zwei Personen geben den Treffer frei.',
+  },
   deciders: {
     title: 'Wer entscheidet was',
     text: 'Jede Art von Fall und die Treffer, mit den Rollen, die darüber entscheiden. Seiten und Befehle fragen diese Tabelle. Die Administration entscheidet immer, damit jede Art jemanden hat. Zwei Personen der Administration ändern sie.',

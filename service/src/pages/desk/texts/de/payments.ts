@@ -221,8 +221,10 @@ export const payments: Words<typeof en> = {
     agreesOld: 'Stimmt überein, der Auszug ist alt',
     noStatement: 'Noch mit keinem Auszug verglichen',
     file: 'Als CSV herunterladen',
-    agreesOldText: 'Bank und Hauptbuch stimmen bis zum letzten Auszug überein, der älter ist als ein Wochenende mit Feiertag. Bitten Sie die Bank um den nächsten.',
-    noStatementText: 'Die Bank hat zu diesem Konto keinen Auszug gesandt, es wurde also nichts verglichen. Bitten Sie die Bank um einen, oder sehen Sie nach, ob ihre Dateien ankommen.',
+    agreesOldText:
+      'Bank und Hauptbuch stimmen bis zum letzten Auszug überein, der älter ist als ein Wochenende mit Feiertag. Bitten Sie die Bank um den nächsten.',
+    noStatementText:
+      'Die Bank hat zu diesem Konto keinen Auszug gesandt, es wurde also nichts verglichen. Bitten Sie die Bank um einen, oder sehen Sie nach, ob ihre Dateien ankommen.',
     notLooked: 'Noch nicht verglichen',
     agreesText: 'Bank und Hauptbuch stimmen überein.',
     explainedText: 'Bank und Hauptbuch weichen ab, und jeder Cent davon ist unten erklärt. Nichts fehlt.',
@@ -315,7 +317,8 @@ export const payments: Words<typeof en> = {
     daysText:
       'Jeden Tag die Kundengelder nach dem Hauptbuch gegen die benannten Konten nach den Auszügen ihrer Banken. Der neueste Tag zuerst.',
     none: 'Noch kein Tag hat einen Nachweis',
-    noneText: 'Der erste Eintrag entsteht nach dem Tag, an dem ein Konto bestimmt wird. Nutzen Sie die Schaltfläche oben.',
+    noneText:
+      'Der erste Eintrag entsteht nach dem Tag, an dem ein Konto bestimmt wird. Nutzen Sie die Schaltfläche oben.',
     day: 'Tag',
     currency: 'Währung',
     result: 'Ergebnis',
@@ -324,6 +327,8 @@ export const payments: Words<typeof en> = {
     difference: 'Differenz',
     own: 'Überschuss oder Fehlbetrag',
     title: 'Kundengelder am {day} in {currency}',
+    without: 'Kein Konto verglichen',
+    withoutText: 'An diesem Tag war kein Konto bestimmt, es wurde also nichts verglichen. Bestimmen Sie die Konten mit Kundengeldern.',
     balanced: 'Ausgeglichen',
     excess: 'Überschuss',
     shortfall: 'Fehlbetrag',

@@ -7,6 +7,7 @@ export const acts = {
     'staff invite': ['Invite a person', 'The person is invited. Hand over the link: it works once, for 24 hours.'],
     'staff role': ['Change role', 'The role is changed.'],
     'staff remove': ['Remove person', 'The account is removed. Its sessions and commands have ended.'],
+    'decider set': ['Set who decides', 'It is set who decides this kind.'],
     'staff end-sessions': ['End sessions', 'The sessions and commands of the person have ended.'],
     'staff token create': ['Create token for a schedule', 'The token is written to the file.'],
     'staff token end': ['End token', 'The token has ended.'],

@@ -221,6 +221,18 @@ export const cases = {
     useIt: 'Match with it',
     match: 'Match',
   },
+  held: {
+    title: 'Held by',
+    text: 'Persons decide before the payout goes on.',
+    by: 'Rule or hit',
+    what: 'What to do',
+    since: 'Since',
+    alert: 'Alert of the rule',
+    hit: 'Hit',
+    decideAlert: 'Release or refuse the payouts of the alert.',
+    decideHit: 'Decide the hit.',
+    confirmed: 'The name is confirmed: refuse the payout by its case, or clear the hit with two persons.',
+  },
   deciders: {
     title: 'Who decides what',
     text: 'Each kind of case, and hits, with the roles that decide it. Pages and commands ask this table. An admin always decides, so that no kind is left without a person. Two admins change it.',

@@ -217,8 +217,10 @@ export const payments = {
     agreesOld: 'Agrees, the statement is old',
     noStatement: 'No statement compared yet',
     file: 'Download as CSV',
-    agreesOldText: 'Bank and ledger agree up to the last statement, which is older than a weekend with a holiday. Ask the bank for the next one.',
-    noStatementText: 'The bank has sent no statement of this account, so that nothing was compared. Ask the bank for one, or look whether its files arrive.',
+    agreesOldText:
+      'Bank and ledger agree up to the last statement, which is older than a weekend with a holiday. Ask the bank for the next one.',
+    noStatementText:
+      'The bank has sent no statement of this account, so that nothing was compared. Ask the bank for one, or look whether its files arrive.',
     notLooked: 'Not compared yet',
     agreesText: 'Bank and ledger agree.',
     explainedText: 'Bank and ledger differ, and every cent of it is explained below. Nothing is lost.',
@@ -318,6 +320,8 @@ export const payments = {
     difference: 'Difference',
     own: 'Excess or shortfall',
     title: 'Safeguarding on {day} in {currency}',
+    without: 'No account compared',
+    withoutText: 'No account was designated on this day, so that nothing was compared. Designate the accounts that hold client money.',
     balanced: 'Balanced',
     excess: 'Excess',
     shortfall: 'Shortfall',
