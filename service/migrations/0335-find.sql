@@ -46,7 +46,7 @@ create index acts_by_actor_and_action on audit.acts (partner_id, actor_id, actio
 create index if not exists transactions_by_account on transactions.transactions (partner_id,
   upper(coalesce((case direction when 'Outward' then creditor else debtor end)::json ->> 'iban',
     (case direction when 'Outward' then creditor else debtor end)::json ->> 'walletAddress',
-    (case direction when 'Outward' then creditor else debtor end)::json ->> 'accountNumber')), id)
+    (case direction when 'Outward' then creditor else debtor end)::json ->> 'accountNumber')), created_at, id)
   where (case direction when 'Outward' then creditor else debtor end) is not null;
 create index if not exists transactions_by_website_reference on transactions.transactions (partner_id, website_reference, id)
   where website_reference is not null;

@@ -446,7 +446,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
 
 function exportColumns({ language, t }: ConsoleView): Columns<Payout> {
   const p = texts[language].payments
-  const amountOf = (amount: Payout['fee']) => amount && { amount: decimalText(amount) }
+  const amountOf = (amount: Payout['fee']) => (amount === undefined ? undefined : { amount: decimalText(amount) })
   return [
     [p.userReference, (row) => row.userReference],
     [p.serviceReference, (row) => row.reference],
@@ -457,7 +457,7 @@ function exportColumns({ language, t }: ConsoleView): Columns<Payout> {
     [p.amount, (row) => amountOf(row.amount)],
     [p.currency, (row) => row.currency],
     [p.fee, (row) => amountOf(row.fee)],
-    [p.feeCurrency, (row) => row.fee && (row.sellCurrency ?? row.currency)],
+    [p.feeCurrency, (row) => (row.fee === undefined ? undefined : (row.sellCurrency ?? row.currency))],
     [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
     [p.failure, (row) => row.errorKey && wordOf(p.errorKey, row.errorKey)],
     [p.customerId, (row) => row.customerId],
