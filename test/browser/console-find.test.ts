@@ -13,16 +13,23 @@ import { createBeneficiary, createCustomer, finalTransaction, ibans, payoutText 
 const { service, person, open } = useConsole(await useSharedService(), ['400'])
 const { client } = service
 
-const payee = textAt(await createBeneficiary(client, { name: 'Katherine Johnson', alias: 'Orbit 17', iban: ibans.FR }), 'id')
-success(await client.post('/v1/payouts/fiat', payoutText(payee, '7500.00', { reference: 'INV-7500', endToEndId: 'E2E-7500' })))
-await finalTransaction(client, 'INV-7500')
+const payee = textAt(
+  await createBeneficiary(client, { name: 'Katherine Johnson', alias: 'Orbit 17', iban: ibans.FR }),
+  'id',
+)
+success(await client.post('/v1/payouts/fiat', payoutText(payee, '7500.00', { reference: 'INV-7500' })))
+const paid = await finalTransaction(client, 'INV-7500')
 const own = `crm-${randomUUID()}`
 const customer = await createCustomer(client, { partnerCustomerIdentifier: own })
 const guid = textAt(customer, 'guid')
 const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
-success(await client.post('/v1/simulations/credits', { amount: 31.5, currency: 'EUR', iban, debtorName: 'Dorothy Payer' }))
+success(
+  await client.post('/v1/simulations/credits', { amount: 31.5, currency: 'EUR', iban, debtorName: 'Dorothy Payer' }),
+)
 const deposit = await until('the credit has arrived', async () => {
-  const [first] = listAt(success(await client.get(`/v1/transactions?customerId=${guid}&category=Deposit&status=Completed`)))
+  const [first] = listAt(
+    success(await client.get(`/v1/transactions?customerId=${guid}&category=Deposit&status=Completed`)),
+  )
   return first
 })
 const debtor = textAt(deposit.debtorDetails as Parameters<typeof textAt>[0], 'iban')
@@ -52,9 +59,12 @@ test('amounts, accounts, names, identifiers and references find their things', {
   assert.match(await found('Johns'), /payees\/|Katherine Johnson/)
   assert.match(await found(own), new RegExp(`customers/${guid}`))
   assert.match(await found(textAt(customer, 'serviceId')), new RegExp(`customers/${guid}`))
-  for (const text of ['INV-75', 'E2E-7500']) assert.match(await found(text), /INV-7500/, text)
+  for (const text of ['INV-75', textAt(paid, 'endToEndId')]) assert.match(await found(text), /INV-7500/, text)
   assert.match(await found(order), /transactions\//)
-  assert.match(await found(textAt(session, 'creditorReference')), new RegExp(`checkout/${textAt(session, 'sessionId')}|Checkout session`))
+  assert.match(
+    await found(textAt(session, 'creditorReference')),
+    new RegExp(`checkout/${textAt(session, 'sessionId')}|Checkout session`),
+  )
   assert.match(await found('7501'), /Nothing was found/)
   const foreign = await otherPartner(service)
   const theirs = textAt(await createBeneficiary(foreign, { alias: 'Foreign 9' }), 'id')

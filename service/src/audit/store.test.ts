@@ -100,7 +100,9 @@ for (const filter of filters)
       const { kind, actorId, action, thing } = { ...none, ...filter }
       const isAbout = (number: number) =>
         thing === null ||
-        (kind === 'Read' ? kindOf(number) === 'Read' && thing === `c${number % 2}` : number % 1000 === 0 && thing === `b${number / 1000}`)
+        (kind === 'Read'
+          ? kindOf(number) === 'Read' && thing === `c${number % 2}`
+          : number % 1000 === 0 && thing === `b${number / 1000}`)
       const expected = all
         .filter((number) => before === null || number < 20_500)
         .filter((number) => kind === null || kindOf(number) === kind)

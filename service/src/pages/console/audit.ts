@@ -1,7 +1,7 @@
 /** The audit log: its records, its signed heads, and the page of one record. */
 import {
   type AuditHeadContent,
-  type OperationId,
+  type Operation,
   operationIds,
   operations,
   ownJson,
@@ -236,9 +236,10 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
 const everyKind = 'All'
 
 /** Acts of which the audit log has records: every operation that changes something or reads sensitive data. */
-const actions: Options = operationIds.flatMap((id) => (isRecorded(id) ? [[id, operations[id].summary] as const] : []))
-
-const isRecorded = (id: OperationId): boolean => requestAuditOf(operations[id]) !== 'none'
+const actions: Options = operationIds.flatMap((id) => {
+  const operation: Operation = operations[id]
+  return requestAuditOf(operation) === 'none' ? [] : [[id, operation.summary] as const]
+})
 
 /** The members of the team and the keys. */
 async function peopleOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<Options> {

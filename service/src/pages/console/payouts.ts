@@ -113,7 +113,12 @@ const payoutCall = `POST /v1/payouts/fiat
 
 export function payoutsPage(
   view: ConsoleView,
-  { rows, mayWrite, sums, ...shown }: Listed<PayoutRow> & {
+  {
+    rows,
+    mayWrite,
+    sums,
+    ...shown
+  }: Listed<PayoutRow> & {
     readonly mayWrite: boolean
     /** Absent: the list has no filter. */
     readonly sums?: Sums | undefined

@@ -29,16 +29,7 @@ import {
   wordOf,
 } from '../kit/parts.ts'
 import { consoleTexts } from '../kit/language.ts'
-import {
-  headersOf,
-  linkOf,
-  page,
-  queryText,
-  readQuery,
-  readTypedAmounts,
-  statusOf,
-  timesOf,
-} from '../kit/request.ts'
+import { headersOf, linkOf, page, queryText, readQuery, readTypedAmounts, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Columns, csvOf, exportPageRows, exportRowsMax } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
@@ -141,7 +132,7 @@ function filtersOf({ t, language }: ConsoleView) {
     createdFrom: { label: p.createdFrom, type: 'date' },
     createdTo: { label: p.createdTo, type: 'date' },
     updatedSince: { label: p.updatedSince, type: 'date' },
-    referencePrefix: { label: p.referencePrefix },
+    referencePrefix: { label: p.reference, help: p.referencePrefix },
     amountMin: { label: p.amountMin, help: p.amountFilterHelp },
     amountMax: { label: p.amountMax, help: p.amountFilterHelp },
     account: { label: p.otherAccount, help: p.otherAccountHelp, charsMax: 64 },

@@ -45,7 +45,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     createdFrom: 'Angelegt ab',
     createdTo: 'Angelegt bis',
     updatedSince: 'Geändert seit',
-    referencePrefix: 'Referenz beginnt mit',
+    referencePrefix: 'Findet, was mit diesem Text beginnt.',
     endToEndId: 'Ende-zu-Ende-Kennung',
     userReference: 'Ihre Referenz',
     serviceReference: 'Unsere Referenz',

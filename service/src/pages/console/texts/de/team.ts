@@ -78,7 +78,7 @@ export const teamDe: Words<typeof teamEn> = {
     action: 'Was',
     made: 'Angelegt',
     kind: 'Anzeigen',
-    kinds: { Act: 'Was getan wurde', Read: 'Wer was gelesen hat', All: 'Alles' },
+    kinds: { Act: 'Handlungen', Read: 'Lesezugriffe', All: 'Alles' },
     thing: 'Kennung des Gegenstands',
     added: 'Angelegt',
     addedBy: '{name}, {time}',
@@ -132,7 +132,8 @@ export const teamDe: Words<typeof teamEn> = {
       payout: 'Auszahlung',
       payee: 'Empfänger',
       customer: 'Kunde',
-      session: 'Bezahlvorgang', request: 'Anfrage',
+      session: 'Bezahlvorgang',
+      request: 'Anfrage',
     },
   },
 

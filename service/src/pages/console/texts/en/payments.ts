@@ -50,7 +50,7 @@ export const paymentsEn = {
     createdFrom: 'Created from',
     createdTo: 'Created until',
     updatedSince: 'Changed since',
-    referencePrefix: 'Reference begins with',
+    referencePrefix: 'Finds what begins with this text.',
     endToEndId: 'End-to-end id',
     userReference: 'Your reference',
     serviceReference: 'Our reference',

@@ -74,7 +74,7 @@ export const teamEn = {
     action: 'What',
     made: 'Made',
     kind: 'Show',
-    kinds: { Act: 'What people did', Read: 'Who read what', All: 'Everything' },
+    kinds: { Act: 'Acts', Read: 'Reads', All: 'Everything' },
     thing: 'Id of the thing',
     added: 'Added',
     addedBy: '{name}, {time}',
@@ -120,7 +120,14 @@ export const teamEn = {
     nothing: 'Nothing was found for “{text}”.',
     nothingTyped: 'Type what you look for.',
     what: 'You can search by an amount, as 7500 or 7,500.00 EUR; by an IBAN, for its payee or customer and all payments from and to it; by the beginning of a reference, yours or ours; by an end-to-end id, an idempotency key, the number of an order, the id of a payout, payee, customer or request; by the name or alias of a payee, and the name, email or identifier of a customer.',
-    kinds: { transaction: 'Transaction', payout: 'Payout', payee: 'Payee', customer: 'Customer', session: 'Checkout session', request: 'Request' },
+    kinds: {
+      transaction: 'Transaction',
+      payout: 'Payout',
+      payee: 'Payee',
+      customer: 'Customer',
+      session: 'Checkout session',
+      request: 'Request',
+    },
   },
 
   firstAdmin: {
