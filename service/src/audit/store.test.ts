@@ -57,7 +57,7 @@ const filters: readonly Partial<RecordFilter>[] = [
   { actorId: 'ann' },
   { actorId: 'key' },
   { actorId: 'rare' },
-  { actorId: 'nobody' },
+  { actorId: 'absent' },
   { action: 'createBeneficiary' },
   { action: 'getCustomer' },
   { kind: 'Act', actorId: 'ann' },

@@ -272,9 +272,9 @@ export type TransactionFilter = {
   readonly endToEndId: string | null
   readonly userReference: string | null
   readonly currency: Currency | null
-  /** One of these, each of which is read by the index of amounts. */
+  /** The amount is one of these, each of which is read by the index of amounts. */
   readonly amounts: readonly Money[] | null
-  /** Of the other side. */
+  /** Account of the other side. */
   readonly account: string | null
   readonly websiteReference: string | null
   readonly amountMin: Minor | null

@@ -235,7 +235,7 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
 /** The text of a choice that passes every kind of record. */
 const everyKind = 'All'
 
-/** Acts of which the audit log has records: every operation that changes something or reads sensitive data. */
+/** Operations of which the audit log has records. */
 const actions: Options = operationIds.flatMap((id) => {
   const operation: Operation = operations[id]
   return requestAuditOf(operation) === 'none' ? [] : [[id, operation.summary] as const]
