@@ -9491,7 +9491,7 @@ export type Namespaces = {
      * `updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is
      * ever skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again
      * appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With
-     * `createdFrom` or `createdTo`, these two list the newest first.
+     * `createdFrom`, `createdTo` or `account`, these two list the newest first.
      *
      * `GET /v1/transactions`, permission `transactions:read`.
      */
@@ -9747,7 +9747,8 @@ export type Namespaces = {
      *
      * Returns who did what, newest first. Each step of a transaction has a record, committed with the step. Each
      * other request that changes something has a record that was committed before it began. So has each read of a
-     * customer, of a report or of a stream.
+     * customer, of a report or of a stream. What a request makes has a further record with its `id`, which commits
+     * with it. Filters combine.
      *
      * `GET /v1/audit`, permission `users:read`.
      */

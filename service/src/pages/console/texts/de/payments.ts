@@ -28,6 +28,8 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     currency: 'Währung',
     currencyHelp: 'Code aus drei bis fünf Großbuchstaben, etwa EUR.',
     amount: 'Betrag',
+    exactAmount: 'Betrag',
+    exactAmountHelp: 'Ein Betrag wie 12,50 oder 7.500, in jeder Währung.',
     amountMin: 'Betrag ab',
     amountMax: 'Betrag bis',
     otherAccount: 'Konto der Gegenseite',

@@ -33,6 +33,8 @@ export const paymentsEn = {
     currency: 'Currency',
     currencyHelp: 'Code of three to five capitals, such as EUR.',
     amount: 'Amount',
+    exactAmount: 'Amount',
+    exactAmountHelp: 'An amount such as 12.50 or 7,500, in any currency.',
     amountMin: 'Amount from',
     amountMax: 'Amount to',
     otherAccount: 'Account of the other side',
