@@ -33,10 +33,8 @@ insert into audit.acts (partner_id, record_id, kind, action, actor_id)
     content::jsonb #>> '{actor,id}'
   from audit.records where content::jsonb ->> 'action' <> 'transaction.steps';
 insert into audit.things (partner_id, thing, record_id)
-  select record.partner_id, lower(named.value), record.id
-  from audit.records as record cross join lateral jsonb_each_text(record.content::jsonb -> 'subject') as named
-  where record.content::jsonb ->> 'action' <> 'transaction.steps' and record.content::jsonb ->> 'action' !~ '^(get|list|export)[A-Z]'
-  on conflict do nothing;
+  select distinct partner_id, lower((jsonb_each_text(content::jsonb -> 'subject')).value), id from audit.records
+  where content::jsonb ->> 'action' <> 'transaction.steps' and content::jsonb ->> 'action' !~ '^(get|list|export)[A-Z]';
 
 create index acts_by_kind on audit.acts (partner_id, kind, record_id);
 create index acts_by_action on audit.acts (partner_id, action, record_id);
@@ -46,7 +44,7 @@ create index acts_by_actor_and_action on audit.acts (partner_id, actor_id, actio
 create index if not exists transactions_by_account on transactions.transactions (partner_id,
   upper(coalesce((case direction when 'Outward' then creditor else debtor end)::json ->> 'iban',
     (case direction when 'Outward' then creditor else debtor end)::json ->> 'walletAddress',
-    (case direction when 'Outward' then creditor else debtor end)::json ->> 'accountNumber')), id)
+    (case direction when 'Outward' then creditor else debtor end)::json ->> 'accountNumber')), created_at, id)
   where (case direction when 'Outward' then creditor else debtor end) is not null;
 create index if not exists transactions_by_website_reference on transactions.transactions (partner_id, website_reference, id)
   where website_reference is not null;

@@ -1114,6 +1114,20 @@ export type PayoutReject = {
 
 export type PayoutStatus = 'Pending' | 'PendingApproval' | 'Processing' | 'Sent' | 'Completed' | 'Failed' | 'Returned' | 'Cancelled'
 
+export type PayoutSums = {
+  /** One item for each currency that matches. */
+  readonly data: readonly {
+    /** Currency of `amount`. */
+    readonly currency: string
+    /** Number of payouts. */
+    readonly count: number
+    /** Sum of their amounts, whatever their status, in major units of `currency`. */
+    readonly amount: Amount
+  }[]
+  /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+  readonly capped: boolean
+}
+
 export type Problem = {
   /** Path of the page that explains the problem: its cause, its cure and an example. */
   readonly type: string
@@ -1754,6 +1768,22 @@ export type TransactionPage = {
   readonly nextCursor: string | null
   /** True if there is another page. */
   readonly hasMore: boolean
+}
+
+export type TransactionSums = {
+  /** One item for each direction and currency that matches. */
+  readonly data: readonly ({
+    /** Direction of the transactions. */
+    readonly direction: 'Internal' | 'Inward' | 'Outward'
+    /** Currency of `amount`. */
+    readonly currency: string
+    /** Number of transactions. */
+    readonly count: number
+    /** Sum of their amounts, whatever their status, in major units of `currency`. */
+    readonly amount: Amount
+  })[]
+  /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+  readonly capped: boolean
 }
 
 export type TransactionTimeline = {
@@ -2800,6 +2830,8 @@ export type ListBeneficiariesQuery = {
   readonly currency?: string | undefined
   /** Only beneficiaries with this IBAN. Spaces and case do not count. */
   readonly iban?: string | undefined
+  /** Only beneficiaries with this alias. Ignores case. */
+  readonly alias?: string | undefined
   /** Only beneficiaries of whose name a word begins with this text, which may continue with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count. */
   readonly namePrefix?: string | undefined
   /** Only beneficiaries to which a payout on this day would be refused, because `missingFields` are not there. */
@@ -2926,6 +2958,25 @@ export type ListPayoutsQuery = {
   readonly createdTo?: string | undefined
 }
 
+export type SumPayoutsQuery = {
+  /** Only payouts with this status. */
+  readonly status?: PayoutStatus | undefined
+  /** Only payouts to this beneficiary. */
+  readonly beneficiaryId?: string | undefined
+  /** Only payouts of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only payouts in this currency. */
+  readonly currency?: string | undefined
+  /** Only payouts with this text as `userReference` or `reference`. */
+  readonly reference?: string | undefined
+  /** Only the payout with this idempotency key. */
+  readonly idempotencyKey?: string | undefined
+  /** Only payouts created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only payouts created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
 export type ListPayoutLimitsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -3013,10 +3064,16 @@ export type ListTransactionsQuery = {
   readonly rail?: 'Sepa' | 'Swift' | 'Wallet' | undefined
   /** Only transactions whose `amount` is in this currency. */
   readonly currency?: string | undefined
+  /** Only transactions of exactly this amount, in major units, in `currency` or without it in any currency. */
+  readonly amount?: string | undefined
   /** Only transactions of at least this amount, in major units of `currency`, which is required with it. */
   readonly amountMin?: string | undefined
   /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
   readonly amountMax?: string | undefined
+  /** Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a wallet. Spaces and case do not count. */
+  readonly account?: string | undefined
+  /** Only deposits with this `websiteReference`, for example the number of an order. */
+  readonly websiteReference?: string | undefined
   /** Only transactions with this end-to-end identifier. 1 to 35 characters. */
   readonly endToEndId?: string | undefined
   /** Only transactions with this text as `userReference` or `reference`. */
@@ -3025,6 +3082,45 @@ export type ListTransactionsQuery = {
   readonly referencePrefix?: string | undefined
   /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly updatedSince?: string | undefined
+  /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only transactions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
+export type SumTransactionsQuery = {
+  /** Only transactions with this status. */
+  readonly status?: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired' | undefined
+  /** Only transactions of this category. */
+  readonly category?: 'Deposit' | 'Withdrawal' | 'Conversion' | undefined
+  /** Only transactions of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only payouts to this beneficiary. */
+  readonly beneficiaryId?: string | undefined
+  /** Only the transaction with this idempotency key. */
+  readonly idempotencyKey?: string | undefined
+  /** Only transactions of this type. */
+  readonly type?: 'NotDefined' | 'PartnerCustomerDeposit' | 'PartnerCustomerWithdraw' | 'PartnerDeposit' | 'PartnerWithdraw' | 'PartnerCustomerRefund' | 'TokenTransferOut' | 'TokenTransferIn' | 'CustomerDeposit' | 'CustomerWithdraw' | 'CustomerRefund' | 'Conversion' | undefined
+  /** Only transactions on this rail. */
+  readonly rail?: 'Sepa' | 'Swift' | 'Wallet' | undefined
+  /** Only transactions whose `amount` is in this currency. */
+  readonly currency?: string | undefined
+  /** Only transactions of exactly this amount, in major units, in `currency` or without it in any currency. */
+  readonly amount?: string | undefined
+  /** Only transactions of at least this amount, in major units of `currency`, which is required with it. */
+  readonly amountMin?: string | undefined
+  /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
+  readonly amountMax?: string | undefined
+  /** Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a wallet. Spaces and case do not count. */
+  readonly account?: string | undefined
+  /** Only deposits with this `websiteReference`, for example the number of an order. */
+  readonly websiteReference?: string | undefined
+  /** Only transactions with this end-to-end identifier. 1 to 35 characters. */
+  readonly endToEndId?: string | undefined
+  /** Only transactions with this text as `userReference` or `reference`. */
+  readonly userReference?: string | undefined
+  /** Only transactions whose `userReference` or `reference` begins with this text. Case matters. */
+  readonly referencePrefix?: string | undefined
   /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
   /** Only transactions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
@@ -3065,6 +3161,14 @@ export type ListAuditRecordsQuery = {
   readonly createdFrom?: string | undefined
   /** Only records made before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
+  /** `Act`: only what people, programs and the operator did. `Read`: only reads of sensitive data. `Request`: only requests to make something; what they made is an `Act`. Steps of a payment are an `Act` if a person of your team made them. */
+  readonly kind?: 'Act' | 'Read' | 'Request' | undefined
+  /** Only what this member of your team, or this service account, did or read. */
+  readonly actorId?: string | undefined
+  /** Only records of this action. */
+  readonly action?: string | undefined
+  /** Only acts about this thing: its id, as it stands in `subject`. With `kind=Read`: only reads of this customer. */
+  readonly subject?: string | undefined
 }
 
 export type ListAuditHeadsQuery = {
@@ -4491,6 +4595,7 @@ export type OperationResults = {
   readonly previewFiatPayout: FiatPayoutPreview
   readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
+  readonly sumPayouts: PayoutSums
   readonly listPayoutLimits: PayoutLimitPage
   readonly listPayoutFees: PayoutFeePage
   readonly getPayout: PayoutRecord
@@ -5458,6 +5563,7 @@ export type OperationResults = {
   readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
   readonly listTransactions: TransactionPage
+  readonly sumTransactions: TransactionSums
   readonly exportTransactions: ReadableStream<ReturnType<Uint8Array['slice']>>
   readonly getTransaction: Transaction
   readonly getTransactionProof: {
@@ -5534,9 +5640,9 @@ export type OperationResults = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. */
+      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
@@ -8687,6 +8793,16 @@ export type Namespaces = {
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListPayoutsQuery, options?: CallOptions) => Pages<PayoutPage>
     /**
+     * Sum payouts.
+     *
+     * Returns how many payouts match the filters, and their sums by currency. Takes the filters of `GET
+     * /v1/payouts`. At most 5,000 payouts are read: if more match, `capped` is true, and the sums are at least
+     * reached.
+     *
+     * `GET /v1/sums/payouts`, permission `payouts:read`.
+     */
+    readonly sum: (query?: SumPayoutsQuery, options?: CallOptions) => Promise<PayoutSums>
+    /**
      * List payout limits.
      *
      * Returns the limits that the operator has set for you, newest first, with what is used and left now. With
@@ -10468,13 +10584,23 @@ export type Namespaces = {
      * `updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is
      * ever skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again
      * appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With
-     * `createdFrom` or `createdTo`, these two list the newest first.
+     * `createdFrom`, `createdTo` or `account`, these two list the newest first.
      *
      * `GET /v1/transactions`, permission `transactions:read`.
      */
     readonly list: (query?: ListTransactionsQuery, options?: CallOptions) => Promise<TransactionPage>
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListTransactionsQuery, options?: CallOptions) => Pages<TransactionPage>
+    /**
+     * Sum transactions.
+     *
+     * Returns how many transactions match the filters, and their sums by direction and currency. Takes the filters
+     * of `GET /v1/transactions`. At most 5,000 transactions are read: if more match, `capped` is true, and the sums
+     * are at least reached.
+     *
+     * `GET /v1/sums/transactions`, permission `transactions:read`.
+     */
+    readonly sum: (query?: SumTransactionsQuery, options?: CallOptions) => Promise<TransactionSums>
     /**
      * Retrieve changed transactions as a stream.
      *
@@ -10714,7 +10840,8 @@ export type Namespaces = {
      *
      * Returns who did what, newest first. Each step of a transaction has a record, committed with the step. Each
      * other request that changes something has a record that was committed before it began. So has each read of a
-     * customer, of a report or of a stream.
+     * customer, of a report or of a stream. What a request makes has a further record with its `id`, which commits
+     * with it. Filters combine.
      *
      * `GET /v1/audit`, permission `users:read`.
      */
@@ -10740,9 +10867,9 @@ export type Namespaces = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. */
+      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
@@ -10777,9 +10904,9 @@ export type Namespaces = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. */
+      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string

@@ -2,12 +2,12 @@
 import { type Operation, operations, type RecordKind } from '@partner-payments/wire'
 import type { NewRecord } from './service.ts'
 
-/** How a record is found: by what it is, who caused it, and what it is about. */
+/** Keys by which a record is found. */
 type Act = {
   readonly kind: RecordKind
   readonly action: string
   readonly actorId: string | null
-  /** What it is about. Reads have their own index, `audit.subjects`. */
+  /** Ids of the things that it is about. Reads have their own index, `audit.subjects`. */
   readonly things: readonly string[]
 }
 

@@ -56,7 +56,7 @@ type Filters = {
   readonly subject?: string
 }
 
-/** What a request has made, and who sent it. */
+/** Things that a request has made, and its caller. */
 type Making = {
   readonly caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name' | 'requestId'>
   readonly operation: OperationId
@@ -65,7 +65,7 @@ type Making = {
   readonly ip?: string
 }
 
-/** Who made a thing, and when. */
+/** The person or the key that made a thing, and the time. */
 export type Maker = { readonly name: string; readonly at: Date }
 
 export type Audit = {
@@ -73,7 +73,7 @@ export type Audit = {
   readonly append: (tx: Tx, records: readonly NewRecord[]) => void
   /** Adds a record for each thing that a request makes, in the transaction that makes it. */
   readonly made: (tx: Tx, making: Making) => void
-  /** Who made a thing. Undefined: nobody's request did, or a version before 0.2.0 recorded only the request. */
+  /** Finds who made a thing. Undefined: no request did, or an earlier version recorded the request only. */
   readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
   /** Adds one record in a transaction of its own. `customerRef`: the customer that it is about, by which `about` finds it. */
   readonly record: (record: NewRecord, customerRef?: string) => Promise<void>

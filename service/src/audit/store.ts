@@ -110,18 +110,21 @@ function foundBy(
   const others = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
   const newest = sql`order by act.record_id desc limit ${rowsMax}`
   const acts = sql`select act.record_id from audit.acts as act where act.partner_id = ${partnerId} ${within(sql`act.record_id`)}`
-  if (thing !== null) {
-    // Reads of a customer are among its records for an export of its data.
-    const [table, named] = kind === 'Read' ? [sql`audit.subjects`, sql`subject`] : [sql`audit.things`, sql`thing`]
-    return sql`select about.record_id from ${table} as about join audit.acts as act
+  const isKind = isSame(sql`act.kind`, kind)
+  // Reads of a customer are among its records for an export of its data.
+  if (thing !== null && kind === 'Read')
+    return sql`select about.record_id from audit.subjects as about join audit.acts as act
         on act.partner_id = ${partnerId} and act.record_id = about.record_id
-      where about.partner_id = ${partnerId} and about.${named} = ${thing} ${within(sql`about.record_id`)}
-        ${isSame(sql`act.kind`, kind)} ${others} order by about.record_id desc limit ${rowsMax}`
-  }
+      where about.partner_id = ${partnerId} and about.subject = ${thing} ${within(sql`about.record_id`)}
+        ${isKind} ${others} order by about.record_id desc limit ${rowsMax}`
+  if (thing !== null)
+    return sql`select about.record_id from audit.things as about join audit.acts as act
+        on act.partner_id = ${partnerId} and act.record_id = about.record_id
+      where about.partner_id = ${partnerId} and about.thing = ${thing} ${within(sql`about.record_id`)}
+        ${isKind} ${others} order by about.record_id desc limit ${rowsMax}`
   if (kind === null && actorId === null && action === null) return undefined
   // The order by time has an index for each of these; one of all kinds begins with the person.
-  if (kind !== null || actorId === null || action !== null)
-    return sql`${acts} ${isSame(sql`act.kind`, kind)} ${others} ${newest}`
+  if (kind !== null || actorId === null || action !== null) return sql`${acts} ${isKind} ${others} ${newest}`
   const [first, ...more] = recordKinds.map((each) => sql`(${acts} and act.kind = ${each} ${others} ${newest})`)
   return more.reduce((all, page) => sql`${all} union all ${page}`, first ?? noSql)
 }

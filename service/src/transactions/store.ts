@@ -11,6 +11,7 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
+import type { Money } from './rules.ts'
 import type { Actor } from '../lifecycle/index.ts'
 import {
   givenBy,
@@ -271,9 +272,9 @@ export type TransactionFilter = {
   readonly endToEndId: string | null
   readonly userReference: string | null
   readonly currency: Currency | null
-  /** One of these, each of which is read by the index of amounts. */
+  /** The amount is one of these, each of which is read by the index of amounts. */
   readonly amounts: readonly Money[] | null
-  /** Of the other side. */
+  /** Account of the other side. */
   readonly account: string | null
   readonly websiteReference: string | null
   readonly amountMin: Minor | null
@@ -370,9 +371,10 @@ function namingsOf({
  * The order of a list: that of the index for the filter which is a range; an equality has its own index by id. The
  * ordered columns never change, so that the id of the last row of a page is the next position.
  */
-function orderOf({ createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
+function orderOf({ account, createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
-  if (createdFrom !== null || createdTo !== null) return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
+  if (account !== null || createdFrom !== null || createdTo !== null)
+    return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
   if (references !== null) return undefined
   if (amountMin !== null || amountMax !== null) return { by: sql`amount desc, id desc`, key: sql`amount, id` }
   return { by: sql`id desc`, key: sql`id` }

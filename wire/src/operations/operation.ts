@@ -93,7 +93,7 @@ type Method =
   | { readonly method: 'GET'; readonly idempotency?: undefined; readonly makes?: undefined }
 
 /**
- * What the request makes, so that the audit log names it. `id`: the field of the answer that identifies it, or of each item of the
+ * Declares what the request makes, so that the audit log names it. `id`: the field of the answer that identifies it, or of each item of the
  * list `each`. `payment`: a transaction, whose steps have records of their own. `nothing`: it acts on a thing of its path, or keeps nothing.
  */
 type Makes = { readonly id: string; readonly each?: string } | 'payment' | 'nothing'
@@ -127,7 +127,7 @@ export const keyPlaceOf = ({
 }: Pick<Operation, 'method' | 'idempotency'>): 'body' | 'header' | undefined =>
   method === 'GET' ? undefined : idempotency === 'body' ? 'body' : 'header'
 
-/** The ids of what an answer says was made. Empty: the operation makes nothing of its own. */
+/** Reads the ids of the things that an answer says were made. Empty: the operation makes nothing of its own. */
 export function madeIn({ makes }: Pick<Operation, 'makes'>, answer: unknown): readonly string[] {
   if (makes === undefined || makes === 'payment' || makes === 'nothing') return []
   const fields = answer as Readonly<Record<string, unknown>>

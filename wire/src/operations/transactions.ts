@@ -20,7 +20,7 @@ export const transactionsOperations = {
       '`updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is ever ' +
       'skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again ' +
       'appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With ' +
-      '`createdFrom` or `createdTo`, these two list the newest first.',
+      '`createdFrom`, `createdTo` or `account`, these two list the newest first.',
     refusals: [],
     example: {},
   },

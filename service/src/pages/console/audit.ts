@@ -1,7 +1,7 @@
 /** The audit log: its records, its signed heads, and the page of one record. */
 import {
   type AuditHeadContent,
-  type OperationId,
+  type Operation,
   operationIds,
   operations,
   ownJson,
@@ -235,10 +235,11 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
 /** The text of a choice that passes every kind of record. */
 const everyKind = 'All'
 
-/** Acts of which the audit log has records: every operation that changes something or reads sensitive data. */
-const actions: Options = operationIds.flatMap((id) => (isRecorded(id) ? [[id, operations[id].summary] as const] : []))
-
-const isRecorded = (id: OperationId): boolean => requestAuditOf(operations[id]) !== 'none'
+/** Operations of which the audit log has records. */
+const actions: Options = operationIds.flatMap((id) => {
+  const operation: Operation = operations[id]
+  return requestAuditOf(operation) === 'none' ? [] : [[id, operation.summary] as const]
+})
 
 /** The members of the team and the keys. */
 async function peopleOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<Options> {

@@ -3,8 +3,8 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { accountText, empty, inFours, money, referenceText, table } from '../kit/parts.ts'
-import { page, queryText, readTypedAmounts, seeOther, uuid } from '../kit/request.ts'
+import { accountText, empty, inFours, type Link, links, money, referenceText, table } from '../kit/parts.ts'
+import { linkOf, page, queryText, readTypedAmounts, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -21,9 +21,14 @@ export type Found = {
   readonly currency?: string
 }
 
-type Search = { readonly text: string; readonly found: readonly Found[] }
+type Search = {
+  readonly text: string
+  readonly found: readonly Found[]
+  /** Lists that have all of what is shown in part. */
+  readonly lists: readonly Link[]
+}
 
-export function findPage(view: ConsoleView, { text, found }: Search): string {
+export function findPage(view: ConsoleView, { text, found, lists }: Search): string {
   const t = texts[view.language].find
   return shell(view, {
     title: t.title,
@@ -42,7 +47,8 @@ export function findPage(view: ConsoleView, { text, found }: Search): string {
                 amount === undefined || currency === undefined ? '' : money(view, amount, currency),
               ]),
             })
-      }`,
+      }
+      ${lists.length > 0 && html`<div class="more">${links(lists)}</div>`}`,
   })
 }
 
@@ -157,9 +163,26 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
           const found = text === '' ? [] : await search(request, person, text)
           const [only, ...more] = found
           if (only !== undefined && more.length === 0) return seeOther(only.href)
-          return page(request, 200, findPage({ ...person.view, found: text }, { text, found }))
+          const lists = found.some(({ kind }) => kind === 'transaction') ? listsOf(person, text) : []
+          return page(request, 200, findPage({ ...person.view, found: text }, { text, found, lists }))
         }),
     },
+  ]
+}
+
+/** The lists of all payments of an amount, or of an account. */
+function listsOf({ view }: Person, text: string): readonly Link[] {
+  const t = texts[view.language].find
+  const { amounts, currency } = readTypedAmounts(text)
+  const list = (query: Readonly<Record<string, string | undefined>>) => linkOf(`${view.root}transactions`, query)
+  return [
+    ...amounts.map((amount) => ({
+      text: fill(t.allOfAmount, { amount: [amount, currency].filter(Boolean).join(' ') }),
+      href: list({ amount: amount.replace(/(\.\d\d)0+$/, '$1'), currency }),
+    })),
+    ...(ibanForm.test(text)
+      ? [{ text: fill(t.allOfAccount, { account: inFours(text.toUpperCase()) }), href: list({ account: text }) }]
+      : []),
   ]
 }
 

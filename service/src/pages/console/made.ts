@@ -1,4 +1,4 @@
-/** Who added a thing, and the way to its history in the audit log. */
+/** Says who added a thing, and links to its history in the audit log. */
 import { html, type Html } from '../html.ts'
 import { time } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'

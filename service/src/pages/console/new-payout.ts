@@ -6,28 +6,8 @@ import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { field, hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import {
-  account,
-  badge,
-  facts,
-  message,
-  money,
-  moneyText,
-  section,
-  table,
-  time,
-  wordOf,
-} from '../kit/parts.ts'
-import {
-  linkOf,
-  page,
-  queryText,
-  readAmount,
-  readForm,
-  readQuery,
-  seeOther,
-  statusOf,
-} from '../kit/request.ts'
+import { account, badge, facts, message, money, moneyText, section, table, time, wordOf } from '../kit/parts.ts'
+import { linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { choosePayee } from './payee-choice.ts'
 import { payeeRowOf } from './payees.ts'

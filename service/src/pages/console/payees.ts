@@ -4,7 +4,16 @@ import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/
 import { currencies, newId } from '../../kernel/index.ts'
 import { addressText } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, field, formPage, hiddenField, inputs, type Options, optionsOf, type Problems } from '../kit/forms.ts'
+import {
+  confirmed,
+  field,
+  formPage,
+  hiddenField,
+  inputs,
+  type Options,
+  optionsOf,
+  type Problems,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
 import {

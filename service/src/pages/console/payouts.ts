@@ -113,7 +113,12 @@ const payoutCall = `POST /v1/payouts/fiat
 
 export function payoutsPage(
   view: ConsoleView,
-  { rows, mayWrite, sums, ...shown }: Listed<PayoutRow> & {
+  {
+    rows,
+    mayWrite,
+    sums,
+    ...shown
+  }: Listed<PayoutRow> & {
     readonly mayWrite: boolean
     /** Absent: the list has no filter. */
     readonly sums?: Sums | undefined
@@ -454,7 +459,7 @@ export const madeBy = async (access: Frame['access'], { partnerId, serviceAccoun
 
 function exportColumns({ language, t }: ConsoleView): Columns<Payout> {
   const p = texts[language].payments
-  const amountOf = (amount: Payout['fee']) => amount && { amount: decimalText(amount) }
+  const amountOf = (amount: Payout['fee']) => (amount === undefined ? undefined : { amount: decimalText(amount) })
   return [
     [p.userReference, (row) => row.userReference],
     [p.serviceReference, (row) => row.reference],
@@ -465,7 +470,7 @@ function exportColumns({ language, t }: ConsoleView): Columns<Payout> {
     [p.amount, (row) => amountOf(row.amount)],
     [p.currency, (row) => row.currency],
     [p.fee, (row) => amountOf(row.fee)],
-    [p.feeCurrency, (row) => row.fee && (row.sellCurrency ?? row.currency)],
+    [p.feeCurrency, (row) => (row.fee === undefined ? undefined : (row.sellCurrency ?? row.currency))],
     [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
     [p.failure, (row) => row.errorKey && wordOf(p.errorKey, row.errorKey)],
     [p.customerId, (row) => row.customerId],

@@ -29,16 +29,7 @@ import {
   wordOf,
 } from '../kit/parts.ts'
 import { consoleTexts } from '../kit/language.ts'
-import {
-  headersOf,
-  linkOf,
-  page,
-  queryText,
-  readQuery,
-  readTypedAmounts,
-  statusOf,
-  timesOf,
-} from '../kit/request.ts'
+import { headersOf, linkOf, page, queryText, readQuery, readTypedAmounts, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Columns, csvOf, exportPageRows, exportRowsMax } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
@@ -65,6 +56,7 @@ const mainFilters = ['referencePrefix', 'status', 'currency', 'createdFrom', 'cr
 
 const moreFilters = [
   'category',
+  'amount',
   'amountMin',
   'amountMax',
   'account',
@@ -141,7 +133,8 @@ function filtersOf({ t, language }: ConsoleView) {
     createdFrom: { label: p.createdFrom, type: 'date' },
     createdTo: { label: p.createdTo, type: 'date' },
     updatedSince: { label: p.updatedSince, type: 'date' },
-    referencePrefix: { label: p.referencePrefix },
+    referencePrefix: { label: p.reference, help: p.referencePrefix },
+    amount: { label: p.exactAmount, help: p.exactAmountHelp },
     amountMin: { label: p.amountMin, help: p.amountFilterHelp },
     amountMax: { label: p.amountMax, help: p.amountFilterHelp },
     account: { label: p.otherAccount, help: p.otherAccountHelp, charsMax: 64 },
@@ -437,10 +430,14 @@ function exportColumns({ language }: ConsoleView): Columns<Exported> {
 }
 
 /** The filters as the operation reads them. Amounts may be typed as people write them. */
-function queryOf(values: Partial<Values>): Partial<Values> {
-  const { amountMin, amountMax, ...rest } = values
-  const plain = (text: string | undefined) => text && (readTypedAmounts(text).amounts.at(-1) ?? text)
-  return { ...rest, amountMin: plain(amountMin), amountMax: plain(amountMax) }
+function queryOf({ language }: ConsoleView, values: Partial<Values>): Partial<Values> {
+  const { amount, amountMin, amountMax, ...rest } = values
+  const thousands = language === 'de' ? '.' : ','
+  const plain = (text: string | undefined) => {
+    const { amounts } = readTypedAmounts(text ?? '')
+    return (text?.includes(thousands) === true ? amounts[0] : amounts.at(-1)) ?? text
+  }
+  return { ...rest, amount: plain(amount), amountMin: plain(amountMin), amountMax: plain(amountMax) }
 }
 
 async function exportList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -450,7 +447,7 @@ async function exportList(frame: Frame, request: PublicRequest, person: Person):
   const call = callOf(person, request)
   const mayPayouts = caller.permissions.includes('payouts:read')
   const read = async (cursor: string | undefined) => {
-    const query = `${queryText({ ...queryOf(timesOf(values)), cursor })}&limit=${exportPageRows}`
+    const query = `${queryText({ ...queryOf(view, timesOf(values)), cursor })}&limit=${exportPageRows}`
     const found = await operate('listTransactions', { ...call, query })
     const paid = mayPayouts ? found.data.filter(({ category }) => category === 'Withdrawal') : []
     const fees = await payouts.feesOf(caller.partnerId, paid)
@@ -498,14 +495,14 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
     const { view } = person
     const call = callOf(person, request)
     const { data, shown } = await readList(request, person, transactionFilters, async (query) => {
-      const found = await operate('listTransactions', { ...call, query: queryText(queryOf(query)) })
+      const found = await operate('listTransactions', { ...call, query: queryText(queryOf(view, query)) })
       // With `updatedSince` the last page has a cursor too, for changes to come.
       return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
     })
     const { values } = shown
     const isSummed = Object.keys(values).length > 0 && !('updatedSince' in values) && data.length > 0
     const sums = isSummed
-      ? await operate('sumTransactions', { ...call, query: queryText(queryOf(timesOf(values))) })
+      ? await operate('sumTransactions', { ...call, query: queryText(queryOf(view, timesOf(values))) })
       : undefined
     const rows = data.map((each) => ({
       ...rowOf(view, each),

@@ -2,7 +2,7 @@
 import { html, type Html } from '../html.ts'
 import { type Input, input, type Problems, type Typed, type Values } from './forms.ts'
 import { type ConsoleView, shell } from './frame.ts'
-import { empty, heading, linkButton, live, message, money, table, type Table } from './parts.ts'
+import { empty, linkButton, live, message, money, table, type Table } from './parts.ts'
 
 type Filters = {
   /** Path of the list, which also clears the filters. */
@@ -126,29 +126,37 @@ export function listPage(view: ConsoleView, shown: Query, own: ListPage): string
   const { values, problems, pages } = shown
   return shell(view, {
     ...{ title, wide: true, problems },
-    main: html`${typeof own.done === 'string' && message('good', own.done)}
-      ${own.create === undefined ? html`<h1>${text}</h1>` : headingWith(text, own)}
-      <p class="lead">${own.lead}</p>
-      ${own.tabs} ${filterForm(view, shown, own)} ${own.note}
-      ${list(view, {
-        table: live(own.isMoving === true, table({ caption: title, columns, rows: cells })),
-        isEmpty: cells.length === 0,
-        isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
-        ...{ none, pages },
-      })}
-      ${own.after}`,
+    main: html`${typeof own.done === 'string' && message('good', own.done)} ${listHead(text, own)} ${own.tabs}
+    ${filterForm(view, shown, own)} ${own.note}
+    ${list(view, {
+      table: live(own.isMoving === true, table({ caption: title, columns, rows: cells })),
+      isEmpty: cells.length === 0,
+      isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
+      ...{ none, pages },
+    })}
+    ${own.after}`,
   })
 }
 
-function headingWith(text: string, { create, links }: Pick<ListPage, 'create' | 'links'>): Html {
+/** Title, lead and buttons in one line where it is wide, so that the rows are near. */
+function listHead(text: string, { lead, create, links }: Pick<ListPage, 'lead' | 'create' | 'links'>): Html {
   const made = create && linkButton(create.href, create.text, 'primary')
-  return links === undefined ? heading(text, made) : heading(text, html`<div class="buttons">${links} ${made}</div>`)
+  return html`<div class="heading list-head">
+    <h1>${text}</h1>
+    <p class="lead">${lead}</p>
+    ${create !== undefined && html`<div class="buttons">${links} ${made}</div>`}
+  </div>`
 }
 
 type Filtering = Pick<ListPage, 'path' | 'filters' | 'more'>
 
 /** The sum of what a list shows, by currency. `label`: what they have in common, such as money in. */
-export type Sum = { readonly label?: string; readonly amount: string; readonly currency: string; readonly count: number }
+export type Sum = {
+  readonly label?: string
+  readonly amount: string
+  readonly currency: string
+  readonly count: number
+}
 
 /** Sums of a filtered list. `capped`: more rows match than were added up. */
 export function sumsNote(

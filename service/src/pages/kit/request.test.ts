@@ -23,7 +23,20 @@ test('an amount is read as people write it, and as both where two readings are p
 })
 
 test('a text that is no amount is none', () => {
-  for (const text of ['', 'Rent', 'INV-2026-0042', '1,2,3', '1.2345.6', '12.', ',5', '-5', '1.234,567.8', 'EUR', '1e5', 'NL91ABNA'])
+  for (const text of [
+    '',
+    'Rent',
+    'INV-2026-0042',
+    '1,2,3',
+    '1.2345.6',
+    '12.',
+    ',5',
+    '-5',
+    '1.234,567.8',
+    'EUR',
+    '1e5',
+    'NL91ABNA',
+  ])
     assert.deepEqual(readTypedAmounts(text).amounts, [], text)
   assert.deepEqual(readTypedAmounts('EUR 5 EUR').amounts, [])
   assert.deepEqual(readTypedAmounts('9'.repeat(40)).amounts, [])

@@ -32,8 +32,7 @@ export function page(
   const { headers } = request
   const all = { ...headersOf, 'content-type': 'text/html; charset=utf-8' }
   const encoding = encodingFor(headers['accept-encoding'])
-  if (!isLive(request) || status !== 200)
-    return compressed({ status, headers: all, cookies, body }, encoding, 'quick')
+  if (!isLive(request) || status !== 200) return compressed({ status, headers: all, cookies, body }, encoding, 'quick')
   // The script of an open page asks for its live parts only, and only for what has changed.
   const parts = livePartsOf(body)
   const etag = `"${hash('sha256', parts, 'base64url')}"`
