@@ -48,6 +48,7 @@ export type ItemRow = {
   readonly reference: string | null
   /** The file's end-to-end id. Null: the payout has ours. */
   readonly endToEndId: string | null
+  readonly refusesDuplicates: boolean
   readonly status: ItemStatus
   readonly payoutId: string | null
   readonly transactionReference: string | null
@@ -65,11 +66,12 @@ type NewItem = Pick<
   | 'beneficiaryId'
   | 'reference'
   | 'endToEndId'
+  | 'refusesDuplicates'
 >
 
 const columns = sql`partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id, account_name,
   ip_address, lease_id, created_at, ended_at`
-const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, status,
+const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, refuses_duplicates, status,
   payout_id, transaction_reference, problem_code, problem_detail`
 
 /** Returns 0 if the key is taken. */
@@ -93,9 +95,13 @@ const newItems = insertBy<NewItem & { readonly status: string }>(
     beneficiaryId: 'uuid',
     reference: 'text',
     endToEndId: 'text',
+    refusesDuplicates: 'boolean',
     status: 'text',
   },
-  [['partnerId', 'bulkId', 'status'], ['currency']],
+  [
+    ['partnerId', 'bulkId', 'status'],
+    ['currency', 'refusesDuplicates'],
+  ],
 )
 
 export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
@@ -103,7 +109,7 @@ export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
   tx.later(
     sql`/* bulk-payouts.insertItems */
     insert into payouts.bulk_items (partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id,
-      reference, end_to_end_id, status)
+      reference, end_to_end_id, refuses_duplicates, status)
     ${newItems(tx, open)}`,
     rows.length,
   )
