@@ -224,9 +224,9 @@ const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payo
     const { id: payoutId } = await get(partnerId, idOrReference)
     return { payoutId, row: await noteOf(db, partnerId, payoutId) }
   },
-  setNote: async ({ partnerId, serviceAccountId: writtenBy, name: writtenByName }, idOrReference, note = null) => {
+  setNote: async ({ partnerId, serviceAccountId: writtenBy, name: writtenByName }, idOrReference, note) => {
     const { id: payoutId } = await get(partnerId, idOrReference)
-    const row = { partnerId, payoutId, note, writtenBy, writtenByName, updatedAt: clock.now() }
+    const row = { partnerId, payoutId, note: note ?? null, writtenBy, writtenByName, updatedAt: clock.now() }
     await putNote(db, row)
     return { payoutId, row }
   },
