@@ -434,6 +434,32 @@ export type DeliveryPage = {
   readonly hasMore: boolean
 }
 
+export type EarlierPayout = {
+  /** Identifies the payout. */
+  readonly id: string
+  /** Reference of its transaction. */
+  readonly reference: string
+  /** The `reference` of its request. Absent without one. */
+  readonly userReference?: string
+  /** Name of the account holder when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** Status of the payout now. */
+  readonly status: PayoutStatus
+  /** Time of the request. */
+  readonly createdAt: string
+  /** True if both have the same reference, without case, blanks and punctuation. False: it was made within the days of the setting `DUPLICATE_PAYMENT_DAYS`. */
+  readonly sameReference: boolean
+}
+
+export type EarlierPayouts = {
+  /** At most 10: those with the same reference first, then the newest. Empty: it repeats none. */
+  readonly data: readonly EarlierPayout[]
+}
+
 export type Event = {
   /** Identifies the event within the feed. */
   readonly id: string
@@ -528,6 +554,8 @@ export type FiatPayoutCreate = {
   readonly idempotencyKey: string
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FiatPayoutPreview = {
@@ -568,14 +596,16 @@ export type FiatPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `duplicate`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
-    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
-    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any. */
+    readonly earlier?: readonly EarlierPayout[]
     /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
     readonly hold?: Hold
   })[]
@@ -592,6 +622,8 @@ export type FiatPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FxPayout = {
@@ -626,6 +658,8 @@ export type FxPayoutCreate = {
   readonly idempotencyKey: string
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FxPayoutPreview = {
@@ -666,14 +700,16 @@ export type FxPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `duplicate`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
-    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
-    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any. */
+    readonly earlier?: readonly EarlierPayout[]
     /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
     readonly hold?: Hold
   })[]
@@ -694,6 +730,8 @@ export type FxPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type Hold = {
@@ -1020,6 +1058,22 @@ export type PayoutLimitPage = {
   readonly nextCursor: string | null
   /** True if there is another page. */
   readonly hasMore: boolean
+}
+
+export type PayoutNote = {
+  /** The payout. */
+  readonly payoutId: string
+  /** Text for your colleagues. Absent: there is none. */
+  readonly note?: string
+  /** Name of who wrote the note last. Absent: no one has. */
+  readonly updatedBy?: string
+  /** Time of the last change. Absent: there was none. */
+  readonly updatedAt?: string
+}
+
+export type PayoutNoteUpdate = {
+  /** Text for your colleagues, one line of 1 to 500 characters. Absent: the note is taken away. */
+  readonly note?: string | undefined
 }
 
 export type PayoutPage = {
@@ -1696,6 +1750,8 @@ export type TokenPayoutCreate = {
   readonly idempotencyKey: string
   /** Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type Transaction = {
@@ -4600,6 +4656,9 @@ export type OperationResults = {
   readonly listPayoutFees: PayoutFeePage
   readonly getPayout: PayoutRecord
   readonly getPayoutVerification: Verification
+  readonly listPayoutDuplicates: EarlierPayouts
+  readonly getPayoutNote: PayoutNote
+  readonly setPayoutNote: PayoutNote
   readonly createFxPayout: FxPayout
   readonly previewFxPayout: FxPayoutPreview
   readonly cancelPayout: PayoutRecord
@@ -4786,6 +4845,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4838,6 +4901,10 @@ export type OperationResults = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4893,6 +4960,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4943,6 +5014,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4993,6 +5068,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -5043,6 +5122,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8748,21 +8831,24 @@ export type Namespaces = {
      * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `userReference` of
      * the payout and of its transaction is your `reference`, always. It is also the transaction reference if you
      * have not used it before. Otherwise the service assigns one. Every path of a payout takes the `reference` of
-     * the response, or the id in its header `Payout-Id`.
+     * the response, or the id in its header `Payout-Id`. With `onDuplicate` `Refuse` a payout that may repeat an
+     * earlier one is refused with 422 `possible_duplicate`. Of two such requests at once one is made. To pay on a
+     * later day, create a standing order with the frequency `Once`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-     * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
+     * customer_not_verified, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
+     * country_not_supported, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
     /**
      * Preview a fiat payout.
      *
      * Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the
-     * fee, the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would
-     * refuse the payout is not an error here: the answer is 200. It promises nothing: balances and limits may change
-     * before you create the payout.
+     * fee, the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may
+     * repeat earlier ones, which it names. With `onDuplicate` `Refuse` it is `failed`. It reserves nothing and uses
+     * up no key. A rule that would refuse the payout is not an error here: the answer is 200. It promises nothing:
+     * balances and limits may change before you create the payout.
      *
      * `POST /v1/payouts/fiat/preview`, permission `payouts:read`.
      * Problem codes: currency_not_supported.
@@ -8776,9 +8862,10 @@ export type Namespaces = {
      * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-     * ownership_proof_required, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
+     * customer_not_verified, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
+     * country_not_supported, ownership_proof_required, beneficiary_cooling_off, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
@@ -8845,6 +8932,37 @@ export type Namespaces = {
      */
     readonly getVerification: (id: string, options?: CallOptions) => Promise<Verification>
     /**
+     * List payouts that a payout may repeat.
+     *
+     * Returns earlier payouts of the same amount to the same account: with the same reference within a year before
+     * it, or made within some days before it, which the operator sets. Payouts that failed, were cancelled or came
+     * back do not count, and neither do those of the same standing order.
+     *
+     * `GET /v1/payouts/{id}/duplicates`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly duplicates: (id: string, options?: CallOptions) => Promise<EarlierPayouts>
+    /**
+     * Retrieve the note of a payout.
+     *
+     * Returns the note that your team has written about a payout. It is sent to no bank and no payee.
+     *
+     * `GET /v1/payouts/{id}/note`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly note: (id: string, options?: CallOptions) => Promise<PayoutNote>
+    /**
+     * Set the note of a payout.
+     *
+     * Writes a note for your colleagues, in place of the one before. Without `note` it is taken away. It changes
+     * nothing about the payment, in any status, and is sent to no bank and no payee. It is erased with the customer
+     * of the payout.
+     *
+     * `PUT /v1/payouts/{id}/note`, permission `payouts:write`.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
+     */
+    readonly setNote: (id: string, body: PayoutNoteUpdate, options?: CallOptions) => Promise<PayoutNote>
+    /**
      * Create a payout in another currency.
      *
      * Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the
@@ -8854,9 +8972,9 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
-     * account_blocked, customer_not_verified, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, country_not_supported, beneficiary_cooling_off, request_in_progress,
-     * idempotency_key_reused.
+     * possible_duplicate, account_blocked, customer_not_verified, currency_not_supported,
+     * beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, beneficiary_cooling_off,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
@@ -9301,6 +9419,10 @@ export type Namespaces = {
         /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
         readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
       }
+      /** `Refuse`: a payout of the order that may repeat a payout outside it is refused with `possible_duplicate`, and its date has failed. Default `Allow`. */
+      readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
+      /** Text for your colleagues, one line of 1 to 500 characters. Each payout of the order gets it as its note. It is sent to no bank and no payee. */
+      readonly note?: string | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the standing order. */
     readonly id: string
@@ -9316,6 +9438,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -9376,6 +9502,10 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -9434,6 +9564,10 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -9497,6 +9631,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -9556,6 +9694,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -9616,6 +9758,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -9675,6 +9821,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */

@@ -282,7 +282,9 @@ function readItems(
       seen.set(idempotencyKey, position)
       const beneficiaryId = payout.beneficiaryId.toLowerCase()
       const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
-      return [{ position, idempotencyKey, amount: minor, currency, beneficiaryId, reference, endToEndId }]
+      const refusesDuplicates = 'onDuplicate' in payout && payout.onDuplicate === 'Refuse'
+      const paid = { amount: minor, currency, beneficiaryId, reference, endToEndId }
+      return [{ position, idempotencyKey, ...paid, refusesDuplicates }]
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       problems.push(error)
@@ -431,8 +433,11 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
 }
 
 /** Whether any payout waits for an approval is looked up when it is told. */
-const tellOfBulk = ({ facts }: BulkWorkDeps, tx: Parameters<typeof store.recordResults>[0], { partnerId, id: subject }: store.BulkRow): void =>
-  facts.append(tx, [{ partnerId, type: 'bulk.waits', subject }])
+const tellOfBulk = (
+  { facts }: BulkWorkDeps,
+  tx: Parameters<typeof store.recordResults>[0],
+  { partnerId, id: subject }: store.BulkRow,
+): void => facts.append(tx, [{ partnerId, type: 'bulk.waits', subject }])
 
 async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submit } = deps
@@ -518,7 +523,7 @@ const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result =>
 
 function toCall(
   { partnerId, id, accountId, accountName, ipAddress }: store.BulkRow,
-  { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId }: store.ItemRow,
+  { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId, refusesDuplicates }: store.ItemRow,
   sums: Awaited<ReturnType<typeof store.sumsOf>>,
 ): PayoutCall {
   const sum = present(
@@ -536,6 +541,7 @@ function toCall(
     reference,
     endToEndId: endToEndId ?? undefined,
     ip: ipAddress,
+    refusesDuplicates,
     bulk: { id, sum, sums },
     payee: { beneficiaryId },
   }
