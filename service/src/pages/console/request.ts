@@ -43,7 +43,7 @@ export type ConsoleDeps = {
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly uploads: Uploads
-  readonly bulks: Pick<BulkPayouts, 'check'>
+  readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
