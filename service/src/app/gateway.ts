@@ -93,6 +93,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
         guests: modules.guestLinks,
         savedViews: modules.savedViews,
         uploads: modules.uploads,
+        payees: modules.beneficiaries,
         bulks: modules.bulkPayouts,
         firstAdmin,
         factors,

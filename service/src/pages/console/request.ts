@@ -14,6 +14,7 @@ import {
 import type { Brand } from '../../branding/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
+import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
 import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed, Uploads } from '../../people/users/index.ts'
@@ -43,6 +44,7 @@ export type ConsoleDeps = {
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly uploads: Uploads
+  readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
   readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations

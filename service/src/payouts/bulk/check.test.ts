@@ -77,9 +77,9 @@ suite('the check of a bulk', async () => {
         get: (from, name, receiver) => {
           const value: unknown = Reflect.get(from, name, receiver)
           if (typeof value !== 'function') return value
-          return (...args: readonly unknown[]) => {
+          return (...args: unknown[]) => {
             calls.push(String(name))
-            return (value as (...given: readonly unknown[]) => unknown).apply(from, args)
+            return (value as (...given: unknown[]) => unknown).apply(from, args)
           }
         },
       })
@@ -148,10 +148,15 @@ suite('the check of a bulk', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     await payee(partner, { name: 'Blocked Co', iban: ibanOf(20) })
-    const limit = { partnerId, currency: 'EUR', period: 'day', amount: 3000n, verificationState: null } as const
-    await service.db.transaction((tx) =>
-      service.payoutControls.limits.set(tx, { ...limit, scope: 'partner', scopeId: null }),
-    )
+    const limit = {
+      partnerId,
+      currency: 'EUR',
+      period: 'day',
+      amount: 3000n,
+      scope: 'partner',
+      allCurrencies: false,
+    } as const
+    await service.db.transaction((tx) => service.payoutControls.limits.set(tx, limit))
     const lines = Array.from({ length: 5 }, (_each, at) => lineOf(at + 2, { payee: 'Blocked Co', reference: `L${at}` }))
     const shown = shownOf(await check(partner, lines))
     assert.deepEqual(shown.slice(3), ['limit_exceeded', 'limit_exceeded'])
