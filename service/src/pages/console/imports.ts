@@ -66,7 +66,7 @@ type Result = { readonly line: number; readonly label: string; readonly effect: 
 type Kept<Column extends string> = { readonly rows: readonly Row<Column>[]; readonly results?: readonly Result[] }
 
 const namesOf = <Column extends string>({ columns }: Pick<Importer<Column>, 'columns'>) =>
-  Object.keys(columns) as readonly Column[]
+  Object.keys(columns) as unknown as readonly Column[]
 
 /** The links of a list to its download, with the filters that are set, and to the import. */
 export const importLinks = (

@@ -4,7 +4,7 @@ import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, type Currency, dayMs, firstIdOf, type Minor, newId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '../../parties/beneficiaries/index.ts'
-import type { EarlierPayout, JudgedBatch, PayoutCall, Payouts } from '../index.ts'
+import { comparable, type EarlierPayout, type JudgedBatch, type PayoutCall, type Payouts } from '../index.ts'
 import { lineDigest } from './digest.ts'
 import { type ColumnMistake, readLine, type ReadLine, type TypedLine } from './lines.ts'
 import { knownPayees, type NewPayee, type Resolved, resolvePayee } from './resolve.ts'
@@ -211,6 +211,9 @@ function callOf(
   }
 }
 
+const isSameReference = (one: ReadyLine | undefined, other: ReadyLine | undefined): boolean =>
+  comparable(one?.reference ?? null) === comparable(other?.reference ?? null)
+
 const noDuplicates = { payouts: [], lines: [] }
 
 async function findDuplicates(
@@ -230,7 +233,11 @@ async function findDuplicates(
   return new Map(
     lines.map(({ typed }, index) => {
       const { earlier = [], positions = [] } = found[index] ?? {}
-      return [typed, { payouts: earlier, lines: positions.flatMap((at) => lines[at]?.typed.line ?? []) }] as const
+      // Several invoices of one amount in a file are usual, if their references differ.
+      const same = positions.flatMap((at) =>
+        isSameReference(lines[at], lines[index]) ? (lines[at]?.typed.line ?? []) : [],
+      )
+      return [typed, { payouts: earlier, lines: same }] as const
     }),
   )
 }

@@ -32,14 +32,16 @@ export type KnownPayees = {
 
 const accountOf = ({ iban, domesticAccount }: Beneficiary): string => iban ?? domesticAccount ?? ''
 
+/** A payee of a customer is found by its id only: its payouts are the customer's. */
 export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: readonly Beneficiary[]): KnownPayees {
-  const [ids, aliases, names] = (['id', 'alias', 'name'] as const).map((field) =>
-    Map.groupBy(withTexts, (payee) => payee[field]?.toLowerCase() ?? ''),
-  )
+  const own = withTexts.filter(({ customerId }) => customerId === null)
+  const ids = Map.groupBy(withTexts, ({ id }) => id)
+  const aliases = Map.groupBy(own, ({ alias }) => alias?.toLowerCase() ?? '')
+  const names = Map.groupBy(own, ({ name }) => name.toLowerCase())
   const byText = (text: string): readonly Beneficiary[] => {
     const folded = text.toLowerCase()
-    if (isUuid(folded)) return ids?.get(folded) ?? []
-    return [aliases, names].map((found) => found?.get(folded) ?? []).find((found) => found.length > 0) ?? []
+    if (isUuid(folded)) return ids.get(folded) ?? []
+    return aliases.get(folded) ?? names.get(folded) ?? []
   }
   return { byAccount: Map.groupBy(withAccounts, accountOf), byText }
 }
