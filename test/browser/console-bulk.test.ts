@@ -64,10 +64,10 @@ test(
     const draft = page.url()
     assert.match(
       await main(page),
-      /To correct: 3 lines[^]*Line 3[^]*called "Ada & Söhne"[^]*Line 5[^]*check digits do not fit[^]*Line 6[^]*None of your payees/,
+      /Lines to correct: 3[^]*Line 3[^]*called "Ada & Söhne"[^]*Line 5[^]*check digits do not fit[^]*Line 6[^]*None of your payees/,
     )
     assert.match(await main(page), /New payees: 1[^]*Émile Neu[^]*FR14 2004 1010/)
-    assert.match(await main(page), /Correct the 3 lines above/)
+    assert.match(await main(page), /Correct the lines above/)
     assert.equal(await page.getByRole('button', { name: /^Send/ }).count(), 0)
     await check(page)
     await page.setViewportSize({ width: 360, height: 800 })
@@ -119,12 +119,12 @@ test(
       /May have been paid before: 1[^]*was sent before, by Ann Operator[^]*Paid on [^]*Rechnung 7/,
     )
     await check(page)
-    assert.ok(await page.getByRole('checkbox', { name: /although they may have been paid before/ }).isVisible())
+    assert.ok(await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).isVisible())
     await page.evaluate("document.querySelector('#again').required = false")
-    await press(page, 'Send 1 payouts')
+    await press(page, 'Send 1 payout')
     assert.match(await page.locator('#again-error').innerText(), /Tick the box/)
-    await page.getByRole('checkbox', { name: /although they may have been paid before/ }).check()
-    await press(page, 'Send 1 payouts')
+    await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).check()
+    await press(page, 'Send 1 payout')
     assert.match(await main(page), /The bulk is sent/)
     await close()
   },
@@ -141,7 +141,7 @@ test('the pages are German for a German reader, and a corrected file keeps what 
   const head = 'Gespeicherter Empfänger;Betrag;Währung;Verwendungszweck'
   await upload(page, `\uFEFF${head}\r\nVermieterin GmbH;7,77;EUR;A\r\nVermieterin GmbH;1,23E+05;EUR;B\r\n`)
   await press(page, 'Datei prüfen')
-  assert.match(await main(page), /Zu berichtigen: 1 Zeilen[^]*Die Tabelle hat den Betrag gekürzt/)
+  assert.match(await main(page), /Zeilen zu berichtigen: 1[^]*Die Tabelle hat den Betrag gekürzt/)
   await check(page)
   await upload(page, `${head}\r\nVermieterin GmbH;8,88;EUR;B\r\n`)
   await press(page, 'Falsche Zeilen ersetzen')

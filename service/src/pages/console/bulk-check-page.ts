@@ -10,14 +10,12 @@ import {
   freeText,
   heading,
   inFours,
-  linkButton,
   message,
   money,
   moneyText,
   section,
   strip,
   table,
-  time,
 } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 import { columnName, usedColumns } from './bulk-file.ts'
@@ -371,7 +369,9 @@ function sendPart(view: ConsoleView, path: string, given: CheckPage): Html {
           </p>
         </div>`
       }
-      <button type="submit" class="primary">${fill(b.send, { count: count(view, lines.length) })}</button>
+      <button type="submit" class="primary">
+        ${lines.length === 1 ? b.sendOne : fill(b.send, { count: count(view, lines.length) })}
+      </button>
     </form>`
 }
 

@@ -10,17 +10,7 @@ import { readFormData } from '../kit/form-data.ts'
 import type { Problems } from '../kit/forms.ts'
 import { headersOf, idOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import {
-  blocksAll,
-  type BulkDraft,
-  checkBulkPage,
-  correctedAtOnce,
-  draftDone,
-  isWrong,
-  mayRepeat,
-  notAsked,
-  refusalText,
-} from './bulk-check-page.ts'
+import { blocksAll, type BulkDraft, checkBulkPage, draftDone, isWrong, mayRepeat, notAsked } from './bulk-check-page.ts'
 import { type BulkFile, readBulkFile, templateCells, templateHead, withCorrected } from './bulk-file.ts'
 import { type NewBulk, newBulkPage } from './bulk-new-page.ts'
 import { inTurns, turnsAtOnce } from './in-turns.ts'

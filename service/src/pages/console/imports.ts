@@ -14,7 +14,7 @@ import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { download } from './bulk-drafts.ts'
 import { inTurns, turnsAtOnce } from './in-turns.ts'
-import { callOf, type Frame, type Person, type Routes, routesOf } from './request.ts'
+import { type Frame, type Person, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 /** Rows that one file may have: each is one operation when it is applied. */
@@ -148,7 +148,7 @@ export function importPage(view: ConsoleView, { id, place, rows, send, problems 
             </form>`)
       }
       ${rows.length > rowsShown && html`<p>${fill(i.shown, { shown: count(rowsShown), count: count(rows.length) })}</p>`}
-      ${table({ caption: i.checked, columns: [[texts[view.language].bulk.line, 'head'], i.what, i.effect, i.changes.split(':')[0] ?? ''], rows: cells })}
+      ${table({ caption: i.checked, columns: [[texts[view.language].bulk.line, 'head'], i.what, i.effect, i.details], rows: cells })}
       <p class="foot"><a href="${view.root}${place}">${i[place].back}</a></p>`,
   })
 }
