@@ -1,8 +1,8 @@
 /** The file of a bulk from its upload to its sending: kept for its person, checked, corrected, and sent once. */
 import { createHash } from 'node:crypto'
-import { bulkPayouts, rawNumber } from '@partner-payments/wire'
+import { bulkPayouts, decimalText, rawNumber } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
-import { amountText } from '../../kernel/index.ts'
+import { after, amountText, secondMs } from '../../kernel/index.ts'
 import { type CheckedBulk, type CheckedLine, lineKey, type TypedLine } from '../../payouts/bulk/index.ts'
 import type { SendingLease, Upload } from '../../people/users/index.ts'
 import { spreadsheetText } from '../kit/csv.ts'
@@ -75,19 +75,22 @@ async function upload(frame: Frame, request: PublicRequest, person: Person): Pro
   return seeOther(`drafts/${id}`)
 }
 
-/** Names whose banks are asked by one request, each of which may take seconds. */
+/** Names whose banks are asked by one request, for so long: a scheme may need seconds for each. */
 const askedAtOnce = 100
+const askingMs = 10 * secondMs
 
 /** Asks about the names of new payees. What the bank or the operator refuses stays not asked. */
 async function askBanks(
-  { operate }: Frame,
+  { operate, clock }: Frame,
   request: PublicRequest,
   person: Person,
   { newPayees }: CheckedBulk,
 ): Promise<void> {
   if (!person.caller.permissions.includes('beneficiaries:write')) return
   const call = callOf(person, request)
+  const until = after(clock.now(), askingMs)
   await inTurns(notAsked(newPayees).slice(0, askedAtOnce), turnsAtOnce, async ({ name, fields: { iban = '' } }) => {
+    if (clock.now() >= until) return
     await operate('createBeneficiaryVerification', { ...call, body: { name, iban } }).catch((error: unknown) => {
       if (!(error instanceof Refusal)) throw error
     })
@@ -129,21 +132,22 @@ async function showDraft(
   })
 }
 
-/** Changes the lines of a draft by a form, if it is as the person saw it. */
+/** Changes the lines of a draft by a form, if it has the revision that the person saw. Null: cells of lines are changed in any revision. */
 const changed = (
   frame: Frame,
   request: PublicRequest,
   person: Person,
   done: string,
   linesOf: (lines: readonly TypedLine[], checked: () => Promise<CheckedBulk>) => Promise<readonly TypedLine[]>,
-  revision = readForm(request)('revision'),
+  revision: string | null = readForm(request)('revision'),
 ): Promise<PublicAnswer> =>
   withDraft(frame, request, person, async (draft) => {
     const { id, content } = draft
     const b = texts[person.view.language].bulk
     const lines = await linesOf(content.lines, () => frame.bulks.check(person.caller, id, content.lines))
     const isSaved =
-      revision === String(draft.revision) && (await frame.uploads.replace(person, draft, { ...content, lines }))
+      (revision ?? String(draft.revision)) === String(draft.revision) &&
+      (await frame.uploads.replace(person, draft, { ...content, lines }))
     return isSaved ? seeOther(`../${id}?done=${done}`) : showDraft(frame, request, person, { form: b.changed })
   })
 
@@ -217,6 +221,20 @@ export const download = (name: string, body: string): PublicAnswer => ({
   },
   body,
 })
+
+/** Begins a file with the payouts of a bulk that were not made. Each gets a key of its own, because none was paid. */
+async function again({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
+  const [{ mode }, { data }] = [await operate('getBulkPayout', call), await operate('listBulkPayoutItems', call)]
+  const lines = data.flatMap((item): readonly TypedLine[] => {
+    if (item.status !== 'Refused' && item.status !== 'NotMade') return []
+    const { beneficiaryId: payee, amount, currency, userReference: reference = '' } = item
+    const none = { name: '', iban: '', sortCode: '', routingNumber: '', accountNumber: '' }
+    return [{ line: item.position + 1, cells: { ...none, payee, amount: decimalText(amount), currency, reference } }]
+  })
+  const draft: BulkDraft = { mode, lines }
+  return seeOther(`../drafts/${await uploads.keep(person, 'Bulk', draft)}`)
+}
 
 async function send(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const b = texts[person.view.language].bulk
@@ -292,11 +310,17 @@ export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
     ),
     route('GET', '/template.csv', write, template),
     { ...route('POST', '/new', write, upload), bodyBytesMax: fileBytesMax },
+    route('POST', '/{id}/again', write, again),
     route('GET', '/drafts/{id}', write, (_frame, request, person) => showDraft(frame, request, person)),
     {
       ...route('POST', '/drafts/{id}/correct', write, (_frame, request, person) =>
-        changed(frame, request, person, 'corrected', async (lines) =>
-          corrected(lines, new URLSearchParams(request.body.toString('utf8'))),
+        changed(
+          frame,
+          request,
+          person,
+          'corrected',
+          async (lines) => corrected(lines, new URLSearchParams(request.body.toString('utf8'))),
+          null,
         ),
       ),
       bodyBytesMax: formBytesMax,

@@ -3,7 +3,7 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { spreadsheetAmount, spreadsheetText } from '../kit/csv.ts'
-import { optionsOf, type Problems, select, type Values } from '../kit/forms.ts'
+import { optionsOf, postButton, type Problems, select, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filters, type Listed, listPage } from '../kit/lists.ts'
 import {
@@ -23,6 +23,7 @@ import {
   wordOf,
 } from '../kit/parts.ts'
 import { idOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { bulkDraftRoutes, download } from './bulk-drafts.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
@@ -110,6 +111,8 @@ type Bulk = BulkRow & {
   readonly values: Values
   readonly problems: Problems
   readonly done?: 'created' | undefined
+  /** True if payouts were not made, and the person may send them again. */
+  readonly mayRepeat?: boolean
   /** Payouts that wait for an approval. Absent: none does. */
   readonly waiting?: Waiting | undefined
 }
@@ -158,6 +161,10 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
         ],
         active: Object.keys(values).length > 0,
       })}
+      ${
+        bulk.mayRepeat === true &&
+        postButton(`${path}/again`, fill(b.againNotMade, { count: count(view, payouts - accepted) }))
+      }
       ${items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items)}
       <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
   })
@@ -229,6 +236,10 @@ async function showOne({ operate }: Frame, request: PublicRequest, person: Perso
     items: items.data.map((item) => itemOf(view, item)),
     ...{ values, problems },
     waiting: waitingOf(waiting, person),
+    mayRepeat:
+      bulk.status !== 'Processing' &&
+      bulk.accepted < bulk.payouts &&
+      person.caller.permissions.includes('payouts:write'),
     done: readQuery(request, ['done'])['done'] === 'created' ? ('created' as const) : undefined,
   }
   return page(request, statusOf(problems), bulkPage({ ...view, current: 'bulk-payouts' }, shown))

@@ -170,7 +170,18 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
     ...checkPages(view, text),
     ['bulk', bulkPage(view, { ...row, items, values: { status: text }, problems: { status: text }, done: 'created' })],
     ['waiting bulk', bulkPage(view, { ...row, items, values: {}, problems: {}, waiting })],
-    ['ended bulk', bulkPage(view, { ...row, status: 'Completed', endedAt: at, items: [], values: {}, problems: {} })],
+    [
+      'ended bulk',
+      bulkPage(view, {
+        ...row,
+        mayRepeat: true,
+        status: 'Completed',
+        endedAt: at,
+        items: [],
+        values: {},
+        problems: {},
+      }),
+    ],
   ]
 }
 

@@ -67,10 +67,9 @@ function atAccount(
   const options = (byAccount.get(line.account) ?? []).filter((payee) => payee.currency === currency)
   const payee = options.find(({ id }) => id === choice)
   if (payee !== undefined) return { kind: 'saved', payee }
-  if (options.length > 0 && choice !== 'new') {
-    const same = options.find(({ name }) => compareNames(line.name, name) === 'Match')
-    return same === undefined ? { kind: 'question', about: 'name', options } : { kind: 'saved', payee: same }
-  }
+  const same = options.find(({ name }) => compareNames(line.name, name) === 'Match')
+  if (same !== undefined) return { kind: 'saved', payee: same }
+  if (options.length > 0 && choice !== 'new') return { kind: 'question', about: 'name', options }
   const key = JSON.stringify([line.account, currency, line.name.toLowerCase()])
   return { kind: 'new', payee: { ...line, key, currency } }
 }
