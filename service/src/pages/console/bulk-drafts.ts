@@ -40,7 +40,13 @@ function fileProblem(
     }
   if (file.kind === 'rows')
     return { problems: { file: fill(b.fileRows, { count: count(file.problems.length) }) }, rows: file.problems }
-  const words = { workbook: b.fileWorkbook, binary: b.fileBinary, header: b.fileHeader, empty: b.fileEmpty }
+  const words = {
+    workbook: b.fileWorkbook,
+    binary: b.fileBinary,
+    xml: b.fileXml,
+    header: b.fileHeader,
+    empty: b.fileEmpty,
+  }
   return { problems: { file: words[file.code] } }
 }
 

@@ -74,6 +74,7 @@ test('a file that cannot be read says why', async () => {
   assert.equal(await kind(new Uint8Array([0x50, 0x4b, 0x03, 0x04, 1, 2])), 'workbook')
   assert.equal(await kind(new Uint8Array([0xd0, 0xcf, 0x11, 0xe0, 1, 2])), 'workbook')
   assert.equal(await kind(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 0, 1])), 'binary')
+  assert.equal(await kind(bytes('<?xml version="1.0"?>\n<Document/>')), 'xml')
   for (const text of ['', '\n\n', 'Name;IBAN\nAda;x', 'amount,currency\n5,EUR'])
     assert.equal(await kind(bytes(text)), 'header', JSON.stringify(text))
   for (const text of ['payee,amount,currency', 'payee,amount,currency\n,,\n\n'])

@@ -46,7 +46,7 @@ const linesMax = 10 * bulkPayouts.bulkPayoutsMax
 
 export type BulkFile =
   | { readonly kind: 'lines'; readonly lines: readonly TypedLine[] }
-  | { readonly kind: 'problem'; readonly code: NoText | 'header' | 'empty' }
+  | { readonly kind: 'problem'; readonly code: NoText | 'xml' | 'header' | 'empty' }
   | { readonly kind: 'many'; readonly count: number; readonly isMore: boolean }
   | { readonly kind: 'rows'; readonly problems: readonly RowProblem[] }
 
@@ -54,6 +54,7 @@ export type BulkFile =
 export async function readBulkFile(bytes: Uint8Array): Promise<BulkFile> {
   const decoded = textOfFile(bytes)
   if (typeof decoded === 'string') return { kind: 'problem', code: decoded }
+  if (/^\s*</.test(decoded.text)) return { kind: 'problem', code: 'xml' }
   const { named, rows, problems, isCut } = await readTable(decoded.text, bulkColumns, linesMax)
   const hasPayee = named.has('payee') || named.has('name')
   if (!named.has('amount') || !named.has('currency') || !hasPayee) return { kind: 'problem', code: 'header' }

@@ -266,10 +266,7 @@ function checkPages(view: ConsoleView, text: string): Named {
   const right = { ...base, lines: [pay], earlier: [], newPayees: [], funds: [] }
   const many = { ...base, lines: Array.from({ length: 1000 }, (_each, at_) => line(at_ + 2, wrong)), page: 3 }
   return [
-    [
-      'bulk check',
-      checkBulkPage(view, { ...base, problems: { file: text, form: text, again: text }, done: 'corrected' }),
-    ],
+    ['bulk check', checkBulkPage(view, { ...base, problems: { file: text, form: text }, done: 'corrected' })],
     ['right bulk', checkBulkPage(view, { ...right, done: 'verified' })],
     ['bulk that asks', checkBulkPage(view, { ...right, lines: [lines[1] ?? pay], problems: { again: text } })],
     ['bulk that was sent', checkBulkPage(view, { ...right, earlier: [before] })],

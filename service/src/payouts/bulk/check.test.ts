@@ -244,18 +244,34 @@ suite('the check of a bulk', async () => {
 
   test('earlier bulks and payees by their texts are found by an index', async () => {
     const partner = await addPartner(service)
+    const { partnerId } = partner
+    const since = newId()
+    assert.deepEqual(await bulksWithLines(service.db, partnerId, { digests: [1n], since, linesMin: 1, key: '' }, 3), [])
+    await service.db.run(sql`
+      insert into beneficiaries.beneficiaries (partner_id, id, name, alias, iban, country, currency, created_at, updated_at)
+      select ${partnerId}, gen_random_uuid(), 'Payee ' || number, 'short ' || number, 'DE' || number, 'DE', 'EUR', now(), now()
+      from generate_series(1, 20000) as number`)
+    await service.db.run(sql`analyze beneficiaries.beneficiaries`)
+    const texts = sql`any(array(select lower(given) from unnest(${['PAYEE 7', 'Short 8']}::text[]) as given))`
+    const plan = JSON.stringify(
+      await service.db.rows<Record<string, string>>(sql`explain (costs off)
+      select id from beneficiaries.beneficiaries
+      where partner_id = ${partnerId} and removed_at is null and (id = any(${[since]}::uuid[])
+        or (customer_id is null and (lower(alias) = ${texts} or lower(name) = ${texts}))) order by id limit 10000`),
+    )
+    for (const index of ['beneficiaries_by_alias', 'beneficiaries_by_name', 'beneficiaries_pkey|beneficiaries_live'])
+      assert.match(plan, new RegExp(index))
+    assert.deepEqual(
+      (await service.beneficiaries.byTexts(partnerId, ['PAYEE 7', 'Short 8'])).map(({ name }) => name).toSorted(),
+      ['Payee 7', 'Payee 8'],
+    )
     await service.db.transaction(async (tx) => {
       await tx.run(sql`set local enable_seqscan = off`)
-      const since = newId()
-      assert.deepEqual(
-        await bulksWithLines(tx, partner.partnerId, { digests: [1n], since, linesMin: 1, key: '' }, 3),
-        [],
-      )
-      const plan = await tx.rows<{ readonly queryPlan: string }>(sql`explain (costs off)
+      const lines = await tx.rows<Record<string, string>>(sql`explain (costs off)
         select bulk_id, count(distinct line_digest) as same from payouts.bulk_items
-        where partner_id = ${partner.partnerId} and line_digest = any(${[1n, 2n]}::bigint[]) and bulk_id >= ${since}
+        where partner_id = ${partnerId} and line_digest = any(${[1n, 2n]}::bigint[]) and bulk_id >= ${since}
         group by bulk_id`)
-      assert.match(JSON.stringify(plan), /bulk_items_by_line/)
+      assert.match(JSON.stringify(lines), /bulk_items_by_line/)
     })
   })
 })

@@ -50,6 +50,8 @@ export const bulkDe: Words<typeof bulkEn> = {
     fileWorkbook:
       'Das ist eine Arbeitsmappe und keine CSV-Datei. Öffnen Sie sie in Excel, und wählen Sie „Datei“, „Speichern unter“ und den Typ „CSV UTF-8 (durch Trennzeichen getrennt)“. Wählen Sie dann hier die neue Datei.',
     fileBinary: 'Das ist keine Textdatei. Wählen Sie die CSV-Datei Ihrer Tabelle.',
+    fileXml:
+      'Das ist eine XML-Datei. Eine pain.001 sendet Ihr System: siehe die Anleitung „Many payouts at once“. Wählen Sie hier eine CSV-Datei.',
     fileHeader:
       'Die erste Zeile nennt die Spalten. Mindestens „Betrag“, „Währung“ und „Name“ oder „Gespeicherter Empfänger“ sind nötig. Die Vorlage hat sie.',
     fileMany: 'Die Datei hat {count} Auszahlungen. Eine Sammelzahlung hat höchstens 1.000.',

@@ -47,6 +47,8 @@ export const bulkEn = {
     fileWorkbook:
       'This is a workbook, not a CSV file. Open it in Excel, choose "File", "Save as", and the type "CSV UTF-8 (comma delimited)". Then choose the new file here.',
     fileBinary: 'This is no text file. Choose the CSV file of your spreadsheet.',
+    fileXml:
+      'This is an XML file. A pain.001 is sent by your system: see the guide "Many payouts at once". Choose a CSV file here.',
     fileHeader:
       'The first line must name the columns. At least "Amount", "Currency", and "Name" or "Saved payee" must be there. The template has them.',
     fileMany: 'The file has {count} payouts. A bulk has at most 1,000.',
