@@ -97,6 +97,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
         inbox: modules.inbox,
         access: { issuedByPerson: (partnerId, id) => access.issuedBy(deps.db, partnerId, id) },
         uploads: modules.uploads,
+        payees: modules.beneficiaries,
         bulks: modules.bulkPayouts,
         firstAdmin,
         factors,

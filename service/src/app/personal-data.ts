@@ -34,6 +34,7 @@ import { eraseRecalls } from '../payouts/recalls/index.ts'
 import { createIdentityErasure, type IdentityChecks, toVerification } from '../parties/identity-checks/index.ts'
 import type { Reports } from '../reports/index.ts'
 import { eraseNotes, keptAssignments, keptNotes } from '../people/staff/index.ts'
+import { eraseUploads } from '../people/users/index.ts'
 import { keptOrders, type StandingOrders } from '../payouts/standing-orders/index.ts'
 import { toTransaction, type Transactions } from '../transactions/index.ts'
 import { toOwnershipProof, toWallet, type Wallets } from '../chains/wallets/index.ts'
@@ -219,6 +220,7 @@ function heldByModules(deps: Deps): HeldByModules {
       await screening.forget(tx, partnerId, payeeIds)
       await eraseNotes(tx, partnerId, 'payee', payeeIds)
       await reports.removeSchedulesOf(tx, partnerId, id)
+      await eraseUploads(tx, partnerId)
       const accountSince = await accounts.close(tx, partnerId, id, now)
       const closed = await wallets.close(tx, partnerId, id, now)
       await verifications.end(tx, partnerId, id)

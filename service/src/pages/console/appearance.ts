@@ -10,7 +10,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { message } from '../kit/parts.ts'
 import { page, readQuery, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { readFormData } from './bulk-csv.ts'
+import { readFormData } from '../kit/form-data.ts'
 import { callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 

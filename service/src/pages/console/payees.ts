@@ -34,6 +34,8 @@ import {
 import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
+import { payeeImporter } from './import-payees.ts'
+import { importLinks, importRoutes } from './imports.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -95,6 +97,7 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
     lead: p.payeesText,
     done: done === 'deleted' && p.payeeDeleted,
     create: may.write && { text: p.newPayee, href: `${view.root}payees/new` },
+    links: importLinks(view, 'payees', shown.values, may.write),
     filters: [
       { name: 'namePrefix', label: p.payeeName, help: p.namePrefixHelp },
       { name: 'alias', label: p.alias, charsMax: 70 },
@@ -412,6 +415,7 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     })
   return [
     route('GET', '', 'beneficiaries:read', showList),
+    ...importRoutes(payeeImporter)(frame, _withPerson, withMoney),
     ...newPayeeRoutes(frame, _withPerson, withMoney),
     route('GET', '/{id}', 'beneficiaries:read', showOne),
     form('change', async (request, person) => {

@@ -16,6 +16,7 @@ import type { Brand } from '../../branding/index.ts'
 import type { Inbox } from '../../inbox/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
+import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
 import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed, Uploads } from '../../people/users/index.ts'
@@ -49,7 +50,8 @@ export type ConsoleDeps = {
   /** Finds the keys that a person has made. */
   readonly access: { readonly issuedByPerson: (partnerId: string, id: string) => Promise<readonly string[]> }
   readonly uploads: Uploads
-  readonly bulks: Pick<BulkPayouts, 'check'>
+  readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
+  readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {

@@ -22,6 +22,8 @@ export type ManyBeneficiaries = {
     partnerId: string,
     payees: readonly { readonly name: string; readonly iban: string }[],
   ) => Promise<readonly VerificationRow[]>
+  /** Payees with these accounts, of the partner and of all its customers. Oldest first. */
+  readonly atAccounts: (partnerId: string, accounts: readonly string[]) => Promise<readonly store.Beneficiary[]>
   /** Payees by id, removed ones included: bulks that were made name them. */
   readonly withIds: (partnerId: string, ids: readonly string[]) => Promise<readonly store.Beneficiary[]>
 }
@@ -76,6 +78,8 @@ export function createManyBeneficiaries({ db, clock, refusedAddress, screening }
     },
     answersAbout: (partnerId, payees) =>
       payees.length === 0 ? Promise.resolve([]) : answersAbout(db, partnerId, payees),
+    atAccounts: (partnerId, accounts) =>
+      accounts.length === 0 ? Promise.resolve([]) : store.atAccounts(db, partnerId, accounts),
     withIds: (partnerId, ids) => (ids.length === 0 ? Promise.resolve([]) : store.withIds(db, partnerId, ids)),
   }
 }

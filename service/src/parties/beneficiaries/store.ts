@@ -135,6 +135,18 @@ export function byTexts(
 /** A text that more payees have in common is a question to the person anyway. */
 const byTextsMax = 10_000
 
+/** Beneficiaries of the partner and its customers by their accounts, by the index of accounts. Oldest first. */
+export function atAccounts(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly Beneficiary[]> {
+  const folded = accounts.map((account) => (account.startsWith('0x') ? account.toLowerCase() : account))
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.atAccounts */
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and removed_at is null
+      and coalesce(iban, domestic_account, lower(wallet_address)) = any(${folded}::text[])
+    order by id`),
+  )
+}
+
 /** Beneficiaries by id, removed ones included. */
 export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Beneficiary[]> {
   return openedRows(

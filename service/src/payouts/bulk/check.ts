@@ -4,7 +4,7 @@ import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, type Currency, dayMs, firstIdOf, type Minor, newId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '../../parties/beneficiaries/index.ts'
-import { type JudgedBatch, type PayoutCall, type Payouts } from '../index.ts'
+import { comparable, type EarlierPayout, type JudgedBatch, type PayoutCall, type Payouts } from '../index.ts'
 import { lineDigest } from './digest.ts'
 import { type ColumnMistake, readLine, type ReadLine, type TypedLine } from './lines.ts'
 import { knownPayees, type NewPayee, type Resolved, resolvePayee } from './resolve.ts'
@@ -25,6 +25,8 @@ export type CheckedLine = {
   readonly isHeld: boolean
   /** The reason why the bank would refuse it. */
   readonly unreachable: string | undefined
+  /** Payouts that it may repeat, and the numbers of earlier lines. */
+  readonly duplicates: { readonly payouts: readonly EarlierPayout[]; readonly lines: readonly number[] }
 }
 
 export type CheckedPayee = NewPayee & {
@@ -50,13 +52,17 @@ export type CheckedBulk = {
   readonly seen: string
 }
 
-export type BulkCheck = (caller: Caller, lines: readonly TypedLine[]) => Promise<CheckedBulk>
+/** `key`: of the bulk, whose payouts are no repetition of themselves. */
+export type BulkCheck = (caller: Caller, key: string, lines: readonly TypedLine[]) => Promise<CheckedBulk>
+
+/** The key of a payout of a file: the same line of the same file pays once. */
+export const lineKey = (key: string, { line }: Pick<TypedLine, 'line'>): string => `${key}-${line}`
 
 export type BulkCheckDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly beneficiaries: Pick<Beneficiaries, 'answersAbout' | 'assess' | 'byAccounts' | 'byTexts'>
-  readonly payouts: Pick<Payouts, 'judgeAll'>
+  readonly payouts: Pick<Payouts, 'duplicatesOf' | 'judgeAll'>
 }
 
 /** A payroll of the quarter before is no repetition. */
@@ -64,7 +70,7 @@ const earlierDays = 90
 const earlierShown = 3
 
 export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
-  return async (caller, typed) => {
+  return async (caller, key, typed) => {
     const read = typed.map((line) => ({ typed: line, read: readLine(line) }))
     const right = read.flatMap((line) => (isRead(line.read) ? [line.read] : []))
     const known = await readKnown(deps, caller.partnerId, right)
@@ -77,14 +83,16 @@ export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
         ? [{ ...found, typed: line, resolved }]
         : [],
     )
-    const [made, earlier] = await Promise.all([
+    const [made, earlier, duplicates] = await Promise.all([
       assessNew(deps, caller.partnerId, ready),
-      earlierBulks(deps, caller.partnerId, ready),
+      earlierBulks(deps, caller.partnerId, key, ready),
+      findDuplicates(deps, caller.partnerId, key, ready),
     ])
     const { judged, byLine } = await judge(deps, caller, ready, made)
     const checked = lines.map((line): CheckedLine => {
       const own = byLine.get(line.typed)
-      return { ...line, refusal: own?.refusal, isHeld: own?.isHeld ?? false, unreachable: own?.unreachable }
+      const { refusal, isHeld = false, unreachable } = own ?? {}
+      return { ...line, refusal, isHeld, unreachable, duplicates: duplicates.get(line.typed) ?? noDuplicates }
     })
     const newPayees = [...made.values()].map(({ row: _row, ...payee }) => payee)
     return { lines: checked, newPayees, funds: judged.funds, earlier, seen: seenOf(checked, newPayees, earlier) }
@@ -203,10 +211,42 @@ function callOf(
   }
 }
 
+const isSameReference = (one: ReadyLine | undefined, other: ReadyLine | undefined): boolean =>
+  comparable(one?.reference ?? null) === comparable(other?.reference ?? null)
+
+const noDuplicates = { payouts: [], lines: [] }
+
+async function findDuplicates(
+  { db, clock, payouts }: BulkCheckDeps,
+  partnerId: string,
+  key: string,
+  lines: readonly ReadyLine[],
+): Promise<ReadonlyMap<TypedLine, CheckedLine['duplicates']>> {
+  const candidates = lines.map(({ amount, currency, reference, resolved, typed }) => {
+    const account =
+      resolved.kind === 'new' ? resolved.payee.account : (resolved.payee.iban ?? resolved.payee.domesticAccount ?? '')
+    const own = { operation: 'createFiatPayout', idempotencyKey: lineKey(key, typed) } as const
+    return { account, amount, currency, reference, key: own }
+  })
+  if (candidates.length === 0) return new Map()
+  const found = await payouts.duplicatesOf(db, partnerId, candidates, clock.now())
+  return new Map(
+    lines.map(({ typed }, index) => {
+      const { earlier = [], positions = [] } = found[index] ?? {}
+      // Several invoices of one amount in a file are usual, if their references differ.
+      const same = positions.flatMap((at) =>
+        isSameReference(lines[at], lines[index]) ? (lines[at]?.typed.line ?? []) : [],
+      )
+      return [typed, { payouts: earlier, lines: same }] as const
+    }),
+  )
+}
+
 /** Finds the bulks of the last months that have paid most of these lines, by the index of lines. */
 async function earlierBulks(
   { db, clock }: Pick<BulkCheckDeps, 'db' | 'clock'>,
   partnerId: string,
+  key: string,
   lines: readonly ReadyLine[],
 ): Promise<readonly EarlierBulk[]> {
   const digests = new Set(
@@ -222,7 +262,7 @@ async function earlierBulks(
   const found = await store.bulksWithLines(
     db,
     partnerId,
-    { digests: known, since, linesMin: Math.floor(of / 2) + 1 },
+    { key, digests: known, since, linesMin: Math.floor(of / 2) + 1 },
     earlierShown,
   )
   return found.map(({ same, ...bulk }) => ({ ...bulk, same: Number(same), of }))
@@ -239,7 +279,10 @@ function seenOf(
     return resolved?.kind === 'new' ? [resolved.payee.key] : [resolved?.kind]
   }
   const shown = [
-    lines.map(({ typed, resolved, refusal }) => [typed, payeeOf(resolved), refusal?.code]),
+    lines.map(({ typed, resolved, refusal, duplicates }) => [
+      ...[typed, payeeOf(resolved), refusal?.code],
+      ...[duplicates.payouts.map(({ id }) => id), duplicates.lines],
+    ]),
     newPayees.map(({ key, verification, refusal }) => [key, verification?.result, refusal?.code]),
     earlier.map(({ id, same }) => [id, same]),
   ]

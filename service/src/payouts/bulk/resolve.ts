@@ -32,14 +32,16 @@ export type KnownPayees = {
 
 const accountOf = ({ iban, domesticAccount }: Beneficiary): string => iban ?? domesticAccount ?? ''
 
+/** A payee of a customer is found by its id only: its payouts are the customer's. */
 export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: readonly Beneficiary[]): KnownPayees {
-  const [ids, aliases, names] = (['id', 'alias', 'name'] as const).map((field) =>
-    Map.groupBy(withTexts, (payee) => payee[field]?.toLowerCase() ?? ''),
-  )
+  const own = withTexts.filter(({ customerId }) => customerId === null)
+  const ids = Map.groupBy(withTexts, ({ id }) => id)
+  const aliases = Map.groupBy(own, ({ alias }) => alias?.toLowerCase() ?? '')
+  const names = Map.groupBy(own, ({ name }) => name.toLowerCase())
   const byText = (text: string): readonly Beneficiary[] => {
     const folded = text.toLowerCase()
-    if (isUuid(folded)) return ids?.get(folded) ?? []
-    return [aliases, names].map((found) => found?.get(folded) ?? []).find((found) => found.length > 0) ?? []
+    if (isUuid(folded)) return ids.get(folded) ?? []
+    return aliases.get(folded) ?? names.get(folded) ?? []
   }
   return { byAccount: Map.groupBy(withAccounts, accountOf), byText }
 }
@@ -65,10 +67,9 @@ function atAccount(
   const options = (byAccount.get(line.account) ?? []).filter((payee) => payee.currency === currency)
   const payee = options.find(({ id }) => id === choice)
   if (payee !== undefined) return { kind: 'saved', payee }
-  if (options.length > 0 && choice !== 'new') {
-    const same = options.find(({ name }) => compareNames(line.name, name) === 'Match')
-    return same === undefined ? { kind: 'question', about: 'name', options } : { kind: 'saved', payee: same }
-  }
+  const same = options.find(({ name }) => compareNames(line.name, name) === 'Match')
+  if (same !== undefined) return { kind: 'saved', payee: same }
+  if (options.length > 0 && choice !== 'new') return { kind: 'question', about: 'name', options }
   const key = JSON.stringify([line.account, currency, line.name.toLowerCase()])
   return { kind: 'new', payee: { ...line, key, currency } }
 }

@@ -78,6 +78,8 @@ export type BulkPayouts = {
   readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
+  /** The id of the bulk with a key. Undefined: there is none. */
+  readonly idByKey: (partnerId: string, key: string) => Promise<string | undefined>
   /** Checks lines of a file as they would be paid now. Writes nothing. */
   readonly check: BulkCheck
   /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
@@ -109,6 +111,7 @@ export type BulkPayoutsDeps = {
     | 'acceptance'
     | 'approveBulk'
     | 'byIds'
+    | 'duplicatesOf'
     | 'judgeAll'
     | 'bulksThatWait'
     | 'rejectBulk'
@@ -192,6 +195,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     },
     ...createApprovals(payouts, get),
     step: createBulkStep({ db, clock, log, facts, submit, submitAll: createSubmitAll({ db, payouts }) }),
+    idByKey: async (partnerId, key) => (await store.bulkByKey(db, partnerId, key))?.id,
     check: createBulkCheck(deps),
     releaseLeases: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
   }

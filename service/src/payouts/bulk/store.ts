@@ -175,23 +175,26 @@ export function itemsOf(
 export function bulksWithLines(
   tx: Tx,
   partnerId: string,
-  {
-    digests,
-    since,
-    linesMin,
-  }: { readonly digests: readonly bigint[]; readonly since: string; readonly linesMin: number },
+  wanted: {
+    readonly digests: readonly bigint[]
+    /** The id of a bulk of that time. */
+    readonly since: string
+    readonly linesMin: number
+    /** The key of the bulk that is checked, which does not count. */
+    readonly key: string
+  },
   bulksMax: number,
 ): Promise<readonly (Pick<BulkRow, 'id' | 'createdAt' | 'accountName'> & { readonly same: bigint })[]> {
   return tx.rows(sql`/* bulk-payouts.bulksWithLines */
     select bulk.id, bulk.created_at, bulk.account_name, found.same
     from (
       select bulk_id, count(distinct line_digest) as same from payouts.bulk_items
-      where partner_id = ${partnerId} and line_digest = any(${[...digests]}::bigint[]) and bulk_id >= ${since}
+      where partner_id = ${partnerId} and line_digest = any(${[...wanted.digests]}::bigint[]) and bulk_id >= ${wanted.since}
         and status in ('Processing', 'Accepted')
-      group by bulk_id having count(distinct line_digest) >= ${linesMin}
-      order by same desc, bulk_id desc limit ${bulksMax}) as found
+      group by bulk_id having count(distinct line_digest) >= ${wanted.linesMin}) as found
       join payouts.bulks as bulk on bulk.partner_id = ${partnerId} and bulk.id = found.bulk_id
-    order by found.same desc, bulk.id desc`)
+    where bulk.idempotency_key <> ${wanted.key}
+    order by found.same desc, bulk.id desc limit ${bulksMax}`)
 }
 
 /** The sum of a bulk in each currency, with the payouts that were refused. */

@@ -47,3 +47,5 @@ export {
 } from './uploads.ts'
 
 export { renderKeyChange, createServiceAccounts, type ServiceAccounts } from './service-accounts.ts'
+
+export { eraseUploads } from './store-uploads.ts'

@@ -126,6 +126,12 @@ export async function deleteUploadsOf(tx: Tx, partnerId: string, memberId: strin
     delete from users.uploads where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
+/** Deletes the imports of a partner, because one of their rows may be the customer that is erased. */
+export async function eraseUploads(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* users.eraseUploads */
+    delete from users.uploads where partner_id = ${partnerId} and kind in ('Payees', 'Customers')`)
+}
+
 export const uploadsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next upload expires',
