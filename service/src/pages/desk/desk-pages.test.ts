@@ -10,7 +10,15 @@ import {
 } from '../../../../test/support/console-pages.ts'
 import type { Content } from '../../reports/safeguarding/index.ts'
 import { kindsOf } from '../../reports/safeguarding/rules.ts'
-import { actionsFor, caseActions, type CaseKind, caseKinds, type CaseReport, type CaseRow, operatorPartnerId } from '../../cases/index.ts'
+import {
+  actionsFor,
+  caseActions,
+  type CaseKind,
+  caseKinds,
+  type CaseReport,
+  type CaseRow,
+  operatorPartnerId,
+} from '../../cases/index.ts'
 import { decidedKinds, staffRoles, type ThingKind, waitingReasons } from '../../people/staff/index.ts'
 import { isCommand } from '../../operator/declarations.ts'
 import { formOptions } from '../../operator/parse.ts'
@@ -190,7 +198,10 @@ function casePages(view: ConsoleView, text: string, mayDecide: boolean): readonl
   }
   const common = {
     ...{ report: reportedBy(text), partnerName: text, options: optionsOf('case propose'), typed: () => text },
-    ...{ decisions: [{ at, actor: text, kind: text, note: text }], hits: [{ partnerId: text, id: text, listedName: text }] },
+    ...{
+      decisions: [{ at, actor: text, kind: text, note: text }],
+      hits: [{ partnerId: text, id: text, listedName: text }],
+    },
     ...{ file: { id: text, name: text }, people: [{ id: 'another', fullName: text }], readerId: text },
     candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
     related: [{ ...openRow('contradiction', text) }, { ...openRow('doubled', text), resolution: 'gone' as const }],
@@ -205,16 +216,28 @@ function casePages(view: ConsoleView, text: string, mayDecide: boolean): readonl
       const shown = { ...common, row, actions, standing: alert, proposal: null }
       return [
         [`${kind} choice`, casePage(view, { ...shown, chosen: undefined })] as const,
-        ...actions.map((chosen) => [`${kind} ${chosen}`, casePage(view, { ...shown, chosen, said: 'rejected' })] as const),
+        ...actions.map(
+          (chosen) => [`${kind} ${chosen}`, casePage(view, { ...shown, chosen, said: 'rejected' })] as const,
+        ),
         ...[true, false].map((isOwn) => {
           const proposal = { id: text, action: actions[0] ?? caseActions[0], note: text, disposition: 'fraud', isOwn }
-          return [`${kind} proposed`, casePage(view, { ...shown, chosen: undefined, proposal, said: 'proposed' })] as const
+          return [
+            `${kind} proposed`,
+            casePage(view, { ...shown, chosen: undefined, proposal, said: 'proposed' }),
+          ] as const
         }),
         [
           `${kind} ended`,
           casePage(view, {
             ...{ ...shown, chosen: undefined, said: 'approved' },
-            row: { ...row, partnerId: operatorPartnerId, resolution: 'refused', resolvedBy: text, disposition: 'fraud', note: text },
+            row: {
+              ...row,
+              partnerId: operatorPartnerId,
+              resolution: 'refused',
+              resolvedBy: text,
+              disposition: 'fraud',
+              note: text,
+            },
           }),
         ] as const,
       ]

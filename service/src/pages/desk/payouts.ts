@@ -122,8 +122,8 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
-      ${heldByPart(view, shown.held)} ${casesOf(view, shown)}
-      ${thingParts(view, shown.thing, shown.typed)} ${actions(view, shown)}`,
+      ${heldByPart(view, shown.held)} ${casesOf(view, shown)} ${thingParts(view, shown.thing, shown.typed)}
+      ${actions(view, shown)}`,
   })
 }
 
