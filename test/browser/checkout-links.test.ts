@@ -69,10 +69,13 @@ test('two payers pay one link, with a script and without', { skip }, async () =>
   await payAtBank(grace.page, 'Grace Hopper')
   assert.equal((await linkOf(textAt(link, 'linkId'))).paymentsMade, 2)
   const sessions = await sessionsOf(textAt(link, 'linkId'))
-  assert.deepEqual(sessions.map(({ payerName, status }) => [payerName, status]), [
-    ['Grace Hopper', 'Completed'],
-    ['Ada Lovelace', 'Completed'],
-  ])
+  assert.deepEqual(
+    sessions.map(({ payerName, status }) => [payerName, status]),
+    [
+      ['Grace Hopper', 'Completed'],
+      ['Ada Lovelace', 'Completed'],
+    ],
+  )
   await ada.page.getByRole('link', { name: 'Receipt' }).first().click()
   assert.match(await ada.page.locator('main').innerText(), /Paid to\s+Sandbox Partner[^]*Account holder/)
   await check(ada.page)
@@ -170,6 +173,9 @@ test('the shop accepts late money and returns other late money; a second choice 
 
 /** Opens the first dialog of a choice, and confirms it. */
 async function choose(page: Page, name: string): Promise<void> {
-  await page.locator(`button[popovertarget]:has-text("${name.startsWith('Accept') ? 'Accept' : 'Return'}")`).first().click()
+  await page
+    .locator(`button[popovertarget]:has-text("${name.startsWith('Accept') ? 'Accept' : 'Return'}")`)
+    .first()
+    .click()
   await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
 }

@@ -32,7 +32,11 @@ async function ask(base: string, path: string, host: string, form?: Readonly<Rec
     host,
     ...(body === undefined
       ? {}
-      : { origin: `http://${host}`, 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }),
+      : {
+          origin: `http://${host}`,
+          'content-type': 'application/x-www-form-urlencoded',
+          'content-length': body.length,
+        }),
   }
   const sent = request(`${base}${path}`, { headers, method: body === undefined ? 'GET' : 'POST' }).end(body)
   const [answer] = (await once(sent, 'response')) as [IncomingMessage]
@@ -70,7 +74,10 @@ test('the host of a partner shows no page of another partner and no console; a f
 test('a payer opens and pays a link at the host of the partner', async () => {
   for (const { url: base } of [single, gateway]) {
     const client = service.client(base, shop)
-    const customerId = textAt(success(await client.post('/v1/customers', { email: `${randomUUID()}@example.com` })), 'guid')
+    const customerId = textAt(
+      success(await client.post('/v1/customers', { email: `${randomUUID()}@example.com` })),
+      'guid',
+    )
     const link = success(await client.post('/v1/checkout/links', { customerId, currency: 'EUR', amount: 25 }))
     const { host, pathname } = new URL(textAt(link, 'url'))
     assert.equal(host, 'pay.shop.test')

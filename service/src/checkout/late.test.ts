@@ -8,7 +8,7 @@ import { listedName, sampleList, screenAll } from '../../../test/support/screeni
 import { dayMs } from '../kernel/index.ts'
 import { sendDueReturns } from '../banks/settlement/index.ts'
 import { sql } from '../postgres/index.ts'
-import type { LatePayment } from './late.ts'
+import type { LatePayment } from './session.ts'
 
 function createLateHelpers(service: Service) {
   const { open, inParts, send, sendAll, settle, stateOf } = createSessionsInParts(() => service)

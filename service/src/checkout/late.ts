@@ -20,23 +20,9 @@ import {
 } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import { countriesOfAccount } from '../screening/index.ts'
-import type { CheckoutDeps } from './session.ts'
+import type { CheckoutDeps, LatePayment } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store-late.ts'
-
-export type LatePayment = {
-  readonly id: string
-  readonly sessionId: string
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly reason: LatePaymentReason
-  readonly status: LatePaymentStatus
-  readonly debtorName: string | null
-  readonly receivedAt: Date
-  readonly chooseBy: Date
-  readonly chosenAt: Date | null
-  readonly acceptedReference: string | null
-}
 
 export type Late = {
   /**

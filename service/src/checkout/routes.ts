@@ -4,11 +4,10 @@ import { type Handlers, pageOf, writerOf } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import { type Currency, type Minor, writeAmount } from '../kernel/index.ts'
 import { britishAccountOf } from '../rails/index.ts'
-import type { LatePayment } from './late.ts'
 import type { PaymentLink } from './links.ts'
 import type { MadeRefund, Refund } from './refunds.ts'
 import type { Checkout } from './service.ts'
-import type { Session, SessionPart } from './session.ts'
+import type { LatePayment, Session, SessionPart } from './session.ts'
 import type { Branding } from './store.ts'
 
 export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Handlers<'checkout'> {

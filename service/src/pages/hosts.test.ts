@@ -36,7 +36,11 @@ test('without hosts of partners the name of the host decides nothing', () => {
 })
 
 test('a site of no partner is away from the hosts of partners', () => {
-  const route = { method: 'GET', path: '/console', handle: () => ({ status: 200, headers: {}, body: 'console' }) } as const
+  const route = {
+    method: 'GET',
+    path: '/console',
+    handle: () => ({ status: 200, headers: {}, body: 'console' }),
+  } as const
   const site = awayFromPartners({ routes: [route], refused: route.handle }, hosts)
   const request = (host: string) => ({
     ...{ path: '/console', params: {}, query: '', headers: { host }, body: Buffer.alloc(0), ip: '', requestId: '' },

@@ -131,7 +131,13 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
       { name: 'amount', label: p.amount, help: c.amountHelp, optional: 'unmarked' },
       { name: 'currency', label: p.currency, help: p.currencyHelp },
       { name: 'websiteReference', label: c.order, optional },
-      { name: 'description', label: c.description, help: c.descriptionHelp, optional, charsMax: wire.descriptionCharsMax },
+      {
+        name: 'description',
+        label: c.description,
+        help: c.descriptionHelp,
+        optional,
+        charsMax: wire.descriptionCharsMax,
+      },
     ])}
     ${itemInputs(view, draft)}
     ${inputs(view, draft, [
@@ -211,10 +217,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
         ...(refunded === null ? [] : [[r.refunded, money(view, refunded, currency)] as const]),
         [c.expires, time(view, expiresAt)],
       ])}
-      ${
-        session.late.length > 0 &&
-        latePart(view, { id, currency, rows: session.late, mayChoose: may.choose })
-      }
+      ${session.late.length > 0 && latePart(view, { id, currency, rows: session.late, mayChoose: may.choose })}
       ${(status === 'Open' || status === 'Processing') && linkPart(view, session.url)}
       ${facts([
         [c.order, session.order || undefined],

@@ -101,17 +101,33 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
 
 /** Late payments in each state, of which the first two wait, one of them in another currency. */
 const lateRowsOf = (text: string) =>
-  (['Waiting', 'Waiting', 'Accepted', 'Returning', 'Returned', 'WithOperator', 'Decided'] as const).map((status, index) => ({
-    ...{ id: `l${index}`, amount: '49.90', currency: index === 1 ? 'USD' : 'EUR', reason: 'AfterEnd' as const, status },
-    ...{ payer: text, receivedAt: at, chooseBy: at, acceptedHref: status === 'Accepted' ? '../x' : undefined },
-  }))
+  (['Waiting', 'Waiting', 'Accepted', 'Returning', 'Returned', 'WithOperator', 'Decided'] as const).map(
+    (status, index) => ({
+      ...{
+        id: `l${index}`,
+        amount: '49.90',
+        currency: index === 1 ? 'USD' : 'EUR',
+        reason: 'AfterEnd' as const,
+        status,
+      },
+      ...{ payer: text, receivedAt: at, chooseBy: at, acceptedHref: status === 'Accepted' ? '../x' : undefined },
+    }),
+  )
 
 function linkPages(view: ReturnType<typeof insideOf>, text: string): Named {
   const row = {
     ...{ id: 'k1', description: text, order: text, amount: '25.00', currency: 'EUR', isActive: true, made: 3, open: 1 },
     ...{ most: 10, createdAt: at, endsAt: at },
   }
-  const open = { ...row, description: '', order: '', amount: undefined, isActive: false, most: undefined, endsAt: undefined }
+  const open = {
+    ...row,
+    description: '',
+    order: '',
+    amount: undefined,
+    isActive: false,
+    most: undefined,
+    endsAt: undefined,
+  }
   const typed = wholeQuery([...newLinkFields, ...itemFields.slice(0, 3)], text)
   const items = [{ name: text, quantity: 1, amount: '25.00' }]
   const one = { url: text, customerHref: '../x', items, bounds: undefined, mayWrite: true, problems: {} }

@@ -43,7 +43,11 @@ export function itemInputs(view: ConsoleView, typed: Typed): Html {
 }
 
 export type Item = { readonly name: string; readonly quantity: number; readonly amount: ReturnType<typeof rawNumber> }
-type Read = { readonly items: readonly Item[]; readonly problems: Readonly<Record<string, string>>; readonly sum: string | undefined }
+type Read = {
+  readonly items: readonly Item[]
+  readonly problems: Readonly<Record<string, string>>
+  readonly sum: string | undefined
+}
 
 /** Reads the rows in which something is typed. `sum`: of the items, in two decimals. */
 export function readItems(view: ConsoleView, values: Values): Read {
@@ -84,7 +88,11 @@ export const itemTable = (view: ConsoleView, currency: string, rows: readonly It
   const c = texts[view.language].checkout
   return table({
     caption: c.items,
-    columns: [[c.itemParts.name, 'head'], [c.itemParts.quantity, 'number'], [c.itemParts.amount, 'number']],
+    columns: [
+      [c.itemParts.name, 'head'],
+      [c.itemParts.quantity, 'number'],
+      [c.itemParts.amount, 'number'],
+    ],
     rows: rows.map(({ name, quantity, amount }) => [
       html`<span class="free">${name}</span>`,
       String(quantity),

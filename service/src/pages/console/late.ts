@@ -99,7 +99,10 @@ export const chooseLate =
     const sessionId = idOf(request)
     const latePaymentId = request.params['late'] ?? ''
     const c = textsWith(person, 'checkout')
-    if (!uuid.test(latePaymentId)) return showOne(frame, request, person, { form: c.refusal.late_payment_decided })
+    if (!uuid.test(latePaymentId))
+      return showOne(frame, request, person, {
+        form: texts[person.view.language].checkout.refusal.late_payment_decided,
+      })
     try {
       await frame.operate(operation, { ...callOf(person, request), params: { sessionId, latePaymentId } })
     } catch (error) {

@@ -2,11 +2,44 @@
 import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, type Draft, formPage, inputs, optionsOf, postButton, type Problems, type Values } from '../kit/forms.ts'
+import {
+  confirmed,
+  type Draft,
+  formPage,
+  inputs,
+  optionsOf,
+  postButton,
+  type Problems,
+  type Values,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
-import { badge, copyButton, facts, freeText, identifier, linkButton, message, money, section, strip, time } from '../kit/parts.ts'
-import { dayStart, idOf, linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, statusOf, valuesIn } from '../kit/request.ts'
+import {
+  badge,
+  copyButton,
+  facts,
+  freeText,
+  identifier,
+  linkButton,
+  message,
+  money,
+  section,
+  strip,
+  time,
+} from '../kit/parts.ts'
+import {
+  dayStart,
+  idOf,
+  linkOf,
+  page,
+  queryText,
+  readAmount,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  valuesIn,
+} from '../kit/request.ts'
 import { newId } from '../../kernel/index.ts'
 import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type routesOf, textsWith } from './request.ts'
@@ -33,7 +66,9 @@ const nameOf = ({ language }: ConsoleView, { description, order, id }: LinkRow):
   description || order || `${texts[language].checkout.links.link} ${id.slice(-6)}`
 
 const amountOf = (view: ConsoleView, { amount, currency }: LinkRow): Html | string =>
-  amount === undefined ? `${texts[view.language].checkout.links.openAmount} (${currency})` : money(view, amount, currency)
+  amount === undefined
+    ? `${texts[view.language].checkout.links.openAmount} (${currency})`
+    : money(view, amount, currency)
 
 const stateOf = ({ language }: ConsoleView, { isActive }: LinkRow): Html => {
   const c = texts[language].checkout.links
@@ -51,8 +86,17 @@ export function paymentLinksPage(view: ConsoleView, { rows, mayWrite, ...shown }
     ...{ title: c.links.title, path: 'checkout/links', lead: c.links.lead },
     links: linkButton(`${view.root}checkout`, view.t.checkout),
     create: mayWrite && { text: c.links.create, href: `${view.root}checkout/links/new` },
-    filters: [{ name: 'active', label: p.status, options: optionsOf({ true: c.links.active, false: c.links.inactive }) }],
-    columns: [[c.description, 'head'], p.status, [c.links.payments, 'number'], [c.links.underWay, 'number'], p.created, [p.amount, 'number']],
+    filters: [
+      { name: 'active', label: p.status, options: optionsOf({ true: c.links.active, false: c.links.inactive }) },
+    ],
+    columns: [
+      [c.description, 'head'],
+      p.status,
+      [c.links.payments, 'number'],
+      [c.links.underWay, 'number'],
+      p.created,
+      [p.amount, 'number'],
+    ],
     cells: rows.map((row) => [
       html`<a href="${view.root}checkout/links/${row.id}">${nameOf(view, row)}</a>`,
       stateOf(view, row),
@@ -79,7 +123,13 @@ export function newPaymentLinkPage(view: ConsoleView, draft: Draft): string {
     ...{ action: 'checkout/links/new', hidden: { idempotencyKey: draft.idempotencyKey } },
     fields: html`${inputs(view, draft, [
       { name: 'customerId', label: p.customer, help: c.links.customerHelp },
-      { name: 'description', label: c.description, help: c.descriptionHelp, optional, charsMax: wire.descriptionCharsMax },
+      {
+        name: 'description',
+        label: c.description,
+        help: c.descriptionHelp,
+        optional,
+        charsMax: wire.descriptionCharsMax,
+      },
       { name: 'currency', label: p.currency, help: p.currencyHelp },
       { name: 'amount', label: p.amount, help: c.links.amountHelp, optional },
       { name: 'amountMin', label: c.links.amountMin, optional },
@@ -235,14 +285,22 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   // The button that adds a row sends nothing.
   if (values['add'] !== undefined) return showForm(request, person, values, idempotencyKey)
   const { items, problems: wrong, sum } = readItems(person.view, values)
-  const typed = { ...(sum === undefined ? {} : { amount: sum }), ...values }
+  const typed: Values = { ...(sum === undefined ? {} : { amount: sum }), ...values }
   const amounts = amountFields.map((name) => [name, typed[name], readAmount(typed[name] ?? '')] as const)
   const wrongAmounts = amounts.flatMap(([name, text, read]) =>
     text !== undefined && read === undefined ? [[name, p.payoutAmountWrong] as const] : [],
   )
   const problems = { ...wrong, ...Object.fromEntries(wrongAmounts) }
   if (Object.keys(problems).length > 0) return showForm(request, person, values, idempotencyKey, problems)
-  const { endsOn, paymentsMax, sessionExpiresInSeconds, amount: _amount, amountMin: _least, amountMax: _most, ...rest } = values
+  const {
+    endsOn,
+    paymentsMax,
+    sessionExpiresInSeconds,
+    amount: _amount,
+    amountMin: _least,
+    amountMax: _most,
+    ...rest
+  } = values
   const own = Object.fromEntries(Object.entries(rest).filter(([name]) => !itemFields.includes(name)))
   const body = {
     ...own,

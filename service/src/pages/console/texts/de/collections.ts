@@ -69,12 +69,14 @@ export const collectionsDe: Words<typeof collectionsEn> = {
       id: 'Zahlungslink',
       lead: 'Ein Link, den Sie einmal anlegen und viele Zahler bezahlen. Jeder von ihnen bekommt eine eigene Sitzung.',
       empty: 'Noch kein Zahlungslink',
-      emptyText: 'Legen Sie einen Link für etwas an, das Sie oft verkaufen, und setzen Sie ihn auf Ihre Seite oder ein Plakat.',
+      emptyText:
+        'Legen Sie einen Link für etwas an, das Sie oft verkaufen, und setzen Sie ihn auf Ihre Seite oder ein Plakat.',
       create: 'Neuer Zahlungslink',
       newLead: 'Wer den Link öffnet, kann zahlen. Alle Zahlungen gehen auf das Konto eines Kunden.',
       submit: 'Link anlegen',
       link: 'Zahlungslink',
-      addressText: 'Veröffentlichen Sie diese Adresse. Jeder Zahler, der sie öffnet, bekommt eine Bankverbindung mit eigener Referenz.',
+      addressText:
+        'Veröffentlichen Sie diese Adresse. Jeder Zahler, der sie öffnet, bekommt eine Bankverbindung mit eigener Referenz.',
       toSessions: 'Seine Sitzungen zeigen',
       toLink: 'Zahlungslink öffnen',
       customerHelp: 'Der Kunde, auf dessen Konto gezahlt wird: seine Kennung, oder seine Kennung beim Dienst.',
@@ -160,7 +162,8 @@ export const collectionsDe: Words<typeof collectionsEn> = {
     simulate: 'Zahler simulieren',
     customerMissing: 'Geben Sie die E-Mail-Adresse des Zahlers oder einen Kunden ein.',
     refusal: {
-      late_payment_decided: 'Das Geld ist schon angenommen oder zurückgesendet, oder die Zeit zum Wählen ist um. Sehen Sie den Status.',
+      late_payment_decided:
+        'Das Geld ist schon angenommen oder zurückgesendet, oder die Zeit zum Wählen ist um. Sehen Sie den Status.',
       payer_account_unknown: 'Die Bank hat kein Konto des Zahlers genannt. Wir entscheiden über das Geld.',
       currency_not_supported: 'Das Geld ist in einer anderen Währung. Senden Sie es dem Zahler zurück.',
       line_items_mismatch: 'Die Positionen ergeben nicht den Betrag.',

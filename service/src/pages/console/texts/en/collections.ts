@@ -154,7 +154,8 @@ export const collectionsEn = {
     simulate: 'Simulate the payer',
     customerMissing: 'Enter the email of the payer, or a customer.',
     refusal: {
-      late_payment_decided: 'The money was accepted or returned already, or its time to choose is over. See its status.',
+      late_payment_decided:
+        'The money was accepted or returned already, or its time to choose is over. See its status.',
       payer_account_unknown: 'The bank named no account of the payer. We decide about the money.',
       currency_not_supported: 'The money is in another currency. Return it to the payer.',
       line_items_mismatch: 'The items do not add up to the amount.',
