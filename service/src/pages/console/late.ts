@@ -4,7 +4,7 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmed, type Problems } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { badge, money, moneyText, section, table, time } from '../kit/parts.ts'
+import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
 import { idOf, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Frame, type Person, problemsOf, textsWith } from './request.ts'
@@ -25,10 +25,14 @@ export type LateRow = {
   readonly acceptedHref?: string | undefined
 }
 
-const tones = {
-  ...{ Waiting: 'warning', Accepted: 'good', Returning: 'neutral', Returned: 'neutral' },
-  ...{ WithOperator: 'warning', Decided: 'neutral' },
-} as const
+const tones: Readonly<Record<LateRow['status'], Tone>> = {
+  Waiting: 'warning',
+  Accepted: 'good',
+  Returning: 'neutral',
+  Returned: 'neutral',
+  WithOperator: 'warning',
+  Decided: 'neutral',
+}
 
 export function latePart(
   view: ConsoleView,
