@@ -39,7 +39,9 @@ export type Late = {
     status: 'Returned' | 'WithOperator',
   ) => Promise<void>
 }
-type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<LatePayment>
+/** `customerId`: whose account the money came to. */
+type Chosen = LatePayment & { readonly customerId: string }
+type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<Chosen>
 
 // What arrives.
 
@@ -180,17 +182,19 @@ export function createLate(deps: CheckoutDeps): Late {
         // Read again behind the lock: another choice may have come first.
         const row = present(await store.lateById(tx, partnerId, id), `no late payment ${id}`)
         const now = clock.now()
-        if (row.choice === choice) return shownAgain(deps, tx, row)
+        const context = await read(tx, partnerId, row.sessionId)
+        const { customerId } = context.session
+        if (row.choice === choice) return { ...(await shownAgain(deps, tx, row)), customerId }
         if (row.choice !== null || statusOf(row, found, now) !== 'Waiting')
           throw new Refusal('late_payment_decided', `The late payment is ${statusOf(row, found, now)}.`)
-        const choosing = { row, found, ...(await read(tx, partnerId, row.sessionId)) }
+        const choosing = { row, found, ...context }
         const accepted = choice === 'Accept' ? await accept(deps, tx, choosing) : await sendBack(deps, tx, choosing)
         const chosen = { choice, chosenAt: now, depositId: accepted?.id ?? null }
         await store.chooseLate(tx, row, chosen)
         const status = choice === 'Accept' ? 'Accepted' : 'Returning'
         const acceptedReference = accepted?.reference ?? null
         append(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
-        return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status }
+        return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status, customerId }
       })
   return {
     acceptLate: choose('Accept'),
