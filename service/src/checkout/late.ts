@@ -8,16 +8,7 @@ import { type CaseRow, reportOf } from '../cases/index.ts'
 import type { Deposit, DepositStatus, LateMoney } from '../deposits/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import {
-  after,
-  type Clock,
-  type Currency,
-  dayMs,
-  type Minor,
-  partnerKey,
-  present,
-  writeAmount,
-} from '../kernel/index.ts'
+import { after, type Clock, dayMs, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import { countriesOfAccount } from '../screening/index.ts'
 import type { CheckoutDeps, LatePayment } from './session.ts'
@@ -139,9 +130,9 @@ export async function latePaymentsOf(
   )
   const references = new Map(accepted.map(({ id, reference }) => [id, reference]))
   const now = clock.now()
-  const shown = rows.map((row) => {
-    const each = present(caseOf.get(row.id), `no case ${row.id} for a late payment`)
-    return toLate(row, each, references.get(row.depositId ?? '') ?? null, now)
+  const shown = rows.flatMap((row) => {
+    const each = caseOf.get(row.id)
+    return each === undefined ? [] : [toLate(row, each, references.get(row.depositId ?? '') ?? null, now)]
   })
   return Map.groupBy(shown, ({ sessionId }) => sessionId)
 }
@@ -178,7 +169,8 @@ export function createLate(deps: CheckoutDeps): Late {
       inTransaction(db, outerTx, async (tx) => {
         const named = await store.lateById(tx, partnerId, id)
         if (named === undefined || named.sessionId !== sessionId.toLowerCase()) throw notFound('late payment')
-        const found = present(await cases.hold(tx, partnerId, id), `no case ${id} for a late payment`)
+        const found = await cases.hold(tx, partnerId, id)
+        if (found === undefined) throw notFound('late payment')
         // Read again behind the lock: another choice may have come first.
         const row = present(await store.lateById(tx, partnerId, id), `no late payment ${id}`)
         const now = clock.now()
