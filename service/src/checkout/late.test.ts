@@ -4,11 +4,11 @@ import { suite, test } from 'node:test'
 import { code, createSessionsInParts, type Opened } from '../../../test/support/checkout.ts'
 import { addPartner, balanceOf, type Service } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
-import { listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
-import { dayMs } from '../kernel/index.ts'
+import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
+import { dayMs, minuteMs } from '../kernel/index.ts'
 import { sendDueReturns } from '../banks/settlement/index.ts'
 import { sql } from '../postgres/index.ts'
-import type { LatePayment } from './late.ts'
+import type { LatePayment } from './session.ts'
 
 function createLateHelpers(service: Service) {
   const { open, inParts, send, sendAll, settle, stateOf } = createSessionsInParts(() => service)
@@ -181,7 +181,7 @@ suite('late payments', async () => {
 suite('late payments of listed payers', async () => {
   const service = await useModules()
   await service.screening.lists.load(await sampleList(), 'Sam Staff')
-  const { lateMoney, lateOf, accept, giveBack, stateOf } = createLateHelpers(service)
+  const { inParts, send, settle, lateMoney, lateOf, accept, giveBack, stateOf } = createLateHelpers(service)
 
   test('money of a listed payer is not returned, and accepted money of one is held', async () => {
     const opened = await lateMoney('49.90', listedName)
@@ -193,5 +193,22 @@ suite('late payments of listed payers', async () => {
     assert.deepEqual([balance, suspense], [0n, 4990n])
     const { row } = await service.transactions.get(opened.partner.partnerId, accepted.acceptedReference ?? '')
     assert.equal(row.status, 'Pending')
+  })
+
+  test('a part whose payer was cleared is offered when the session ends without the rest', async () => {
+    const opened = await inParts()
+    await screenAll(service)
+    await send(opened, '20.00', listedName)
+    await settle()
+    await screenAll(service)
+    await decideAll(service, opened.partner.partnerId, 'clear')
+    service.clock.advance(minuteMs)
+    await service.deposits.screenDue(10)
+    assert.equal((await stateOf(opened)).waits, 2000n)
+    await service.checkout.expire(opened.partner.partnerId, opened.session.id)
+    const late = await lateOf(opened)
+    assert.deepEqual([late.reason, late.status, (await stateOf(opened)).suspense], ['Incomplete', 'Waiting', 2000n])
+    await accept(opened, late)
+    assert.equal((await stateOf(opened)).balance, 2000n)
   })
 })

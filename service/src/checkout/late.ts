@@ -8,35 +8,12 @@ import { type CaseRow, reportOf } from '../cases/index.ts'
 import type { Deposit, DepositStatus, LateMoney } from '../deposits/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import {
-  after,
-  type Clock,
-  type Currency,
-  dayMs,
-  type Minor,
-  partnerKey,
-  present,
-  writeAmount,
-} from '../kernel/index.ts'
+import { after, type Clock, dayMs, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import { countriesOfAccount } from '../screening/index.ts'
-import type { CheckoutDeps } from './session.ts'
+import type { CheckoutDeps, LatePayment } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store-late.ts'
-
-export type LatePayment = {
-  readonly id: string
-  readonly sessionId: string
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly reason: LatePaymentReason
-  readonly status: LatePaymentStatus
-  readonly debtorName: string | null
-  readonly receivedAt: Date
-  readonly chooseBy: Date
-  readonly chosenAt: Date | null
-  readonly acceptedReference: string | null
-}
 
 export type Late = {
   /**
@@ -53,7 +30,9 @@ export type Late = {
     status: 'Returned' | 'WithOperator',
   ) => Promise<void>
 }
-type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<LatePayment>
+/** `customerId`: whose account the money came to. */
+type Chosen = LatePayment & { readonly customerId: string }
+type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<Chosen>
 
 // What arrives.
 
@@ -151,9 +130,9 @@ export async function latePaymentsOf(
   )
   const references = new Map(accepted.map(({ id, reference }) => [id, reference]))
   const now = clock.now()
-  const shown = rows.map((row) => {
-    const each = present(caseOf.get(row.id), `no case ${row.id} for a late payment`)
-    return toLate(row, each, references.get(row.depositId ?? '') ?? null, now)
+  const shown = rows.flatMap((row) => {
+    const each = caseOf.get(row.id)
+    return each === undefined ? [] : [toLate(row, each, references.get(row.depositId ?? '') ?? null, now)]
   })
   return Map.groupBy(shown, ({ sessionId }) => sessionId)
 }
@@ -190,21 +169,24 @@ export function createLate(deps: CheckoutDeps): Late {
       inTransaction(db, outerTx, async (tx) => {
         const named = await store.lateById(tx, partnerId, id)
         if (named === undefined || named.sessionId !== sessionId.toLowerCase()) throw notFound('late payment')
-        const found = present(await cases.hold(tx, partnerId, id), `no case ${id} for a late payment`)
+        const found = await cases.hold(tx, partnerId, id)
+        if (found === undefined) throw notFound('late payment')
         // Read again behind the lock: another choice may have come first.
         const row = present(await store.lateById(tx, partnerId, id), `no late payment ${id}`)
         const now = clock.now()
-        if (row.choice === choice) return shownAgain(deps, tx, row)
+        const context = await read(tx, partnerId, row.sessionId)
+        const { customerId } = context.session
+        if (row.choice === choice) return { ...(await shownAgain(deps, tx, row)), customerId }
         if (row.choice !== null || statusOf(row, found, now) !== 'Waiting')
           throw new Refusal('late_payment_decided', `The late payment is ${statusOf(row, found, now)}.`)
-        const choosing = { row, found, ...(await read(tx, partnerId, row.sessionId)) }
+        const choosing = { row, found, ...context }
         const accepted = choice === 'Accept' ? await accept(deps, tx, choosing) : await sendBack(deps, tx, choosing)
         const chosen = { choice, chosenAt: now, depositId: accepted?.id ?? null }
         await store.chooseLate(tx, row, chosen)
         const status = choice === 'Accept' ? 'Accepted' : 'Returning'
         const acceptedReference = accepted?.reference ?? null
         append(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
-        return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status }
+        return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status, customerId }
       })
   return {
     acceptLate: choose('Accept'),

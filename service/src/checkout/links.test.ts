@@ -26,7 +26,14 @@ suite('payment links', async () => {
 
   const payer = (fields: Partial<LinkPayer> = {}): LinkPayer => {
     addresses += 1
-    return { name: 'Ada Lovelace', email: null, amount: null, formId: newId(), ip: `198.51.100.${addresses}`, ...fields }
+    return {
+      name: 'Ada Lovelace',
+      email: null,
+      amount: null,
+      formId: newId(),
+      ip: `198.51.100.${addresses}`,
+      ...fields,
+    }
   }
   const openBy = (made: Made, fields: Partial<LinkPayer> = {}) => checkout.openByLink(made.token, payer(fields))
   async function opened(made: Made, fields: Partial<LinkPayer> = {}): Promise<string> {
@@ -53,7 +60,10 @@ suite('payment links', async () => {
     assert.equal(new Set(tokens).size, 2)
     const [second, first] = await sessionsOf(made)
     assert.notEqual(first?.creditorReference, second?.creditorReference)
-    assert.deepEqual([first?.payerName, second?.payerName, second?.payerEmail], ['Ada Lovelace', 'Grace Hopper', 'grace@example.com'])
+    assert.deepEqual(
+      [first?.payerName, second?.payerName, second?.payerEmail],
+      ['Ada Lovelace', 'Grace Hopper', 'grace@example.com'],
+    )
     assert.deepEqual([first?.amount, first?.description, first?.linkId], [2500n, 'Concert', made.link.id])
     assert.deepEqual(await countsOf(made), [0, 2])
     await payAll(made)
@@ -115,7 +125,10 @@ suite('payment links', async () => {
     await opened(made)
     const { partnerId } = made.partner
     assert.equal((await checkout.updateLink(partnerId, made.link.id, { active: false })).isActive, false)
-    assert.deepEqual([await openBy(made), (await checkout.link(made.token)).closed], [{ closed: 'inactive' }, 'inactive'])
+    assert.deepEqual(
+      [await openBy(made), (await checkout.link(made.token)).closed],
+      [{ closed: 'inactive' }, 'inactive'],
+    )
     await payAll(made)
     assert.deepEqual(await countsOf(made), [1, 0])
     await checkout.updateLink(partnerId, made.link.id, { active: true, endsAt: service.clock.now().toISOString() })
@@ -154,7 +167,9 @@ suite('payment links', async () => {
       data.map(({ id }) => id),
       [made.link.id],
     )
-    const rows = await service.db.rows(sql`select token_hash, token_sealed from checkout.links where id = ${made.link.id}`)
+    const rows = await service.db.rows(
+      sql`select token_hash, token_sealed from checkout.links where id = ${made.link.id}`,
+    )
     assert.ok(!JSON.stringify(rows).includes(made.token))
   })
 

@@ -4,11 +4,10 @@ import { type Handlers, pageOf, writerOf } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import { type Currency, type Minor, writeAmount } from '../kernel/index.ts'
 import { britishAccountOf } from '../rails/index.ts'
-import type { LatePayment } from './late.ts'
 import type { PaymentLink } from './links.ts'
 import type { MadeRefund, Refund } from './refunds.ts'
 import type { Checkout } from './service.ts'
-import type { Session, SessionPart } from './session.ts'
+import type { LatePayment, Session, SessionPart } from './session.ts'
 import type { Branding } from './store.ts'
 
 export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Handlers<'checkout'> {
@@ -41,11 +40,11 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     }),
     acceptLatePayment: idempotency.handler('acceptLatePayment', async ({ caller, params }, tx) => {
       const late = await checkout.acceptLate(caller.partnerId, params.sessionId, params.latePaymentId, tx)
-      return { body: latePaymentOf(late), created: `the acceptance of the late payment ${late.id}`, customerId: null }
+      return { body: latePaymentOf(late), created: `the acceptance of the late payment ${late.id}`, customerId: late.customerId }
     }),
     returnLatePayment: idempotency.handler('returnLatePayment', async ({ caller, params }, tx) => {
       const late = await checkout.returnLate(caller.partnerId, params.sessionId, params.latePaymentId, tx)
-      return { body: latePaymentOf(late), created: `the return of the late payment ${late.id}`, customerId: null }
+      return { body: latePaymentOf(late), created: `the return of the late payment ${late.id}`, customerId: late.customerId }
     }),
     createPaymentLink: idempotency.handler('createPaymentLink', async ({ caller, body }, tx) => {
       const link = await checkout.createLink(caller.partnerId, body, tx)

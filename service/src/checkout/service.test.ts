@@ -76,6 +76,16 @@ suite('sessions', async () => {
     assert.match(session.iban, /^GB/)
   })
 
+  test('a session may last 30 days, until a moment; its repetition later is not refused', async () => {
+    const expiresAt = new Date(service.clock.now().getTime() + 30 * 24 * hourMs).toISOString()
+    const fields = { idempotencyKey: 'lasting', expiresAt }
+    const { session, partner } = await open(fields)
+    assert.equal(session.expiresAt.toISOString(), expiresAt)
+    service.clock.advance(29 * 24 * hourMs + 23.99 * hourMs)
+    const repeated = await service.checkout.create(partner.caller, bodyFor(partner, fields))
+    assert.deepEqual([repeated.replayed, repeated.session.id], [true, session.id])
+  })
+
   test('the link is stored as a hash and sealed; another partner does not find the session', async () => {
     const { session, token } = await open()
     const rows = await service.db.rows(sql`select * from checkout.sessions where id = ${session.id}`)

@@ -1,9 +1,14 @@
 /** A session as the API shows it: the row, the status and the money of its deposit, and the opened link. */
-import { type CheckoutPartStatus, type CheckoutStatus, ownJson } from '@partner-payments/wire'
+import {
+  type CheckoutPartStatus,
+  type CheckoutStatus,
+  type LatePaymentReason,
+  type LatePaymentStatus,
+  ownJson,
+} from '@partner-payments/wire'
 import type { Clock, Currency, Minor, Sealer } from '../kernel/index.ts'
 import { type Deposit, type Deposits, type InParts, paidIn, reportOfPart } from '../deposits/index.ts'
 import { type LineItem, lineItemsOf, statusOf } from './rules.ts'
-import type { LatePayment } from './late.ts'
 import type * as store from './store.ts'
 import type { Database, SealedColumn } from '../postgres/index.ts'
 import type { Access } from '../access/index.ts'
@@ -50,6 +55,20 @@ export type Session = {
   readonly refundedAmount: Minor
   readonly expiresAt: Date
   readonly createdAt: Date
+}
+
+export type LatePayment = {
+  readonly id: string
+  readonly sessionId: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly reason: LatePaymentReason
+  readonly status: LatePaymentStatus
+  readonly debtorName: string | null
+  readonly receivedAt: Date
+  readonly chooseBy: Date
+  readonly chosenAt: Date | null
+  readonly acceptedReference: string | null
 }
 
 export type SessionPart = {

@@ -180,7 +180,12 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
   }),
   'checkout.session.opened': () => ({
     ...common('SAMPLE-SESSION', 2500n),
-    ...{ customerId: 'cus_sample', customerGuid: newId(), partnerCustomerId: null, creditorReference: 'RF18539007547034' },
+    ...{
+      customerId: 'cus_sample',
+      customerGuid: newId(),
+      partnerCustomerId: null,
+      creditorReference: 'RF18539007547034',
+    },
     ...{ linkId: newId(), payerEmail: null, payerName: 'Ada Lovelace', sessionId: newId() },
   }),
   'checkout.late.payment.updated': ({ now }) => ({

@@ -33,7 +33,9 @@ export function deadline(view: View, { currency, expiresAt, payee }: Payment, no
   const time = html`<time class="local" datetime="${expiresAt.toISOString()}">${utc.format(expiresAt)} UTC</time>`
   return html`<p class="by">${fillHtml(t.payBy, { time })}</p>
     <p class="timer" data-left="${t.timeLeft}" data-over="${t.timeOver}" hidden></p>
-    <p class="means">${currency === 'EUR' ? inEuros(view, expiresAt, now) : t.sendAbroad} ${fill(t.later, { payee })}</p>`
+    <p class="means">
+      ${currency === 'EUR' ? inEuros(view, expiresAt, now) : t.sendAbroad} ${fill(t.later, { payee })}
+    </p>`
 }
 
 function inEuros({ t, language }: View, expiresAt: Date, now: Date): string {

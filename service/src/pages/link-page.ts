@@ -14,7 +14,12 @@ export type LinkForm = {
   readonly wrong: ReadonlySet<'name' | 'email' | 'amount'>
 }
 
-type Shown = { readonly link: ShownLink; readonly token: string; readonly form: LinkForm; readonly closed: Closed | undefined }
+type Shown = {
+  readonly link: ShownLink
+  readonly token: string
+  readonly form: LinkForm
+  readonly closed: Closed | undefined
+}
 
 export function linkPage(view: View, { link, token, form, closed }: Shown): string {
   const { t } = view

@@ -2,7 +2,13 @@
 import { emailCharsMax, emailPattern, rawNumber } from '@partner-payments/wire'
 import { accentCss } from '../branding/index.ts'
 import type { Checkout, ShownLink } from '../checkout/index.ts'
-import { type PublicAnswer, type PublicRequest, type PublicRoute, readAmount as readMinor, Refusal } from '../kernel/api/index.ts'
+import {
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  readAmount as readMinor,
+  Refusal,
+} from '../kernel/api/index.ts'
 import { isUuid, type Minor, newId } from '../kernel/index.ts'
 import { pageHeaders } from './answer.ts'
 import { logoPolicy } from './assets.ts'

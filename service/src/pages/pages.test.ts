@@ -12,6 +12,7 @@ import { processBankNotifications } from '../banks/settlement/index.ts'
 import { html } from './html.ts'
 import { fill, languageOf, languages, texts } from './language.ts'
 import { inFours, stateOf } from './payment-page.ts'
+import { createPageHosts } from './hosts.ts'
 import { createCheckoutSite } from './site.ts'
 
 const placeholders = (text: string) => (text.match(/\{\w+\}/g) ?? []).toSorted()
@@ -108,6 +109,7 @@ async function send(
     clock,
     sandbox: mode === 'sandbox',
     brand,
+    hosts: createPageHosts({ pageUrls: new Map(), publicUrl: undefined }),
   })
   const parts = path.split('/')
   const route = routes.find((each) => {

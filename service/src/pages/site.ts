@@ -23,7 +23,19 @@ import { linkRoutes } from './link-routes.ts'
 import { receiptDocument, receiptPage } from './receipt-page.ts'
 
 export type SiteDeps = {
-  readonly checkout: Pick<Checkout, 'documentBrand' | 'payment' | 'receipt' | 'logo' | 'begin' | 'signIn' | 'decide' | 'link' | 'linkLogo' | 'openByLink'>
+  readonly checkout: Pick<
+    Checkout,
+    | 'documentBrand'
+    | 'payment'
+    | 'receipt'
+    | 'logo'
+    | 'begin'
+    | 'signIn'
+    | 'decide'
+    | 'link'
+    | 'linkLogo'
+    | 'openByLink'
+  >
   readonly clock: Clock
   /** Says on each page that no real money moves. */
   readonly sandbox: boolean

@@ -247,3 +247,32 @@ async function watchLive() {
   }
 }
 void watchLive()
+/** Adds a row of fields without a request: a copy of the last one, with the next number. Without a script the form comes back with one more. */
+for (const button of document.querySelectorAll('button[data-add-row]')) {
+  button.addEventListener('click', (event) => {
+    const rows = button.parentElement.querySelectorAll('[data-row]')
+    const last = rows[rows.length - 1]
+    if (!last || rows.length >= Number(button.dataset.addRow)) return
+    event.preventDefault()
+    const row = last.cloneNode(true)
+    const [from, to] = [Number(last.dataset.row), Number(last.dataset.row) + 1]
+    const next = (text) => text.replace(`item${from}`, `item${to}`)
+    row.dataset.row = String(to)
+    for (const note of row.querySelectorAll('.error')) note.remove()
+    for (const label of row.querySelectorAll('label')) {
+      label.htmlFor = next(label.htmlFor)
+      label.textContent = label.textContent.replace(String(from + 1), String(to + 1))
+    }
+    for (const input of row.querySelectorAll('input')) {
+      input.id = next(input.id)
+      input.name = next(input.name)
+      input.value = ''
+      input.removeAttribute('aria-invalid')
+      input.removeAttribute('aria-describedby')
+    }
+    for (const field of row.querySelectorAll('.wrong')) field.classList.remove('wrong')
+    last.after(row)
+    row.querySelector('input').focus()
+    button.hidden = to + 1 >= Number(button.dataset.addRow)
+  })
+}

@@ -24,6 +24,8 @@ import {
   sessionOfCheckoutPage,
   sessionsOfCheckoutPage,
 } from './checkout.ts'
+import { itemFields } from './items.ts'
+import { newLinkFields, newPaymentLinkPage, paymentLinkPage, paymentLinksPage } from './payment-links.ts'
 import { placesOf } from './places.ts'
 import { refundFields, refundPreviewPage } from './refunds.ts'
 import {
@@ -48,10 +50,10 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, 'checkout')
   const row = {
     ...{ id: 's1', amount: '49.90', currency: 'EUR', status: 'Open' as const, creditorReference: text },
-    ...{ createdAt: at, expiresAt: at },
+    ...{ order: text, description: text, payer: text, isLate: true, createdAt: at, expiresAt: at },
   }
   const values = wholeQuery(sessionFilters, text)
-  const typed = wholeQuery(sessionFields, text)
+  const typed = wholeQuery([...sessionFields, ...itemFields.slice(0, 6)], text)
   const session = {
     ...row,
     refunded: null,
@@ -60,6 +62,9 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     bic: text,
     transactionHref: '../x',
     customerHref: '../x',
+    linkHref: '../x',
+    payerEmail: text,
+    ...{ items: [{ name: text, quantity: 2, amount: '49.90' }], late: lateRowsOf(text) },
   }
   const refund = {
     ...{ reference: text, amount: '9.90', currency: 'EUR', status: 'Failed', reason: text, errorKey: text },
@@ -76,8 +81,8 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     values: { ...typedRefund, amount: '9.90' },
   }
   const paid = { ...session, status: 'Completed' as const, refunded: '9.90', refunds }
-  const may = { expire: true, simulate: true }
-  const none = { expire: false, simulate: false }
+  const may = { expire: true, simulate: true, choose: true }
+  const none = { expire: false, simulate: false, choose: false }
   return [
     ['sessions', sessionsOfCheckoutPage(view, { rows: [row], values, problems: values, pages, mayWrite: true })],
     ['no sessions', sessionsOfCheckoutPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
@@ -93,6 +98,53 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     ],
     ['refund preview', refundPreviewPage(view, { ...preview, payer: { name: text, account: text } })],
     ['refund preview without payer', refundPreviewPage(view, preview)],
+    ['added item', newSessionPage(view, { values: { ...typed, add: '1' }, problems: {}, idempotencyKey: text })],
+    ['accepted money', sessionOfCheckoutPage(view, { ...session, may, done: 'accepted', problems: {} })],
+    ...linkPages(view, text),
+  ]
+}
+
+/** Late payments in each state, of which the first two wait, one of them in another currency. */
+const lateRowsOf = (text: string) =>
+  (['Waiting', 'Waiting', 'Accepted', 'Returning', 'Returned', 'WithOperator', 'Decided'] as const).map(
+    (status, index) => ({
+      ...{
+        id: `l${index}`,
+        amount: '49.90',
+        currency: index === 1 ? 'USD' : 'EUR',
+        reason: 'AfterEnd' as const,
+        status,
+      },
+      ...{ payer: text, receivedAt: at, chooseBy: at, acceptedHref: status === 'Accepted' ? '../x' : undefined },
+    }),
+  )
+
+function linkPages(view: ReturnType<typeof insideOf>, text: string): Named {
+  const row = {
+    ...{ id: 'k1', description: text, order: text, amount: '25.00', currency: 'EUR', isActive: true, made: 3, open: 1 },
+    ...{ most: 10, createdAt: at, endsAt: at },
+  }
+  const open = {
+    ...row,
+    description: '',
+    order: '',
+    amount: undefined,
+    isActive: false,
+    most: undefined,
+    endsAt: undefined,
+  }
+  const typed = wholeQuery([...newLinkFields, ...itemFields.slice(0, 3)], text)
+  const items = [{ name: text, quantity: 1, amount: '25.00' }]
+  const one = { url: text, customerHref: '../x', items, bounds: undefined, mayWrite: true, problems: {} }
+  const bounds = { least: '5.00', most: '50.00' }
+  const listed = { values: { active: text }, problems: { active: text }, pages, mayWrite: true }
+  return [
+    ['links', paymentLinksPage(view, { rows: [row, open], ...listed })],
+    ['no links', paymentLinksPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
+    ['new link', newPaymentLinkPage(view, { values: {}, problems: {}, idempotencyKey: text })],
+    ['refused link', newPaymentLinkPage(view, { values: typed, problems: typed, idempotencyKey: text })],
+    ['link', paymentLinkPage(view, { ...row, ...one, done: 'created' })],
+    ['open link', paymentLinkPage(view, { ...open, ...one, items: [], bounds, problems: { form: text } })],
   ]
 }
 

@@ -37,8 +37,8 @@ export function itemInputs(view: ConsoleView, typed: Typed): Html {
   return html`<fieldset class="field">
     <legend>${c.items}</legend>
     <p class="help">${c.itemsHelp}</p>
-    ${indexes.slice(0, count).map((index) => html`<div class="row">${parts.map((part) => input(index, part))}</div>`)}
-    ${count < rowsMax && html`<button type="submit" name="add" value="1" formnovalidate>${c.addItem}</button>`}
+    ${indexes.slice(0, count).map((index) => html`<div class="grid" data-row="${index}">${parts.map((part) => input(index, part))}</div>`)}
+    ${count < rowsMax && html`<button type="submit" name="add" value="1" formnovalidate data-add-row="${rowsMax}">${c.addItem}</button>`}
   </fieldset>`
 }
 

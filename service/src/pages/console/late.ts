@@ -4,7 +4,7 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmed, type Problems } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { badge, money, moneyText, section, table, time } from '../kit/parts.ts'
+import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
 import { idOf, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Frame, type Person, problemsOf, textsWith } from './request.ts'
@@ -25,10 +25,14 @@ export type LateRow = {
   readonly acceptedHref?: string | undefined
 }
 
-const tones = {
-  ...{ Waiting: 'warning', Accepted: 'good', Returning: 'neutral', Returned: 'neutral' },
-  ...{ WithOperator: 'warning', Decided: 'neutral' },
-} as const
+const tones: Readonly<Record<LateRow['status'], Tone>> = {
+  Waiting: 'warning',
+  Accepted: 'good',
+  Returning: 'neutral',
+  Returned: 'neutral',
+  WithOperator: 'warning',
+  Decided: 'neutral',
+}
 
 export function latePart(
   view: ConsoleView,
@@ -99,7 +103,10 @@ export const chooseLate =
     const sessionId = idOf(request)
     const latePaymentId = request.params['late'] ?? ''
     const c = textsWith(person, 'checkout')
-    if (!uuid.test(latePaymentId)) return showOne(frame, request, person, { form: c.refusal.late_payment_decided })
+    if (!uuid.test(latePaymentId))
+      return showOne(frame, request, person, {
+        form: texts[person.view.language].checkout.refusal.late_payment_decided,
+      })
     try {
       await frame.operate(operation, { ...callOf(person, request), params: { sessionId, latePaymentId } })
     } catch (error) {

@@ -285,7 +285,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   // The button that adds a row sends nothing.
   if (values['add'] !== undefined) return showForm(request, person, values, idempotencyKey)
   const { items, problems: wrong, sum } = readItems(person.view, values)
-  const typed = { ...(sum === undefined ? {} : { amount: sum }), ...values }
+  const typed: Values = { ...(sum === undefined ? {} : { amount: sum }), ...values }
   const amounts = amountFields.map((name) => [name, typed[name], readAmount(typed[name] ?? '')] as const)
   const wrongAmounts = amounts.flatMap(([name, text, read]) =>
     text !== undefined && read === undefined ? [[name, p.payoutAmountWrong] as const] : [],
