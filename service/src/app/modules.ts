@@ -65,13 +65,7 @@ import {
 import { createRecalls, createReturnedByRecall } from '../payouts/recalls/index.ts'
 import { createReports } from '../reports/index.ts'
 import { createDecisionNumbers } from '../reports/decisions/index.ts'
-import {
-  createStaffChanges,
-  requireDecider,
-  turnsRules,
-  twoDeciders,
-  twoOfStaff,
-} from '../people/staff/index.ts'
+import { createStaffChanges, requireDecider, turnsRules, twoDeciders, twoOfStaff } from '../people/staff/index.ts'
 import { createStandingOrders } from '../payouts/standing-orders/index.ts'
 import { createSimulations } from '../simulations/index.ts'
 import { createTransactions } from '../transactions/index.ts'

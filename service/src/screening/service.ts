@@ -179,7 +179,9 @@ export function createScreening(
     oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
     openOf: (partnerId, ids) => store.openOf(db, partnerId, ids),
     equalHits: async (hit) =>
-      (await store.openAbout(db, hit.partnerId, hit, equalHitsMax)).map(toHit).filter((each) => pairOf(each) === pairOf(hit)),
+      (await store.openAbout(db, hit.partnerId, hit, equalHitsMax))
+        .map(toHit)
+        .filter((each) => pairOf(each) === pairOf(hit)),
     hit: async (partnerId, id) => {
       const row = await store.hitById(db, partnerId, id)
       return row && toHit(row)

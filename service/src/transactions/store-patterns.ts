@@ -165,12 +165,7 @@ export type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' 
 export type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
 /** The payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */
-export function waitingOf(
-  tx: Tx,
-  partnerId: string,
-  hits: Sql,
-  rowsMax: number,
-): Promise<readonly WaitingPayment[]> {
+export function waitingOf(tx: Tx, partnerId: string, hits: Sql, rowsMax: number): Promise<readonly WaitingPayment[]> {
   return tx.rows<WaitingPayment>(sql`/* transactions.waitingOf */
     select reference, amount, currency, created_at
     from transactions.transactions join (${hits}) as hit on hit.transaction_id = id

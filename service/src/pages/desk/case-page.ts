@@ -2,7 +2,19 @@
 import { type CaseAction, type CaseReport, type CaseRow, dispositionsOf, operatorPartnerId } from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
-import { badge, facts, freeText, identifier, links, message, money, moneyText, strip, table, time } from '../kit/parts.ts'
+import {
+  badge,
+  facts,
+  freeText,
+  identifier,
+  links,
+  message,
+  money,
+  moneyText,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
 import { hiddenField, postButton } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
@@ -205,8 +217,7 @@ function heldPart(view: ConsoleView, { row, standing }: Shown): Html {
   if (standing === null || standing.waiting === 0n)
     return html`${say(c.heldNone)} ${standing !== null && leftPart(view, standing)}`
   const sums = standing.sums.map((sum) => moneyText(view, amountTextOf(sum), sum.currency)).join(', ')
-  const payouts =
-    standing.waiting === 1n ? c.payoutsOne : fill(c.payouts, { count: String(standing.waiting) })
+  const payouts = standing.waiting === 1n ? c.payoutsOne : fill(c.payouts, { count: String(standing.waiting) })
   return html`${say(fill(c.heldPayouts, { payouts, money: sums }))} ${leftPart(view, standing)}`
 }
 
@@ -245,13 +256,15 @@ function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parame
   return [
     [c.bank, row.connector === 'ledger' ? undefined : row.connector],
     [c.customer, report.customerId && findButton(view, report.customerId, c.findCustomer)],
-    [c.payout, isOfPayout ? html`<a href="${view.root}payouts/${partnerId}/${subject}">${report.reference ?? subject}</a>` : undefined],
+    [
+      c.payout,
+      isOfPayout
+        ? html`<a href="${view.root}payouts/${partnerId}/${subject}">${report.reference ?? subject}</a>`
+        : undefined,
+    ],
     [c.findPayment, isPayment ? findButton(view, subject, c.findPayment) : undefined],
     [c.file, file && html`<a href="${view.root}files/${file.id}">${file.name}</a>`],
-    [
-      c.hits,
-      links(hits.map((hit) => ({ text: hit.listedName, href: `${view.root}hits/${hit.partnerId}/${hit.id}` }))),
-    ],
+    [c.hits, links(hits.map((hit) => ({ text: hit.listedName, href: `${view.root}hits/${hit.partnerId}/${hit.id}` })))],
   ]
 }
 
@@ -276,8 +289,7 @@ function deciding(view: ConsoleView, shown: Shown): Html | undefined {
       ${waits} ${message('neutral', fill(c.readOnly, { roles: roles.map((role) => q[role]).join(', ') }))}
       <p><a href="${view.root}deciders">${c.whoDecides}</a></p>`
   return html`<h2>${c.decide}</h2>
-    ${waits} ${awaitsPart(view, shown)}
-    ${proposal !== null && decisionForms(view, shown, proposal)}
+    ${waits} ${awaitsPart(view, shown)} ${proposal !== null && decisionForms(view, shown, proposal)}
     ${shown.chosen === undefined ? choicePart(view, shown) : proposeForm(view, shown, shown.chosen)}`
 }
 
@@ -354,7 +366,8 @@ const isAlone = ({ kind }: CaseRow, actions: readonly CaseAction[]): boolean =>
 
 /** The options of the command that an action needs. */
 const fieldsOf = (action: CaseAction, { booked, kind }: CaseRow): readonly string[] => {
-  if (action === 'match') return booked !== null && booked > 0n ? ['payout', 'customer', 'to-partner'] : ['payout', 'to-partner']
+  if (action === 'match')
+    return booked !== null && booked > 0n ? ['payout', 'customer', 'to-partner'] : ['payout', 'to-partner']
   if (action === 'credit' || action === 'charge') return ['to-partner']
   return kind === 'monitoring_alert' ? ['disposition'] : []
 }
@@ -410,7 +423,15 @@ function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly Sh
     ${table({
       caption: d.candidates,
       columns: [
-        ...([[d.candidate, 'head'], 'ID', [d.points, 'number'], d.agreed, [d.money, 'number'], d.when, d.partner] as const),
+        ...([
+          [d.candidate, 'head'],
+          'ID',
+          [d.points, 'number'],
+          d.agreed,
+          [d.money, 'number'],
+          d.when,
+          d.partner,
+        ] as const),
         [c.match, 'actions'],
       ],
       rows: candidates.map((each) => [

@@ -1,7 +1,16 @@
 /** Cases at the desk: the routes of the queue and of a case, what they read, and the steps of staff. Two persons who signed in decide one. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { actionsFor, type CaseAction, caseActions, type CaseKind, caseKinds, type CaseRow, dispositionsOf, reportOf } from '../../cases/index.ts'
+import {
+  actionsFor,
+  type CaseAction,
+  caseActions,
+  type CaseKind,
+  caseKinds,
+  type CaseRow,
+  dispositionsOf,
+  reportOf,
+} from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { partiesOf } from '../../payouts/index.ts'
 import { type Deciders, kindsDecidedBy, type SignedStaff } from '../../people/staff/index.ts'
@@ -76,7 +85,9 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
       isOwn: proposal.staffId === signed.account.id || row.proposedBy === signed.account.fullName,
     },
     // One action alone is the choice.
-    chosen: fitting.find((action) => action === asked) ?? (fitting.length === 1 && proposal === null ? fitting[0] : undefined),
+    chosen:
+      fitting.find((action) => action === asked) ??
+      (fitting.length === 1 && proposal === null ? fitting[0] : undefined),
     options: changes.form('case propose'),
     hits: await hitsOf(frame, row),
     file: await fileOf(frame, row),
@@ -193,7 +204,8 @@ function proposalOf({ changes }: DeskFrame, given: Form) {
   )
   const { payout: payoutId, customer: customerId, 'to-partner': toPartnerId, disposition } = typed
   for (const id of [payoutId, toPartnerId])
-    if (id !== undefined && !uuid.test(id)) throw new Refusal('validation_failed', 'An ID must be a UUID in lower case.')
+    if (id !== undefined && !uuid.test(id))
+      throw new Refusal('validation_failed', 'An ID must be a UUID in lower case.')
   const known = dispositionsOf(action).find((each) => each === disposition)
   return {
     ...{ action, note: noteOf(given) },
@@ -232,7 +244,11 @@ const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute 
     const last = rows.length > casesShown ? shownRows.at(-1) : undefined
     const query = (more: Readonly<Record<string, string>>) =>
       linkOf('queue', { show: tab, kind, decidable: mine ? 'yes' : undefined, ...more })
-    const shown = shownRows.map((row): QueueCase => ({ row, proposed: proposedOf(row), lastNote: notes.get(row.id) ?? null }))
+    const shown = shownRows.map((row): QueueCase => ({
+      row,
+      proposed: proposedOf(row),
+      lastNote: notes.get(row.id) ?? null,
+    }))
     const waiting = kind === undefined ? await waitingOn(frame, look, { tab, mine, deciders }, signed) : []
     const things = typeof waiting === 'string' ? [] : waiting
     const names = await access.namesOf(

@@ -11,19 +11,29 @@ import {
 } from '../../../../test/support/console-pages.ts'
 import type { Content } from '../../reports/safeguarding/index.ts'
 import { kindsOf } from '../../reports/safeguarding/rules.ts'
-import { type ThingKind, waitingReasons } from '../../people/staff/index.ts'
+import {
+  actionsFor,
+  caseActions,
+  type CaseKind,
+  caseKinds,
+  type CaseReport,
+  type CaseRow,
+  operatorPartnerId,
+} from '../../cases/index.ts'
+import { decidedKinds, staffRoles, type ThingKind, waitingReasons } from '../../people/staff/index.ts'
 import { isCommand } from '../../operator/declarations.ts'
 import { formOptions } from '../../operator/parse.ts'
 import type { HitView } from '../../screening/index.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
-import { casePage } from './cases.ts'
+import { casePage } from './case-page.ts'
 import { changesPage, devicePage } from './commands.ts'
 import { connectorsPage } from './connectors.ts'
 import { countriesPage } from './countries.ts'
+import { decidersPage } from './deciders.ts'
 import { findPage, type Found } from './find.ts'
-import { hitPage, hitsPage } from './hits.ts'
+import { hitPage, hitResultsPage, hitsPage } from './hits.ts'
 import { secretPage } from './acts.ts'
 import { partnersPage } from './partners.ts'
 import { sections } from './partner-rules.ts'
@@ -127,29 +137,13 @@ function countryPages(view: ConsoleView, text: string, mayDecide: boolean): read
 function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
   const view = viewOf(language, { person, places: [], current: 'queue' })
-  const typed = () => text
-  const owner = { id: text, fullName: text }
-  const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
-  const aCase = { ...row, kind: text, money: text, owner, lastNote: text }
-  const unowned = { ...aCase, owner: null, lastNote: null, money: null, proposedBy: null }
-  const candidate = { ...{ partnerId: text, id: text, status: text, money: text }, score: 75, agreed: [text] }
-  const decisions = [{ at, actor: text, kind: text, what: text, note: text }]
+  const aCase = { row: rowOf('unknown_payment', text), proposed: 'match', lastNote: text } as const
+  const unowned = { row: openRow('monitoring_alert', text), proposed: undefined, lastNote: null }
   return [
     ...queuePages(view, text, [aCase, unowned]),
     ...thingPages(view, text),
-    [
-      'case',
-      casePage(view, {
-        ...aCase,
-        ...{ report: text, proposal: { id: text, action: text, note: text }, ended: null },
-        ...{ decisions, actions: [text], mayDecide, error: text, typed, readerId: text },
-        candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
-        related: [null, text].map((resolution) => ({ ...aCase, resolution })),
-        ...{ people: [{ id: 'another', fullName: text }], standing: { waiting: 1n, left: 0n, ended: 0n } },
-        refunds: [true, false].map((isPaid) => ({ payoutId: text, status: text, money: text, isPaid })),
-        mayRecall: mayDecide,
-      }),
-    ],
+    ...casePages(view, text, mayDecide),
+    ...deciderPages(view, text, mayDecide),
     ...hitPages(view, text, mayDecide),
     ['days', daysPage(view, { days: [dayOf(text, 'excess'), dayOf(text, 'incomplete')], next: text, first: text })],
     ['no days', daysPage(view, { days: [] })],
@@ -167,16 +161,118 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
   ]
 }
 
+const openRow = (kind: CaseKind, text: string): CaseRow => ({
+  ...{ partnerId: text, id: text, kind, connector: text, notificationId: text, subject: text, report: '{}' },
+  ...{ currency: null, booked: null, openedAt: at, resolvedAt: null, resolution: null, resolvedBy: null, note: null },
+  ...{ disposition: null, proposalId: null, proposal: null, proposedBy: null, proposedAt: null, returningSince: null },
+  ...{ ownerId: null, ownerName: null, ownedSince: null },
+})
+/** A case with money, an owner and a proposal. */
+const rowOf = (kind: CaseKind, text: string, booked = 12_34n): CaseRow => ({
+  ...openRow(kind, text),
+  ...{ currency: 'EUR', booked, ownerId: text, ownerName: text, ownedSince: at },
+  ...{ proposalId: text, proposal: '{}', proposedBy: text, proposedAt: at },
+})
+
+/** A report with every part that a page shows. */
+function reportedBy(text: string): CaseReport {
+  const money = { amount: '12.34', currency: 'EUR' }
+  return {
+    ...{ account: text, remittance: text, endToEndId: text, transactionHash: text, details: text, reference: text },
+    debtor: { account: text, bic: text, name: text, countryCode: text, address: text, onBehalfOf: text },
+    ...{ money, expected: money, instructed: money, count: 3, sum: '7.00', currency: 'EUR', references: [text, text] },
+    ...{ rule: { id: 'rule', version: 1, name: text, kind: 'velocity' }, customerId: text, day: '2026-11-24' },
+    ...{ bank: '1.00', ledger: '2.00', difference: '1.00', unexplained: '1.00', requirement: '9.00', resource: null },
+    ...{ missingStatements: [text], payer: { lacks: ['name', text], answerBy: at.toISOString() } },
+  }
+}
+
+/** The pages of each kind of case: open with money in and out and without, with each action chosen, proposed and ended. */
+function casePages(view: ConsoleView, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
+  const candidate = { ...{ partnerId: text, id: text, status: text, money: text }, score: 75, agreed: [text] }
+  const money = { amount: 12_34n, currency: 'EUR' } as const
+  const standing = {
+    ...{ waiting: 6n, left: 1n, ended: 1n, sums: [money] },
+    payments: [text, undefined].map((payoutId) => ({
+      ...{ ...money, reference: text, createdAt: at, payoutId, payee: payoutId },
+    })),
+  }
+  const common = {
+    ...{ report: reportedBy(text), partnerName: text, options: optionsOf('case propose'), typed: () => text },
+    ...{
+      decisions: [{ at, actor: text, kind: text, note: text }],
+      hits: [{ partnerId: text, id: text, listedName: text }],
+    },
+    ...{ file: { id: text, name: text }, people: [{ id: 'another', fullName: text }], readerId: text },
+    candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
+    related: [{ ...openRow('contradiction', text) }, { ...openRow('doubled', text), resolution: 'gone' as const }],
+    refunds: [true, false].map((isPaid) => ({ payoutId: text, status: text, money: text, isPaid })),
+    ...{ mayRecall: mayDecide, mayDecide, roles: staffRoles, error: text },
+  }
+  return caseKinds.flatMap((kind) => {
+    const alert = kind === 'monitoring_alert' ? standing : null
+    const rows = [rowOf(kind, text), rowOf(kind, text, -1n), openRow(kind, text)]
+    return rows.flatMap((row) => {
+      const actions = actionsFor(row, text)
+      const shown = { ...common, row, actions, standing: alert, proposal: null }
+      return [
+        [`${kind} choice`, casePage(view, { ...shown, chosen: undefined })] as const,
+        ...actions.map(
+          (chosen) => [`${kind} ${chosen}`, casePage(view, { ...shown, chosen, said: 'rejected' })] as const,
+        ),
+        ...[true, false].map((isOwn) => {
+          const proposal = { id: text, action: actions[0] ?? caseActions[0], note: text, disposition: 'fraud', isOwn }
+          return [
+            `${kind} proposed`,
+            casePage(view, { ...shown, chosen: undefined, proposal, said: 'proposed' }),
+          ] as const
+        }),
+        [
+          `${kind} ended`,
+          casePage(view, {
+            ...{ ...shown, chosen: undefined, said: 'approved' },
+            row: {
+              ...row,
+              partnerId: operatorPartnerId,
+              resolution: 'refused',
+              resolvedBy: text,
+              disposition: 'fraud',
+              note: text,
+            },
+          }),
+        ] as const,
+      ]
+    })
+  })
+}
+
+function deciderPages(view: ConsoleView, text: string, mayChange: boolean): readonly (readonly [string, string])[] {
+  const deciders = decidedKinds.map((kind, nth) => ({
+    ...{ kind, roles: nth % 2 === 0 ? staffRoles : (['admin'] as const) },
+    ...(nth % 3 === 0 ? { setBy: text, setAt: at } : { setBy: null, setAt: null }),
+  }))
+  const shown = { deciders, mayChange, options: optionsOf('decider set') }
+  return [
+    ['deciders', decidersPage(view, { ...shown, chosen: undefined, said: 'waits' })],
+    ['deciders of a kind', decidersPage(view, { ...shown, chosen: 'screening_hit' })],
+    [
+      'deciders refused',
+      decidersPage(view, { ...shown, chosen: 'monitoring_alert', refused: refusedForm('decider set', text) }),
+    ],
+  ]
+}
+
 type Cases = Parameters<typeof queuePage>[1]['cases']
 function queuePages(view: ConsoleView, text: string, cases: Cases): readonly (readonly [string, string])[] {
   const waiting = thingsOf(text)
   const names = new Map([[text, text]])
+  const counts = caseKinds.map((kind, nth) => ({ kind, count: nth * 100 }))
+  const shown = { cases: [], tab: 'all', kind: undefined, mine: false, waiting: [], names, now: at, counts } as const
   return [
-    ['queue', queuePage(view, { cases, tab: 'all', waiting, names, next: text, first: text })],
-    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { cases: [], tab, waiting: [], names })] as const),
-    ...(['late', 'failed'] as const).map(
-      (each) => [each, queuePage(view, { cases: [], tab: 'all', waiting: each, names })] as const,
-    ),
+    ['queue', queuePage(view, { ...shown, cases, waiting, next: text, first: text })],
+    ['queue of a kind', queuePage(view, { ...shown, kind: 'doubled', mine: true, counts: [] })],
+    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { ...shown, tab })] as const),
+    ...(['late', 'failed'] as const).map((each) => [each, queuePage(view, { ...shown, waiting: each })] as const),
   ]
 }
 
@@ -184,8 +280,8 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
   const typed = () => text
   const decisions = [{ at, actor: text, kind: text, what: text, note: text }]
   const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
-  const aHit = { ...row, name: text, listedName: text, source: text, score: 97 }
-  const hits = [text, null].map((owner) => ({ ...aHit, owner }))
+  const aHit = { ...row, name: text, listedName: text, source: text, score: 97, proposal: 'clear' } as const
+  const hits = [text, null].map((owner) => ({ ...aHit, owner, equal: owner === null ? 1 : 12 }))
   return [
     ['hits', hitsPage(view, { hits, next: text })],
     ['no hits', hitsPage(view, { hits: [], next: null })],
@@ -194,8 +290,14 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
       hitPage(view, {
         ...aHit,
         ...{ subjectKind: text, subjectId: text, role: text, compared: comparedOf(text) },
-        ...{ status: text, decidedBy: text, hasEnded: false, proposal: text, decisions, mayDecide, error: text, typed },
-        thing: thingOf(text),
+        ...{ status: text, decidedBy: text, hasEnded: false, decisions, mayDecide, error: text, typed },
+        ...{ equal: [aHit], partnerName: text, roles: staffRoles, said: 'proposed', thing: thingOf(text) },
+      }),
+    ],
+    [
+      'hits decided',
+      hitResultsPage(view, {
+        results: [true, false].map((isDone) => ({ id: text, partnerId: text, said: text, isDone })),
       }),
     ],
   ]
@@ -219,6 +321,7 @@ const thingsOf = (text: string) =>
   waitingReasons.flatMap((why) =>
     Array.from({ length: 21 }, (_none, nth) => ({
       ...{ partnerId: text, kind: kindOf(why), subject: text, why, since: at, detail: text },
+      ...(why === 'hit' ? { proposal: { outcome: 'clear' as const, by: text } } : {}),
       owner: nth === 0 ? { id: text, fullName: text } : null,
       lastNote: nth === 0 ? text : null,
     })),
@@ -297,17 +400,20 @@ function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly
           runbook: text,
         },
         hold: each ? 'names' : undefined,
-        hits: [{ id: text, status: text, subjectKind: 'payer', openedAt: at }],
       }
       const approval = each && { decision: text, by: text, at }
-      const aCase = { partnerId: text, id: text, kind: 'contradiction', openedAt: at, resolution: null } as const
-      const cases = each ? [{ ...aCase, currency: 'EUR', booked: 100n, proposedBy: text } as const] : []
+      const aCase = { ...openRow('contradiction', text), currency: 'EUR', booked: 100n } as const
+      const cases = each ? [aCase] : []
       const shown = {
         payout,
         bank: each,
         approval,
         cases,
         ...{ partnerName: text, beneficiaryId: each ? text : null, customerId: each ? text : null, acts: undefined },
+        held: {
+          alerts: [openRow('monitoring_alert', text)],
+          hits: [{ partnerId: text, id: text, name: text, listedName: text, status: text, openedAt: at }],
+        },
         thing: thingOf(text),
         mayAct,
         options: optionsOf('payment end'),

@@ -46,7 +46,9 @@ export function heldByPart(view: ConsoleView, { alerts, hits }: HeldBy): Html | 
       columns: [[d.by, 'head'], d.what, d.since, deskTexts[view.language].queue.runbook],
       rows: [
         ...alerts.map((row) => [
-          html`<a href="${view.root}cases/${row.partnerId}/${row.id}">${d.alert}: ${reportOf(row).rule?.name ?? ''}</a>`,
+          html`<a href="${view.root}cases/${row.partnerId}/${row.id}"
+            >${d.alert}: ${reportOf(row).rule?.name ?? ''}</a
+          >`,
           d.decideAlert,
           time(view, row.openedAt),
           runbookLink(view, 'monitoring-alert'),

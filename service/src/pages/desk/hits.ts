@@ -123,7 +123,10 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         [d.subject, subjectPart(view, hit)],
         [d.partner, html`<a href="${view.root}partners/${hit.partnerId}">${hit.partnerName || hit.partnerId}</a>`],
         [d.opened, time(view, hit.openedAt)],
-        [d.status, hit.decidedBy === null ? statusText(view, hit.status) : `${statusText(view, hit.status)}: ${hit.decidedBy}`],
+        [
+          d.status,
+          hit.decidedBy === null ? statusText(view, hit.status) : `${statusText(view, hit.status)}: ${hit.decidedBy}`,
+        ],
         [q.runbook, runbookLink(view, 'screening-hit')],
       ])}
       <p class="message neutral">${d[endTexts[hit.compared.endsBy]]}</p>
@@ -388,7 +391,8 @@ async function decideHits(frame: DeskFrame, request: PublicRequest, person: Pers
   const hit = await screening.hit(key.partnerId, key.id)
   if (hit === undefined) throw notFound('hit')
   const seen = new Set(given('equal') === '' ? [] : given('seen').split(','))
-  const others = seen.size === 0 ? [] : (await screening.equalHits(hit)).filter(({ id }) => id !== key.id && seen.has(id))
+  const others =
+    seen.size === 0 ? [] : (await screening.equalHits(hit)).filter(({ id }) => id !== key.id && seen.has(id))
   const results: Result[] = []
   for (const { partnerId, id } of [hit, ...others])
     try {

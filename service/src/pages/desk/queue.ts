@@ -50,7 +50,12 @@ export function queuePage(view: ConsoleView, shown: QueueShown): string {
   const { queue: d, deciders } = deskTexts[view.language]
   const { cases, tab, kind, mine, waiting, names, next, first } = shown
   const linkTo = (more: Readonly<Record<string, string | undefined>>) =>
-    linkOf(`${root}queue`, { show: tab === 'all' ? undefined : tab, kind, decidable: mine ? 'yes' : undefined, ...more })
+    linkOf(`${root}queue`, {
+      show: tab === 'all' ? undefined : tab,
+      kind,
+      decidable: mine ? 'yes' : undefined,
+      ...more,
+    })
   const items = queueTabs.map((each) => ({
     text: d[each],
     href: linkTo({ show: each === 'all' ? undefined : each }),
@@ -67,7 +72,10 @@ export function queuePage(view: ConsoleView, shown: QueueShown): string {
         cases.length > 0
           ? casesTable(view, shown)
           : isFiltered
-            ? empty({ title: tab === 'mine' ? d.mineEmpty : tab === 'unowned' ? d.unownedEmpty : d.queueEmpty, text: d.filteredText })
+            ? empty({
+                title: tab === 'mine' ? d.mineEmpty : tab === 'unowned' ? d.unownedEmpty : d.queueEmpty,
+                text: d.filteredText,
+              })
             : empty({ title: d.queueEmpty, text: d.queueEmptyText })
       }
       ${pager(view, { next, first })}`,

@@ -85,9 +85,7 @@ export const runbookLink = ({ root }: ConsoleView, name: string): Html =>
 /** A form of one button that finds a thing by its id or reference. The search takes ids in a form, and not in an address. */
 export const findButton = ({ root }: ConsoleView, text: string, label: string): Html =>
   html`<form method="post" action="${root}find">
-    ${hiddenField('q', text)}<button type="submit" class="small">
-      ${label}<span class="away"> ${text}</span>
-    </button>
+    ${hiddenField('q', text)}<button type="submit" class="small">${label}<span class="away"> ${text}</span></button>
   </form>`
 
 type Owned = {

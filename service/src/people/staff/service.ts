@@ -1,14 +1,7 @@
 /** The verbs of staff: who joins by an invitation, signs in, decides a case or is removed. */
 import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
-import {
-  after,
-  type Clock,
-  isNoName,
-  newId,
-  personKey,
-  tidyName,
-} from '../../kernel/index.ts'
+import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Hit, Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
@@ -23,15 +16,7 @@ import {
   type StaffSingleSignOn,
   mailStaffChange,
 } from './entrances.ts'
-import {
-  changeMs,
-  emailKey,
-  invitationMs,
-  refuseLastAdmin,
-  staffRealmId,
-  type StaffRole,
-  tokenHash,
-} from './rules.ts'
+import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 import * as notes from './store-notes.ts'
 

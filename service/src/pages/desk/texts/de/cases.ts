@@ -86,8 +86,7 @@ export const cases: Words<typeof en> = {
     credit: 'Das Guthaben des Partners erhält das Geld. Kein Kunde erhält es.',
     feesIn: 'Der Betreiber behält das Geld als zurückgekommene Gebühr.',
     feesOut: 'Der Betreiber trägt das Geld als Gebühr der Bank.',
-    return:
-      'Die Bank zahlt das Geld an das Konto zurück, von dem es kam. Der Fall endet, wenn die Bank gezahlt hat.',
+    return: 'Die Bank zahlt das Geld an das Konto zurück, von dem es kam. Der Fall endet, wenn die Bank gezahlt hat.',
     reverse:
       'Das Geld ging außerhalb dieses Dienstes zurück oder wird es. Das Hauptbuch folgt, und der Abgleich zeigt es, bis die Bank es bucht.',
     charge: 'Das Guthaben des Partners zahlt für das Geld, das hinausging.',
@@ -237,7 +236,8 @@ export const cases: Words<typeof en> = {
     hit: 'Treffer',
     decideAlert: 'Die Auszahlungen des Alarms freigeben oder ablehnen.',
     decideHit: 'Den Treffer entscheiden.',
-    confirmed: 'Der Name ist bestätigt: Lehnen Sie die Auszahlung über ihren Fall ab, oder zwei Personen geben den Treffer frei.',
+    confirmed:
+      'Der Name ist bestätigt: Lehnen Sie die Auszahlung über ihren Fall ab, oder zwei Personen geben den Treffer frei.',
   },
   deciders: {
     title: 'Wer entscheidet was',
@@ -251,7 +251,8 @@ export const cases: Words<typeof en> = {
       'Es gilt, sobald eine andere Person der Administration zugestimmt hat. Vorschläge einer Rolle, die nicht mehr entscheidet, sind neu zu machen.',
     also: 'Rollen neben Administration',
     save: 'Änderung vorschlagen',
-    waits: 'Sie haben die Änderung vorgeschlagen. Eine andere Person der Administration muss zustimmen, bevor sie gilt.',
+    waits:
+      'Sie haben die Änderung vorgeschlagen. Eine andere Person der Administration muss zustimmen, bevor sie gilt.',
     done: 'Die Tabelle ist geändert.',
     changes: 'Wartende Änderungen öffnen',
     none: 'Keine Rolle neben Administration',

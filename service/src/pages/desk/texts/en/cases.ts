@@ -84,7 +84,8 @@ export const cases = {
     feesIn: 'The operator keeps the money as charges that came back.',
     feesOut: 'The operator bears the money as a charge of the bank.',
     return: 'The bank is told to pay the money back to the account that sent it. The case ends when the bank has paid.',
-    reverse: 'The money went back outside this service, or will. The ledger follows, and reconciliation shows it until the bank books it.',
+    reverse:
+      'The money went back outside this service, or will. The ledger follows, and reconciliation shows it until the bank books it.',
     charge: 'The balance of the partner pays for the money that left.',
     announced: 'The money is already counted by the announcement. It leaves suspense as it came.',
     writeOffIn: 'The operator keeps the money.',
@@ -241,7 +242,8 @@ export const cases = {
     changed: 'Changed',
     byDefault: 'As delivered',
     change: 'Change',
-    changeText: 'It holds once another admin has approved it. Proposals of a role that may no longer decide have to be made again.',
+    changeText:
+      'It holds once another admin has approved it. Proposals of a role that may no longer decide have to be made again.',
     also: 'Roles besides admin',
     save: 'Propose the change',
     waits: 'You proposed the change. Another admin has to approve it before it holds.',

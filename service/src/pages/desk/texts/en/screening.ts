@@ -112,7 +112,8 @@ export const screening = {
     saidProposed: 'You proposed: {outcome}. It waits for another person who decides hits.',
     saidWaits: 'Proposed: it waits for another person.',
     equal: 'Decide the {count} equal hits in the same way',
-    equalText: 'They compare the same name with the same entry. Each gets its own record, or says why it was not decided.',
+    equalText:
+      'They compare the same name with the same entry. Each gets its own record, or says why it was not decided.',
     results: 'What was decided',
     resultsText: '{done} of {count} hits are decided or wait for another person.',
     hitId: 'Hit ID',
