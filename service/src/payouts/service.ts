@@ -18,20 +18,14 @@ import { createNonceBatcher } from '../access/index.ts'
 import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { worst } from '../screening/index.ts'
 import type { VerificationRow } from '../parties/beneficiaries/index.ts'
-import {
-  type Approvals,
-  type BulkApprovals,
-  createApprovals,
-  createBulkApprovals,
-  createWaitingApprovals,
-  type WaitingApprovals,
-} from './approvals.ts'
+import { type Approvals, type BulkApprovals, createWaitingApprovals, type WaitingApprovals } from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Accepted, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { partiesOf } from './screen.ts'
 import { createPreview, type Preview, verdictOf } from './preview.ts'
 import { fingerprintOf, fxFingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
+import { feesOf, type PayoutSum, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
@@ -96,7 +90,7 @@ export type Payouts = {
   readonly sums: (
     partnerId: string,
     query: QueryOf<'sumPayouts'>,
-  ) => Promise<{ readonly data: readonly store.PayoutSum[]; readonly capped: boolean }>
+  ) => Promise<{ readonly data: readonly PayoutSum[]; readonly capped: boolean }>
   /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
   /** Finds payouts for the operator. */
@@ -186,7 +180,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     sums: createSums(deps),
     feesOf: async (partnerId, transactions) => {
       const ids = transactions.flatMap(({ endToEndId }) => (endToEndId === undefined ? [] : [endToEndId]))
-      const rows = ids.length === 0 ? [] : await store.feesOf(deps.db, partnerId, ids)
+      const rows = ids.length === 0 ? [] : await feesOf(deps.db, partnerId, ids)
       return new Map(
         rows.map(({ reference, feeAmount, currency }) => [
           reference,
@@ -241,7 +235,7 @@ const createSums =
   (deps: PayoutsDeps): Payouts['sums'] =>
   async (partnerId, query) => {
     const filter = await readFilter(deps, partnerId, query)
-    const data = filter === undefined ? [] : await store.sumPayouts(deps.db, partnerId, filter, sumRowsMax + 1)
+    const data = filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsMax + 1)
     return { data, capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax }
   }
 
