@@ -18,7 +18,14 @@ import { createNonceBatcher } from '../access/index.ts'
 import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { worst } from '../screening/index.ts'
 import type { VerificationRow } from '../parties/beneficiaries/index.ts'
-import { type Approvals, type BulkApprovals, createWaitingApprovals, type WaitingApprovals } from './approvals.ts'
+import {
+  type Approvals,
+  type BulkApprovals,
+  createApprovals,
+  createBulkApprovals,
+  createWaitingApprovals,
+  type WaitingApprovals,
+} from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Accepted, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'

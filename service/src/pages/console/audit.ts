@@ -27,10 +27,10 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
+import { headersOf, idOf, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { including, operationOf, subjectsOf } from './request-log.ts'
-import { type Frame, ifFound, type Person, readList, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, ifFound, type Person, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const auditFilters: readonly string[] = ['kind', 'actorId', 'action', 'subject', 'createdFrom', 'createdTo']
