@@ -370,8 +370,8 @@ export const TransactionQuery = closed({
   amountMax: described(optional(AmountText), `Only transactions of at most this amount, ${amountText}`),
   account: described(
     optional(text(accountCharsMax)),
-    'Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a ' +
-      'wallet. Spaces and case do not count.',
+    'Only transactions from or to this account of the other side. It is an IBAN, an account number or the address of a wallet. ' +
+      'Spaces and case do not count.',
   ),
   websiteReference: described(
     optional(singleLine(referenceCharsMax)),

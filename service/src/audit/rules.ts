@@ -1,6 +1,5 @@
 /** Pure: which records are acts, which are reads, and what each is about. */
 import { type Operation, operations, type RecordKind } from '@partner-payments/wire'
-import type { NewRecord } from './service.ts'
 
 /** Keys by which a record is found. */
 type Act = {
@@ -11,7 +10,15 @@ type Act = {
   readonly things: readonly string[]
 }
 
-export const stepsAction = 'transaction.steps'
+/** The part of a record by which it is found. */
+type Recorded = {
+  readonly action: string
+  readonly actor: { readonly id?: string }
+  readonly subject: Readonly<Record<string, string>>
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+const stepsAction = 'transaction.steps'
 
 /** An id as it is looked up. */
 export const thingOf = (id: string): string => id.toLowerCase()
@@ -20,7 +27,7 @@ export const thingOf = (id: string): string => id.toLowerCase()
  * Undefined: steps of a payment that a program, a worker, a bank or the time has made. They are the most records by far, and the payment
  * shows them.
  */
-export function actOf({ action, actor, subject, details }: NewRecord, byPerson = false): Act | undefined {
+export function actOf({ action, actor, subject, details }: Recorded, byPerson = false): Act | undefined {
   if (action === stepsAction && !byPerson) return undefined
   const kind = kindOf(action, details?.['made'] === true)
   const things = kind === 'Read' ? [] : [...new Set(Object.values(subject).map(thingOf))]

@@ -74,59 +74,58 @@ export type RecordFilter = {
   readonly thing: string | null
 }
 
+type Between = { readonly from: string; readonly before: string | null }
+
 /** Newest first, from one id to before another. */
 export function listRecords(
   tx: Tx,
   partnerId: string,
-  { from, before }: { readonly from: string; readonly before: string | null },
+  between: Between,
   filter: RecordFilter,
   rowsMax: number,
 ): Promise<readonly RecordRow[]> {
-  const within = (id: Sql) => sql`and ${id} >= ${from} ${before === null ? noSql : sql`and ${id} < ${before}`}`
-  const found = foundBy(partnerId, filter, within, rowsMax)
+  const found = foundBy(partnerId, between, filter, rowsMax)
   return tx.rows(
-    unprepared(
-      found === undefined
-        ? sql`/* audit.listRecords */
-      select partner_id, id, content from audit.records where partner_id = ${partnerId} ${within(sql`id`)}
-      order by id desc limit ${rowsMax}`
-        : sql`/* audit.listRecords */
+    unprepared(sql`/* audit.listRecords */
       select record.partner_id, record.id, record.content
-      from (${found}) as found join audit.records as record
+      from (select ${found}) as found join audit.records as record
         on record.partner_id = ${partnerId} and record.id = found.record_id
-      order by record.id desc limit ${rowsMax}`,
-    ),
+      order by record.id desc limit ${rowsMax}`),
   )
 }
 
-/** The ids of the records that pass the filters, each order by an index. Undefined: there are no filters. */
-function foundBy(
-  partnerId: string,
-  { kind, actorId, action, thing }: RecordFilter,
-  within: (id: Sql) => Sql,
-  rowsMax: number,
-): Sql | undefined {
-  const isSame = (name: Sql, value: string | null) => (value === null ? noSql : sql`and ${name} = ${value}`)
-  const others = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
-  const newest = sql`order by act.record_id desc limit ${rowsMax}`
-  const acts = sql`select act.record_id from audit.acts as act where act.partner_id = ${partnerId} ${within(sql`act.record_id`)}`
-  const isKind = isSame(sql`act.kind`, kind)
+const within = (id: Sql, { from, before }: Between): Sql =>
+  sql`and ${id} >= ${from} ${before === null ? noSql : sql`and ${id} < ${before}`}`
+
+const isSame = (name: Sql, value: string | null): Sql => (value === null ? noSql : sql`and ${name} = ${value}`)
+
+/** The ids of the records that pass the filters, newest first by an index: what follows `select`. */
+function foundBy(partnerId: string, between: Between, filter: RecordFilter, rowsMax: number): Sql {
+  const { kind, actorId, action, thing } = filter
+  const isAct = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
+  const about = sql`${within(sql`about.record_id`, between)} ${isSame(sql`act.kind`, kind)} ${isAct}
+        order by about.record_id desc limit ${rowsMax}`
   // Reads of a customer are among its records for an export of its data.
   if (thing !== null && kind === 'Read')
-    return sql`select about.record_id from audit.subjects as about join audit.acts as act
+    return sql`about.record_id from audit.subjects as about join audit.acts as act
         on act.partner_id = ${partnerId} and act.record_id = about.record_id
-      where about.partner_id = ${partnerId} and about.subject = ${thing} ${within(sql`about.record_id`)}
-        ${isKind} ${others} order by about.record_id desc limit ${rowsMax}`
+      where about.partner_id = ${partnerId} and about.subject = ${thing} ${about}`
   if (thing !== null)
-    return sql`select about.record_id from audit.things as about join audit.acts as act
+    return sql`about.record_id from audit.things as about join audit.acts as act
         on act.partner_id = ${partnerId} and act.record_id = about.record_id
-      where about.partner_id = ${partnerId} and about.thing = ${thing} ${within(sql`about.record_id`)}
-        ${isKind} ${others} order by about.record_id desc limit ${rowsMax}`
-  if (kind === null && actorId === null && action === null) return undefined
-  // The order by time has an index for each of these; one of all kinds begins with the person.
-  if (kind !== null || actorId === null || action !== null) return sql`${acts} ${isKind} ${others} ${newest}`
-  const [first, ...more] = recordKinds.map((each) => sql`(${acts} and act.kind = ${each} ${others} ${newest})`)
-  return more.reduce((all, page) => sql`${all} union all ${page}`, first ?? noSql)
+      where about.partner_id = ${partnerId} and about.thing = ${thing} ${about}`
+  if (kind === null && actorId === null && action === null)
+    return sql`id as record_id from audit.records where partner_id = ${partnerId} ${within(sql`id`, between)}
+      order by id desc limit ${rowsMax}`
+  const actsOf = (one: RecordKind | null): Sql =>
+    sql`act.record_id from audit.acts as act where act.partner_id = ${partnerId}
+      ${within(sql`act.record_id`, between)} ${isSame(sql`act.kind`, one)} ${isAct}
+      order by act.record_id desc limit ${rowsMax}`
+  // Kind, act, and person with an act have an index by time; that of a person begins with the kind.
+  if (kind !== null || actorId === null || action !== null) return actsOf(kind)
+  const pages = recordKinds.map((each) => sql`(select ${actsOf(each)})`)
+  const all = pages.reduce((some, page) => sql`${some} union all ${page}`)
+  return sql`kinds.record_id from (${all}) as kinds`
 }
 
 /** The record of the request that made a thing: the oldest act about it, if that made it. */

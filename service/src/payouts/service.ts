@@ -35,6 +35,7 @@ import { partiesOf } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, verdictOf } from './preview.ts'
 import { fingerprintOf, fxFingerprintOf, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
+import { feesOf, type PayoutSum, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
 import { noteOf, type NoteRow, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
@@ -110,7 +111,7 @@ export type Payouts = {
   readonly sums: (
     partnerId: string,
     query: QueryOf<'sumPayouts'>,
-  ) => Promise<{ readonly data: readonly store.PayoutSum[]; readonly capped: boolean }>
+  ) => Promise<{ readonly data: readonly PayoutSum[]; readonly capped: boolean }>
   /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
   /** Those of these payouts and bulks that wait for an approval, by id. */
@@ -208,7 +209,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     sums: createSums(deps),
     feesOf: async (partnerId, transactions) => {
       const ids = transactions.flatMap(({ endToEndId }) => (endToEndId === undefined ? [] : [endToEndId]))
-      const rows = ids.length === 0 ? [] : await store.feesOf(deps.db, partnerId, ids)
+      const rows = ids.length === 0 ? [] : await feesOf(deps.db, partnerId, ids)
       return new Map(
         rows.map(({ reference, feeAmount, currency }) => [
           reference,
@@ -292,7 +293,7 @@ const createSums =
   (deps: PayoutsDeps): Payouts['sums'] =>
   async (partnerId, query) => {
     const filter = await readFilter(deps, partnerId, query)
-    const data = filter === undefined ? [] : await store.sumPayouts(deps.db, partnerId, filter, sumRowsMax + 1)
+    const data = filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsMax + 1)
     return { data, capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax }
   }
 

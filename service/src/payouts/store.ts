@@ -340,21 +340,8 @@ export function listPayouts(
   return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */ ${pageOf(partnerId, filter, afterId, rowsMax)}`)
 }
 
-export type PayoutSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
-
-/** Sums over the first rows of a list, by its index. */
-export function sumPayouts(
-  tx: Tx,
-  partnerId: string,
-  filter: PayoutFilter,
-  rowsMax: number,
-): Promise<readonly PayoutSum[]> {
-  return tx.rows<PayoutSum>(sql`/* payouts.sumPayouts */
-    select currency, count(*) as count, sum(amount)::bigint as amount
-    from (${pageOf(partnerId, filter, null, rowsMax)}) as counted group by currency order by currency`)
-}
-
-function pageOf(partnerId: string, filter: PayoutFilter, afterId: string | null, rowsMax: number): Sql {
+/** A page of a list, as a subquery. */
+export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string | null, rowsMax: number): Sql {
   const { status, beneficiaryId, customerId, currency, reference, idempotencyKey, createdFrom, createdTo } = filter
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
   const byTime = createdFrom !== null || createdTo !== null
@@ -379,20 +366,6 @@ function pageOf(partnerId: string, filter: PayoutFilter, afterId: string | null,
   const more = others.reduce((all, page) => sql`${all} union all (select ${payoutColumns} ${page})`, noSql)
   return sql`select named.* from ((select ${payoutColumns} ${first}) ${more}) as named
     order by ${order} limit ${rowsMax}`
-}
-
-export type PayoutFeeRow = {
-  readonly reference: string
-  readonly feeAmount: Minor
-  readonly currency: Currency
-}
-
-/** The fees of the payouts with these end-to-end ids, and possibly of others that share one. */
-export function feesOf(tx: Tx, partnerId: string, endToEndIds: readonly string[]): Promise<readonly PayoutFeeRow[]> {
-  return tx.rows(sql`/* payouts.feesOf */
-    select reference, fee_amount, coalesce(sold_currency, currency) as currency from payouts.payouts
-    where partner_id = ${partnerId} and fee_amount is not null
-      and (end_to_end_id = any(${endToEndIds}::text[]) or partner_end_to_end_id = any(${endToEndIds}::text[]))`)
 }
 
 /** A payout is named by its reference, and by what the partner said if that is another text. Each has an index. */

@@ -9,7 +9,7 @@ import type {
 import { refuseField } from '../kernel/api/index.ts'
 import { currencies, type Currency, isCurrency, type Minor } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
-import type { ChangePosition, ReferenceRange } from './store.ts'
+import type { ChangePosition, Money, ReferenceRange } from './store.ts'
 
 export type FinalStatus = Exclude<TransactionStatus, 'Pending'>
 
@@ -89,9 +89,6 @@ export function readAmountRange({ currency, ...given }: AmountQuery): AmountRang
     throw refuseField({ pointer: '/query/amountMax', code: 'out_of_range', message: 'must be at least amountMin' })
   return { currency, amountMin, amountMax }
 }
-
-/** An amount in a currency. */
-export type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /**
  * The amounts that a text may be: in one currency, or in each that has as many decimal digits. Null: no amount is asked for. Refuses (400, with

@@ -11,7 +11,6 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
-import type { Money } from './rules.ts'
 import type { Actor } from '../lifecycle/index.ts'
 import {
   givenBy,
@@ -256,6 +255,9 @@ export async function appendToTimeline(
 }
 
 // The lists of transactions. Each order has an index, so that a page costs the same at any number of rows.
+
+/** An amount in a currency. */
+export type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /** References from the first one to before the second, in the order of their code points. */
 export type ReferenceRange = { readonly from: string; readonly before: string | null }

@@ -8,7 +8,7 @@ import { linkOf, page, queryText, readTypedAmounts, seeOther, uuid } from '../ki
 import { fill } from '../language.ts'
 import { callOf, type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
-import { partyOf } from './transactions.ts'
+import { partyOf } from './transaction-export.ts'
 
 export type Found = {
   readonly kind: 'transaction' | 'payout' | 'payee' | 'customer' | 'session' | 'request'

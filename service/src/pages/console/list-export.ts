@@ -2,8 +2,15 @@
  * The rows of a list as a CSV file (RFC 4180): read page by page through the operation that lists them, and bounded. In German it has what a
  * German spreadsheet reads: semicolons, and decimals behind a comma. Cells that a spreadsheet would run are disarmed (`csvCell`).
  */
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { csvCell } from '../../kernel/index.ts'
+import type { Values } from '../kit/forms.ts'
+import { consoleMessage, type ConsoleView } from '../kit/frame.ts'
 import type { ConsoleLanguage } from '../kit/language.ts'
+import { headersOf, linkOf, page } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { problemsOf } from './request.ts'
+import { texts } from './texts/index.ts'
 
 export const exportRowsMax = 5000
 /** The longest page that the operations have. */
@@ -46,4 +53,36 @@ export async function csvOf<Row>(
     cursor = data.length === 0 ? undefined : (nextCursor ?? undefined)
   } while (cursor !== undefined)
   return byteOrderMark + lines.join('')
+}
+
+type ListFile = {
+  readonly list: 'transactions' | 'payouts'
+  readonly values: Values
+  readonly filters: readonly string[]
+  readonly make: () => Promise<string | undefined>
+}
+
+/** Answers with the file of a list, or with a page that says why there is none. */
+export async function exported(
+  request: PublicRequest,
+  view: ConsoleView,
+  { list, values, filters, make }: ListFile,
+): Promise<PublicAnswer> {
+  const p = texts[view.language].payments
+  const refuse = (text: string) => {
+    const back = { href: linkOf(`${view.root}${list}`, values), label: p.back }
+    return page(request, 400, consoleMessage(view, p.exportTitle, text, back))
+  }
+  try {
+    const body = await make()
+    if (body === undefined) return refuse(fill(p.exportTooMany, { count: String(exportRowsMax) }))
+    const headers = { ...headersOf, 'content-type': 'text/csv; charset=utf-8' }
+    return {
+      status: 200,
+      headers: { ...headers, 'content-disposition': `attachment; filename="${list}.csv"` },
+      body,
+    }
+  } catch (error) {
+    return refuse(Object.values(problemsOf(p, error, filters)).join(' '))
+  }
 }

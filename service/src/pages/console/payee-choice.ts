@@ -93,7 +93,7 @@ const choiceFilters = ['search', 'currency']
 
 const ibanForm = /^[a-z]{2}\s?\d\s?\d/i
 
-/** By IBAN, or by alias, or by the beginning of a name: the first that finds someone. A page that continues is one of names. */
+/** Searches by IBAN, or by alias and then by the beginning of a name. A page that continues is one of names. */
 async function searchPayees(
   search: string,
   read: (by: Readonly<Record<string, string>>) => Promise<ResponseOf<'listBeneficiaries'>>,

@@ -21,11 +21,11 @@ import {
 } from '../kit/parts.ts'
 import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Columns, csvOf, exportPageRows } from './list-export.ts'
+import { type Columns, csvOf, exported, exportPageRows } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
 import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-import { exported, type Sums, sumsOf } from './transactions.ts'
+import { type Sums, sumsOf } from './transactions.ts'
 
 const payoutTabs = ['all', 'mine', 'made', 'waiting'] as const
 

@@ -3,8 +3,8 @@ import { type Decimal, decimalText, type ResponseOf } from '@partner-payments/wi
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { optionsOf, type Values } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
+import { optionsOf } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, type Sum, sumsNote } from '../kit/lists.ts'
 import {
   account,
@@ -29,13 +29,12 @@ import {
   transactionBadge,
   wordOf,
 } from '../kit/parts.ts'
-import { consoleTexts } from '../kit/language.ts'
-import { headersOf, linkOf, page, queryText, readQuery, readTypedAmounts, statusOf, timesOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Columns, csvOf, exportPageRows, exportRowsMax } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
+import { exportTransactions, partyOf, queryOf } from './transaction-export.ts'
 
 type TransactionRow = {
   readonly reference: string
@@ -400,96 +399,6 @@ export const bankSaid = (
 const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
   caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
 
-type Exported = Transaction & { readonly fee?: Fee | undefined }
-
-type Fee = { readonly amount: string; readonly currency: string }
-
-function exportColumns({ language }: ConsoleView): Columns<Exported> {
-  const p = texts[language].payments
-  return [
-    [p.userReference, (row) => row.userReference],
-    [p.serviceReference, (row) => row.reference],
-    [p.endToEndId, (row) => row.endToEndId],
-    [p.websiteReference, (row) => row.websiteReference],
-    [p.kind, (row) => wordOf(p.category, row.category)],
-    [p.type, (row) => wordOf(p.transactionType, row.type)],
-    [p.direction, (row) => wordOf(p.directions, row.direction)],
-    [p.status, (row) => wordOf(consoleTexts[language].transactionStatus, row.status)],
-    [p.amount, (row) => ({ amount: decimalText(row.amount) })],
-    [p.currency, (row) => row.currency],
-    [p.fee, (row) => row.fee && { amount: row.fee.amount }],
-    [p.feeCurrency, (row) => row.fee?.currency],
-    [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
-    [p.party, (row) => partyOf(row)?.accountHolderName],
-    [p.otherAccount, (row) => accountText(partyOf(row) ?? {})],
-    [p.bic, (row) => partyOf(row)?.bic],
-    [p.customer, ({ partnerUser }) => partnerUser?.name ?? partnerUser?.email],
-    [p.customerId, ({ partnerUser }) => partnerUser?.id],
-    [p.createdUtc, (row) => ({ at: row.createdAt })],
-    [p.updatedUtc, (row) => ({ at: row.updatedAt })],
-  ]
-}
-
-/** The filters as the operation reads them. Amounts may be typed as people write them. */
-function queryOf({ language }: ConsoleView, values: Partial<Values>): Partial<Values> {
-  const { amount, amountMin, amountMax, ...rest } = values
-  const thousands = language === 'de' ? '.' : ','
-  const plain = (text: string | undefined) => {
-    const { amounts } = readTypedAmounts(text ?? '')
-    return (text?.includes(thousands) === true ? amounts[0] : amounts.at(-1)) ?? text
-  }
-  return { ...rest, amount: plain(amount), amountMin: plain(amountMin), amountMax: plain(amountMax) }
-}
-
-async function exportList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { operate, payouts } = frame
-  const { view, caller } = person
-  const values = readQuery(request, transactionFilters)
-  const call = callOf(person, request)
-  const mayPayouts = caller.permissions.includes('payouts:read')
-  const read = async (cursor: string | undefined) => {
-    const query = `${queryText({ ...queryOf(view, timesOf(values)), cursor })}&limit=${exportPageRows}`
-    const found = await operate('listTransactions', { ...call, query })
-    const paid = mayPayouts ? found.data.filter(({ category }) => category === 'Withdrawal') : []
-    const fees = await payouts.feesOf(caller.partnerId, paid)
-    return { ...found, data: found.data.map((row): Exported => ({ ...row, fee: fees.get(row.reference) })) }
-  }
-  const make = () => csvOf(view.language, exportColumns(view), read)
-  return exported(request, view, { list: 'transactions', values, filters: transactionFilters, make })
-}
-
-type ListFile = {
-  readonly list: 'transactions' | 'payouts'
-  readonly values: Values
-  readonly filters: readonly string[]
-  readonly make: () => Promise<string | undefined>
-}
-
-/** Answers with the file of a list, or with a page that says why there is none. */
-export async function exported(
-  request: PublicRequest,
-  view: ConsoleView,
-  { list, values, filters, make }: ListFile,
-): Promise<PublicAnswer> {
-  const p = texts[view.language].payments
-  const refuse = (text: string) => {
-    const back = { href: linkOf(`${view.root}${list}`, values), label: p.back }
-    return page(request, 400, consoleMessage(view, p.exportTitle, text, back))
-  }
-  try {
-    const body = await make()
-    if (body === undefined) return refuse(fill(p.exportTooMany, { count: String(exportRowsMax) }))
-    const headers = { ...headersOf, 'content-type': 'text/csv; charset=utf-8' }
-    return {
-      status: 200,
-      headers: { ...headers, 'content-disposition': `attachment; filename="${list}.csv"` },
-      body,
-    }
-  } catch (error) {
-    return refuse(Object.values(problemsOf(p, error, filters)).join(' '))
-  }
-}
-
 export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const showList = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
@@ -549,7 +458,9 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   const route = routesOf(frame, withMoney, 'transactions')
   return [
     route('GET', '', 'transactions:read', showList),
-    routesOf(frame, withMoney, 'exports')('GET', '/transactions.csv', 'transactions:read', exportList),
+    routesOf(frame, withMoney, 'exports')('GET', '/transactions.csv', 'transactions:read', (_frame, request, person) =>
+      exportTransactions(frame, request, person, transactionFilters),
+    ),
     route('GET', '/{id}', 'transactions:read', showOne),
   ]
 }
@@ -575,9 +486,6 @@ const rowOf = <T extends Pick<Transaction, 'reference' | 'amount' | 'createdAt'>
   amount: decimalText(row.amount),
   createdAt: new Date(row.createdAt),
 })
-
-export const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
-  direction === 'Inward' ? debtorDetails : creditorDetails
 
 const shownParty = (party: Transaction['creditorDetails']) =>
   party && {
