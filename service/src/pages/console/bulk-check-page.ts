@@ -41,7 +41,7 @@ export type CheckPage = CheckedBulk & {
 }
 
 /** Lines that are corrected at once: the page stays small, and the form below the limit of its body. */
-export const correctedAtOnce = 25
+const correctedAtOnce = 25
 const payeesShown = 100
 const duplicatesShown = 50
 const linesPerPage = 100

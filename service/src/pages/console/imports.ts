@@ -18,13 +18,13 @@ import { type Frame, type Person, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 /** Rows that one file may have: each is one operation when it is applied. */
-export const importRowsMax = 2000
+const importRowsMax = 2000
 /** Rows that one download may have. */
-export const exportRowsMax = 5000
+const exportRowsMax = 5000
 const fileBytesMax = 4 * 1024 * 1024
 const rowsShown = 200
 
-export type Effect = 'Create' | 'Change' | 'Same' | 'Refused'
+type Effect = 'Create' | 'Change' | 'Same' | 'Refused'
 
 /** What a row would do. `reason`: why it is refused. `fields`: those that it changes. */
 export type Planned<Column extends string> = {

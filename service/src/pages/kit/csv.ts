@@ -106,7 +106,7 @@ export type Row<Name extends string> = { readonly line: number; readonly cells: 
 /** `line`: of the file, from 1. `cells`: the line has more cells than the header. `quote`: a quoted text does not end. */
 export type RowProblem = { readonly line: number; readonly code: 'cells' | 'quote' }
 
-export type TableFile<Name extends string> = {
+type TableFile<Name extends string> = {
   /** The columns that the header names. Empty: the first line is no header. */
   readonly named: ReadonlySet<Name>
   readonly rows: readonly Row<Name>[]
@@ -165,7 +165,7 @@ export async function readTable<Name extends string>(
 }
 
 /** The form in which the Excel of a language opens a CSV file by a double click: it reads the separator of its country, and UTF-8 by its mark. */
-export const spreadsheetForms = {
+const spreadsheetForms = {
   de: { separator: ';', decimal: ',' },
   en: { separator: ',', decimal: '.' },
 } as const

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lineDigest } from './digest.ts'
-import { lineColumns, readLine, readTypedAmount, type TypedLine } from './lines.ts'
+import { lineColumns, readLine, type TypedLine } from './lines.ts'
 
 const cellsOf = (given: Partial<TypedLine['cells']>) =>
   ({ ...Object.fromEntries(lineColumns.map((column) => [column, ''])), ...given }) as TypedLine['cells']
@@ -58,8 +58,9 @@ test('amounts are read as spreadsheets of several countries write them, and neve
     [`1${'0'.repeat(50)}`, 'amountForm'],
   ]
   for (const [typed, expected] of table) {
-    const read = readTypedAmount(typed)
-    assert.equal('minor' in read ? read.minor : read.mistake, expected, typed)
+    const read = readLine({ cells: cellsOf({ ...right, amount: typed }) })
+    const found = 'amount' in read ? read.amount : read.map(({ code }) => code).join()
+    assert.equal(found, expected, typed)
   }
 })
 

@@ -25,7 +25,7 @@ export type TypedLine = {
   readonly choice?: string
 }
 
-export const lineMistakes = [
+const lineMistakes = [
   ...(['amountMissing', 'amountForm', 'amountNegative', 'amountScientific', 'amountAmbiguous'] as const),
   ...(['amountDecimals', 'amountRange', 'currencyMissing', 'currencyUnknown', 'referenceWrong'] as const),
   ...(['payeeMissing', 'nameMissing', 'nameWrong', 'accountTwice', 'accountScientific', 'accountCurrency'] as const),
@@ -102,7 +102,7 @@ const amountCharsMax = 40
  * Reads an amount of a currency with two decimals, as people of several countries write it. Three digits behind a single separator may be
  * thousands or decimals, and are refused.
  */
-export function readTypedAmount(given: string): { readonly minor: Minor } | { readonly mistake: LineMistake } {
+function readTypedAmount(given: string): { readonly minor: Minor } | { readonly mistake: LineMistake } {
   const text = given
     .trim()
     .replace(/^(?:EUR|GBP|USD|[€$£])\s*/i, '')

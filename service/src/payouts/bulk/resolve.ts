@@ -5,8 +5,8 @@ import { compareNames } from '../../parties/payee-check/index.ts'
 import type { AccountFields, LinePayee, ReadLine } from './lines.ts'
 
 /** `payeeOtherAccount`: the line has another account than the payee. `payeeCurrency`: ours with this account or name takes other money. */
-export const payeeProblems = ['payeeUnknown', 'payeeOtherAccount', 'payeeCurrency'] as const
-export type PayeeProblem = (typeof payeeProblems)[number]
+const payeeProblems = ['payeeUnknown', 'payeeOtherAccount', 'payeeCurrency'] as const
+type PayeeProblem = (typeof payeeProblems)[number]
 
 /** A payee that a file names and that is not saved. Equal ones have one `key`. */
 export type NewPayee = {
