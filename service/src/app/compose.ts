@@ -21,7 +21,7 @@ import { type ChainKeys, sealedChainKeys, sealedTravelRules } from '../chains/ev
 import type { IsoBanks } from '../banks/files/index.ts'
 import { type Reconciliation } from '../cases/reconciliation/index.ts'
 import { type Rates } from '../rates/index.ts'
-import { sealedTotpSecrets } from '../people/sign-in/index.ts'
+import { sealedForms, sealedTotpSecrets } from '../people/sign-in/index.ts'
 import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '../screening/index.ts'
 import type { Accounts, Cancellations } from '../accounts/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
@@ -136,6 +136,7 @@ export const sealedColumns = [
   sealedAuditKeys,
   sealedClientSecrets,
   sealedWaitingSecrets,
+  sealedForms,
   sealedTotpSecrets,
 ] as const
 

@@ -23,6 +23,7 @@ export const publicHeaders = [
   'accept-language',
   'cookie',
   'if-none-match',
+  'referer',
   'user-agent',
   'webhook-id',
   'webhook-signature',

@@ -26,6 +26,7 @@ import { consoleLanguageOf, consoleTexts } from '../kit/language.ts'
 import {
   cookieAttributes,
   deviceCookieOf,
+  nextOf,
   page,
   pagesOf,
   readQuery,
@@ -43,7 +44,7 @@ export type ConsoleDeps = {
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
-  readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
+  readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate' | 'forms'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
     readonly snapshotOfBulk: BulkPayouts['snapshot']
   }
@@ -144,15 +145,6 @@ export function signInAgain(request: PublicRequest, asked: string | undefined): 
   const query = new URLSearchParams({ ...(partner === undefined ? {} : { partner }), next })
   return seeOther(`${rootOf(request.path)}sign-in?${query.toString()}`)
 }
-
-const nextCharsMax = 1000
-
-/** Path and query of a page of ours, below the root. It cannot begin with a slash, nor name a host or a scheme. */
-const nextForm = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*(?:\?[\w&=%.+*~-]*)?$/i
-
-/** The page after the sign-in: one of ours. */
-export const nextOf = (text: string | undefined): string =>
-  text !== undefined && text.length <= nextCharsMax && nextForm.test(text) ? text : 'home'
 
 /** Ends with the browser at the latest; the service ends it earlier. */
 export const sessionCookieOf = (token: string): string => `${sessionCookie}=${token}; ${cookieAttributes}`

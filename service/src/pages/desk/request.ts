@@ -26,7 +26,7 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import type { Assets } from '../assets.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../kit/language.ts'
-import { type Form, seeOther, uuid } from '../kit/request.ts'
+import { type Form, linkOf, nextOf, seeOther, uuid } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
 import { deskTexts } from './texts.ts'
@@ -189,11 +189,18 @@ export async function withStaff(
   const token = readCookie(request.headers['cookie'], staffCookie)
   const signed = token === undefined ? undefined : await frame.staff.signedIn(token)
   const view = viewOf(frame, request)
-  if (signed === undefined) return seeOther(`${view.root}sign-in`)
+  if (signed === undefined) return toSignIn(view, request)
   const d = deskTexts[view.language].queue
   const { fullName, email, role } = signed.account
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
   return answer({ signed, view: { ...view, person, places: placesOf(view.language), current } })
+}
+
+/** Leads to the sign-in, and from there back to a page. A form has no page of its own. */
+export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicRequest): PublicAnswer {
+  const asked = path.slice('/desk/'.length) + (query === '' ? '' : `?${query}`)
+  const next = nextOf(body.length === 0 ? asked : undefined)
+  return seeOther(next === 'home' ? `${root}sign-in` : linkOf(`${root}sign-in`, { next }))
 }
 
 /** A route for persons of staff. `current`: the place of its page in the navigation. */

@@ -13,6 +13,13 @@ const blockedMs = 15 * minuteMs
 /** Reports whether this was the last attempt before the block. */
 export const isLastAttempt = (attempts: number): boolean => attempts >= failuresMax
 
+/** A session that is over by itself stays known for so long, so that a form of its browser is kept for its person. */
+export const endedKnownMs = 7 * dayMs
+/** A form that met an ended session is kept for so long. */
+export const keptFormMs = 30 * minuteMs
+/** Kept forms of a person: more are not of one browser with some tabs. */
+export const keptFormsMax = 20
+
 /** The cookie of a device lasts as long, from its last sign-in. */
 export const deviceMs = 365 * dayMs
 /** Devices of a member: those of the last sign-ins. An older one counts as new again. */

@@ -32,6 +32,22 @@ export const de: Texts = {
   nothingFoundText: 'Ändern Sie einen Filter, oder setzen Sie alle zurück.',
   rawJson: 'Als JSON der API',
   optional: '{label} (freiwillig)',
+  keptForm: {
+    asLeft:
+      'Ihr Formular ist so, wie Sie es verlassen haben. Es wurde nichts gesendet: Prüfen Sie es, und drücken Sie die Schaltfläche noch einmal.',
+    over: 'Dieses Formular ist nicht mehr aufgehoben',
+    overText:
+      'Ein Formular wird 30 Minuten lang aufgehoben, für die Person, die es ausgefüllt hat, im selben Browser. Es wurde nichts gesendet.',
+    changed: 'Die Seite Ihres Formulars hat sich geändert',
+    changedText:
+      'Das Formular kann nicht mehr so gezeigt werden, weil sich seine Seite inzwischen geändert hat. Es wurde nichts gesendet. Sie hatten eingegeben:',
+  },
+  formTooLarge: {
+    title: 'Sie wurden abgemeldet, und dieses Formular ist zu groß, um es aufzuheben',
+    text: 'Es wurde nichts gesendet. Das Formular hat {size} KB; bis {most} KB können aufgehoben werden, während Sie sich anmelden.',
+    how: 'Ihr Browser hat das Formular noch: Melden Sie sich in einem neuen Tab an, kehren Sie zu diesem zurück, und laden Sie ihn neu. Der Browser fragt dann, ob er das Formular noch einmal senden soll.',
+    label: 'In einem neuen Tab anmelden',
+  },
   payoutStatus: {
     Pending: 'Ausstehend',
     PendingApproval: 'Wartet auf Freigabe',

@@ -32,6 +32,20 @@ export const en = {
   nothingFoundText: 'Change a filter, or clear them all.',
   rawJson: 'As JSON of the API',
   optional: '{label} (optional)',
+  keptForm: {
+    asLeft: 'Your form is as you left it. Nothing was sent: check it, and press the button again.',
+    over: 'This form is no longer kept',
+    overText: 'A form is kept for 30 minutes, for the person who filled it in, in the same browser. Nothing was sent.',
+    changed: 'The page of your form has changed',
+    changedText:
+      'The form cannot be shown as it was, because its page has changed meanwhile. Nothing was sent. You had typed:',
+  },
+  formTooLarge: {
+    title: 'You were signed out, and this form is too large to keep',
+    text: 'Nothing was sent. The form has {size} KB, and {most} KB can be kept while you sign in.',
+    how: 'Your browser still has the form: sign in in a new tab, come back to this one, and reload it. The browser then asks whether to send the form again.',
+    label: 'Sign in in a new tab',
+  },
   payoutStatus: {
     Pending: 'Pending',
     PendingApproval: 'Waits for approval',
