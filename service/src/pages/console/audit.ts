@@ -6,7 +6,6 @@ import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, tabs } from '../kit/lists.ts'
 import {
-  call,
   copyButton,
   facts,
   identifier,
@@ -84,7 +83,7 @@ export function auditPage(view: ConsoleView, { rows, ...shown }: Listed<AuditRow
       actionPart(view, row),
       links(row.subjects) ?? '',
     ]),
-    none: { title: a.empty, text: a.emptyText, more: call(view, 'GET /v1/audit', a.call) },
+    none: { title: a.empty, text: a.emptyText },
   })
 }
 
@@ -188,7 +187,7 @@ export function auditHeadsPage(
       html`<code title="${publicKey}">…${publicKey.slice(-9)}</code>`,
       copyButton(view, json, fill(a.copyHead, { time: from.toISOString() })),
     ]),
-    none: { title: a.headsEmpty, text: a.headsEmptyText, more: call(view, 'GET /v1/audit/heads', a.headsCall) },
+    none: { title: a.headsEmpty, text: a.headsEmptyText },
   })
 }
 

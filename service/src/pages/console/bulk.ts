@@ -30,9 +30,6 @@ const statusBadge = ({ language }: ConsoleView, status: BulkRow['status']): Html
 
 const count = ({ language }: ConsoleView, n: number): string => n.toLocaleString(language)
 
-const bulkCall = `POST /v1/payouts/bulk
-{ "mode": "BestEffort", "idempotencyKey": "…", "payouts": [ … ] }`
-
 export function bulksPage(
   view: ConsoleView,
   { rows, mayWrite, ...shown }: Listed<BulkRow> & { readonly mayWrite: boolean },
@@ -52,7 +49,7 @@ export function bulksPage(
       count(view, row.accepted),
       count(view, row.refused),
     ]),
-    none: { title: b.empty, text: b.emptyText, more: call(view, bulkCall, b.call) },
+    none: { title: b.empty, text: b.emptyText },
   })
 }
 

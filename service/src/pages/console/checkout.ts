@@ -9,7 +9,6 @@ import { type Listed, listPage } from '../kit/lists.ts'
 import {
   account,
   badge,
-  call,
   copyButton,
   facts,
   identifier,
@@ -62,9 +61,6 @@ const tones = {
 const statusBadge = ({ language }: ConsoleView, status: Status): Html =>
   badge(tones[status], texts[language].checkout.status[status])
 
-const sessionCall = `POST /v1/checkout/sessions
-{ "amount": 49.90, "currency": "EUR", "idempotencyKey": "…", "customer": { "email": "ada@example.com" } }`
-
 export const sessionFilters = ['creditorReference', 'customerId', 'createdFrom', 'createdTo'] as const
 
 type Sessions = Listed<SessionRow> & { readonly mayWrite: boolean }
@@ -92,7 +88,7 @@ export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, ...s
       time(view, expiresAt),
       money(view, amount, currency),
     ]),
-    none: { title: c.empty, text: c.emptyText, more: call(view, sessionCall, c.call) },
+    none: { title: c.empty, text: c.emptyText },
   })
 }
 

@@ -20,7 +20,6 @@ import { type Listed, listPage, pager, type Pages } from '../kit/lists.ts'
 import {
   badge,
   calendarDay,
-  call,
   facts,
   heading,
   identifier,
@@ -81,9 +80,6 @@ const statusBadge = ({ language }: ConsoleView, status: OrderStatus): Html =>
     texts[language].orders.status[status],
   )
 
-const orderCall = `POST /v1/payouts/standing-orders
-{ "beneficiaryId": "…", "amount": 950.00, "currency": "EUR", "schedule": { "frequency": "Monthly", "startsOn": "2027-01-01" } }`
-
 const orderFilters: readonly string[] = ['status']
 
 export function ordersPage(
@@ -106,7 +102,7 @@ export function ordersPage(
       nextAt === undefined ? '' : time(view, nextAt),
       money(view, amount, currency),
     ]),
-    none: { title: o.empty, text: o.emptyText, more: call(view, orderCall, o.call) },
+    none: { title: o.empty, text: o.emptyText },
   })
 }
 

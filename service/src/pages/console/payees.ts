@@ -11,7 +11,6 @@ import {
   account,
   accountText,
   badge,
-  call,
   facts,
   heading,
   identifier,
@@ -71,9 +70,6 @@ type Payees = Listed<PayeeRow> & {
 
 export const payeeFilters: readonly string[] = ['namePrefix', 'currency', 'customerId', 'incompleteOn']
 
-const payeeCall = `POST /v1/beneficiaries
-{ "name": "Grace Hopper", "iban": "NL91ABNA0417164300", "currency": "EUR" }`
-
 export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Payees): string {
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -102,7 +98,7 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
       time(view, row.createdAt, 'date'),
       ...(may.pay ? [row.isWallet ? '' : payLink(view, row)] : []),
     ]),
-    none: { title: p.payeesEmpty, text: p.payeesEmptyText, more: call(view, payeeCall, p.payeesCall) },
+    none: { title: p.payeesEmpty, text: p.payeesEmptyText },
   })
 }
 

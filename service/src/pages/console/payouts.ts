@@ -11,7 +11,6 @@ import { type Listed, listPage, pager, type Pages, tabs } from '../kit/lists.ts'
 import {
   account,
   badge,
-  call,
   facts,
   freeText,
   identifier,
@@ -104,9 +103,6 @@ function tabsOf({ root, language }: ConsoleView, tab: PayoutTab): Html {
   })
 }
 
-const payoutCall = `POST /v1/payouts/fiat
-{ "amount": 12.50, "currency": "EUR", "beneficiaryId": "…", "idempotencyKey": "…" }`
-
 export function payoutsPage(
   view: ConsoleView,
   { rows, mayWrite, ...shown }: Listed<PayoutRow> & { readonly mayWrite: boolean },
@@ -139,7 +135,7 @@ export function payoutsPage(
       time(view, row.createdAt),
       money(view, row.amount, row.currency),
     ]),
-    none: { title: p.payoutsEmpty, text: p.payoutsEmptyText, more: call(view, payoutCall, p.payoutsCall) },
+    none: { title: p.payoutsEmpty, text: p.payoutsEmptyText },
   })
 }
 

@@ -22,7 +22,7 @@ import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
 import type { Problems, Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, homeOf } from '../kit/frame.ts'
-import { consoleLanguageOf, consoleTexts } from '../kit/language.ts'
+import { preferencesOf } from '../kit/preferences.ts'
 import {
   cookieAttributes,
   deviceCookieOf,
@@ -44,7 +44,8 @@ export type ConsoleDeps = {
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
-  readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate' | 'forms'> & Confirmations
+  readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate' | 'forms'> &
+    Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
     readonly snapshotOfBulk: BulkPayouts['snapshot']
   }
@@ -65,9 +66,9 @@ export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'br
 /** `/console/home` is one level below the root of the pages. */
 const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
-export function viewOf({ sandbox, css, js, brand }: Frame, { path, headers }: PublicRequest): ConsoleView {
-  const language = consoleLanguageOf(null, headers['accept-language'])
-  return { language, t: consoleTexts[language], sandbox, root: rootOf(path), css, js, brand }
+export function viewOf({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {
+  const root = rootOf(request.path)
+  return { ...preferencesOf(request, root), sandbox, root, css, js, brand }
 }
 
 export type Person = Signed & { readonly view: ConsoleView }

@@ -15,14 +15,7 @@ import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import { message, time } from '../kit/parts.ts'
 import { browserOf, clientOf, type Form, headersOf, nextOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import {
-  type Frame,
-  noSessionCookie,
-  partnerCookieOf,
-  sessionCookieOf,
-  signedInCookies,
-  viewOf,
-} from './request.ts'
+import { type Frame, noSessionCookie, partnerCookieOf, sessionCookieOf, signedInCookies, viewOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type PasskeyForm = {

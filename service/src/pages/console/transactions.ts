@@ -9,7 +9,6 @@ import { type Listed, listPage } from '../kit/lists.ts'
 import {
   account,
   accountText,
-  call,
   facts,
   freeText,
   identifier,
@@ -88,11 +87,7 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
       time(view, createdAt),
       money(view, amount, currency),
     ]),
-    none: {
-      title: p.transactionsEmpty,
-      text: p.transactionsEmptyText,
-      more: call(view, 'GET /v1/transactions', p.transactionsCall),
-    },
+    none: { title: p.transactionsEmpty, text: p.transactionsEmptyText },
     after: html`<section aria-labelledby="export-title">
       <h2 id="export-title">${p.exportTitle}</h2>
       <p>
@@ -100,8 +95,7 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
           >${p.exportCsv}</a
         >
       </p>
-      <p class="soft">${p.exportText}</p>
-      ${call(view, 'GET /v1/exports/transactions\nPOST /v1/reports', p.exportCall)}
+      <p class="soft">${p.exportText} <a href="${view.root}reports">${view.t.reports}</a></p>
     </section>`,
   })
 }
@@ -178,7 +172,8 @@ type TransactionDetails = {
   readonly eventsHref?: string | undefined
   /** `read`: the proof was asked for. Reading it costs more than the rest of the page. */
   readonly proof: {
-    readonly path: string
+    /** The proof as a file. */
+    readonly fileHref: string
     readonly href: string
     readonly read?: { readonly records: number; readonly pending: number } | undefined
   }
@@ -283,7 +278,7 @@ function relatedTable(view: ConsoleView, rows: readonly RelatedRow[]): Html {
   })
 }
 
-function proofPart(view: ConsoleView, { proof: { path, href, read } }: TransactionDetails): Html {
+function proofPart(view: ConsoleView, { proof: { fileHref, href, read } }: TransactionDetails): Html {
   const p = texts[view.language].payments
   return html`<section aria-labelledby="proof">
     <h2 id="proof">${p.proof}</h2>
@@ -292,7 +287,7 @@ function proofPart(view: ConsoleView, { proof: { path, href, read } }: Transacti
         ? html`<p><a class="button" href="${href}">${p.showProof}</a></p>`
         : html`<p>${fill(p.proofText, { count: String(read.records) })}</p>
             ${read.pending > 0 && html`<p>${fill(p.proofPending, { count: String(read.pending) })}</p>`}
-            ${call(view, `GET ${path}`, p.proofCall)}`
+            <p><a class="button" href="${fileHref}" download>${texts[view.language].audit.saveProof}</a></p>`
     }
   </section>`
 }
@@ -450,7 +445,7 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       eventsHref: eventsHrefOf(person, reference),
       payoutHref: payout && `${view.root}payouts/${payout.id}`,
       proof: {
-        path: `/v1/transactions/${encodeURIComponent(reference)}/proof`,
+        fileHref: `${transactionHref(view, reference)}/proof`,
         href: `${transactionHref(view, reference)}?proof=1#proof`,
         read: proof && { records: proof.records.length, pending: proof.pending },
       },

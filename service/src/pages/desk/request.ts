@@ -25,7 +25,8 @@ import type { SignedStaff, Staff, StaffRole, ThingKey, WaitingThing } from '../.
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Assets } from '../assets.ts'
 import { html, type Html } from '../html.ts'
-import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../kit/language.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
+import { preferencesOf } from '../kit/preferences.ts'
 import { type Form, linkOf, nextOf, seeOther, uuid } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
@@ -130,10 +131,9 @@ export type DeskDeps = {
 /** The parts, and the names of the files of the pages. */
 export type DeskFrame = Omit<DeskDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
-export function viewOf({ sandbox, css, js, brand }: DeskFrame, { path, headers }: PublicRequest): ConsoleView {
-  const language = consoleLanguageOf(null, headers['accept-language'])
-  const root = '../'.repeat(Math.max(0, path.split('/').length - 3))
-  return { language, t: consoleTexts[language], sandbox, root, css, js, brand }
+export function viewOf({ sandbox, css, js, brand }: DeskFrame, request: PublicRequest): ConsoleView {
+  const root = '../'.repeat(Math.max(0, request.path.split('/').length - 3))
+  return { ...preferencesOf(request, root), sandbox, root, css, js, brand }
 }
 
 export type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }

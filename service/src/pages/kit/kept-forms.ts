@@ -11,6 +11,7 @@ import { type Fields, findForm, type KeptFile, withForm } from './form-html.ts'
 import { consoleMessage, type ConsoleView, homeOf, shell } from './frame.ts'
 import { readFormData } from './multipart.ts'
 import { facts, message } from './parts.ts'
+import { preferenceRoutes } from './preferences.ts'
 import { deviceIn, nextOf, page, pageOf, seeOther, uuid } from './request.ts'
 
 type Form = {
@@ -52,6 +53,7 @@ const signInPath = /^((?:\.\.\/)*)sign-in(?:\?(.*))?$/
 export function keepingForms(site: Site): readonly PublicRoute[] {
   const pages = createPages(site)
   return [
+    ...preferenceRoutes({ ...site, isPage: pages.isPage }),
     {
       method: 'GET',
       path: `/${site.root}/kept/{id}`,
@@ -152,9 +154,13 @@ async function read(site: Site, request: PublicRequest, id: string): Promise<For
 }
 
 /** The form that a page is looked for: itself, or the one before it. */
-const shownAs = ({ before }: Site, form: Form): Form => {
-  const path = Object.entries(before).find(([pattern]) => patternOf(pattern).test(form.path))?.[1]
-  return path === undefined ? form : { ...form, path }
+function shownAs({ before }: Site, form: Form): Form {
+  for (const [pattern, path] of Object.entries(before)) {
+    const groups = patternOf(pattern).exec(form.path)
+    if (groups !== null)
+      return { ...form, path: path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => groups.groups?.[name] ?? '') }
+  }
+  return form
 }
 
 /** Leads from the sign-in to the page with the form. Without one it shows what was typed. */
@@ -239,7 +245,7 @@ type Pages = {
 }
 
 /** The pages of a site by their paths. One that calls a chosen host has an effect. */
-export function createPages({ root, routes }: Pick<Site, 'root' | 'routes'>): Pages {
+function createPages({ root, routes }: Pick<Site, 'root' | 'routes'>): Pages {
   const pages = routes
     .filter(({ method, callsChosenHost }) => method === 'GET' && callsChosenHost !== true)
     .map((route) => ({ route, pattern: patternOf(route.path) }))

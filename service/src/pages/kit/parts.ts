@@ -35,9 +35,13 @@ export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html
   </button>`
 
 /** A time in the zone of the reader, with UTC in its title. `seconds`: a time at which something ends soon. */
-export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | 'time' | 'seconds' = 'time'): Html {
+export function time(
+  { language, locale = language, zone }: ConsoleView,
+  at: Date,
+  form: 'date' | 'time' | 'seconds' = 'time',
+): Html {
   const show = (timeZone: string, withTime: boolean) =>
-    new Intl.DateTimeFormat(language, {
+    new Intl.DateTimeFormat(locale, {
       dateStyle: 'medium',
       ...(withTime ? { timeStyle: form === 'seconds' ? 'medium' : 'short' } : {}),
       timeZone,
@@ -50,9 +54,9 @@ export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | '
 }
 
 /** A day of the calendar, `YYYY-MM-DD`. It is the same day in every zone. */
-export const calendarDay = ({ language }: ConsoleView, day: string): Html =>
+export const calendarDay = ({ language, locale = language }: ConsoleView, day: string): Html =>
   html`<time datetime="${day}"
-    >${new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
+    >${new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
   >`
 
 export function grouped(language: string, amount: string): string {

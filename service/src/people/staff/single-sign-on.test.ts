@@ -115,7 +115,10 @@ test('an answer is used once, in the browser that asked, within ten minutes', as
   const done = await come(person, { kind: 'sign in', next: 'home' })
   await done.finish()
   await assert.rejects(done.finish(), { reason: 'refused' })
-  const [mine, other] = [await come(person, { kind: 'sign in', next: 'home' }), await come(person, { kind: 'sign in', next: 'home' })]
+  const [mine, other] = [
+    await come(person, { kind: 'sign in', next: 'home' }),
+    await come(person, { kind: 'sign in', next: 'home' }),
+  ]
   for (const attempt of ['', 'x', other.attempt, mine.attempt.slice(2), Buffer.from('{}').toString('base64url')])
     await assert.rejects(mine.finish({ attempt }), { reason: 'expired' }, attempt)
   const states = new URLSearchParams(mine.query)

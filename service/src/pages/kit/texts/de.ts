@@ -32,6 +32,14 @@ export const de: Texts = {
   nothingFoundText: 'Ändern Sie einen Filter, oder setzen Sie alle zurück.',
   rawJson: 'Als JSON der API',
   optional: '{label} (freiwillig)',
+  timesIn: 'Zeiten: {zone}',
+  timeZone: {
+    title: 'Zeitzone',
+    text: 'Zeiten auf allen Seiten stehen in dieser Zone, UTC steht im Hinweis dazu. Dateien, die Sie herunterladen, haben UTC.',
+    label: 'Zeiten zeigen in',
+    asBrowser: 'Zone meines Browsers',
+    save: 'Zeitzone speichern',
+  },
   keptForm: {
     asLeft:
       'Ihr Formular ist so, wie Sie es verlassen haben. Es wurde nichts gesendet: Prüfen Sie es, und drücken Sie die Schaltfläche noch einmal.',
@@ -194,8 +202,6 @@ export const de: Texts = {
     'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Eröffnen Sie ein Konto für einen Kunden, damit die erste Zahlung ankommen kann:',
   balancesEmptySandbox:
     'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Simulieren Sie eine Einzahlung für einen Ihrer Kunden, um die erste zu sehen:',
-  depositCall: 'API-Aufruf, der eine Einzahlung simuliert',
-  accountCall: 'API-Aufruf, der ein Konto eröffnet',
 
   invite: 'Person einladen',
   teamReadOnly: 'Nur ein Admin kann Personen einladen, Rollen ändern und Mitglieder entfernen.',

@@ -32,6 +32,14 @@ export const en = {
   nothingFoundText: 'Change a filter, or clear them all.',
   rawJson: 'As JSON of the API',
   optional: '{label} (optional)',
+  timesIn: 'Times: {zone}',
+  timeZone: {
+    title: 'Time zone',
+    text: 'Times on all pages are in this zone, with UTC in the tooltip. Files that you download have UTC.',
+    label: 'Show times in',
+    asBrowser: 'The zone of my browser',
+    save: 'Save time zone',
+  },
   keptForm: {
     asLeft: 'Your form is as you left it. Nothing was sent: check it, and press the button again.',
     over: 'This form is no longer kept',
@@ -186,11 +194,9 @@ export const en = {
   day: 'Day',
   balancesEmpty: 'No balance yet',
   balancesEmptyText:
-    'Each currency that you hold gets a row here, with what is available and what is reserved. Open an account for a customer, so that the first payment can arrive:',
+    'Each currency that you hold gets a row here, with what is available and what is reserved. Open an account for a customer, so that the first payment can arrive.',
   balancesEmptySandbox:
-    'Each currency that you hold gets a row here, with what is available and what is reserved. Simulate a deposit for one of your customers to see the first:',
-  depositCall: 'API call that simulates a deposit',
-  accountCall: 'API call that opens an account',
+    'Each currency that you hold gets a row here, with what is available and what is reserved. Simulate a deposit for one of your customers to see the first.',
 
   invite: 'Invite person',
   teamReadOnly: 'Only an Admin can invite people, change roles and remove members.',

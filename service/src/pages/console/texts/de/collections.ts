@@ -7,7 +7,6 @@ export const collectionsDe: Words<typeof collectionsEn> = {
     lead: 'Zahlungen, um die Sie Zahler auf einer Seite des Dienstes bitten. Die neueste Sitzung steht oben.',
     empty: 'Noch keine Checkout-Sitzung',
     emptyText: 'Eine Sitzung nimmt eine Zahlung von einem Zahler an, über einen Link, den Sie versenden.',
-    call: 'API-Aufruf, der eine Checkout-Sitzung öffnet',
     newSession: 'Neue Checkout-Sitzung',
     session: 'Checkout-Sitzung',
     status: {
@@ -150,8 +149,7 @@ export const collectionsDe: Words<typeof collectionsEn> = {
     lead: 'Adressen, auf denen Sie und Ihre Kunden Token empfangen. Die neueste steht oben.',
     empty: 'Noch keine Wallet',
     emptyText:
-      'Eine Wallet hat eine Adresse, die einen Token auf einer Blockchain annimmt. Öffnen Sie die erste hier, oder über die API:',
-    call: 'API-Aufruf, der eine Wallet anlegt',
+      'Eine Wallet hat eine Adresse, die einen Token auf einer Blockchain annimmt. Öffnen Sie die erste hier.',
     newWallet: 'Neue Wallet',
     newText: 'Ein Inhaber hat für jeden Token eine Wallet. Gibt es sie schon, bekommen Sie dieselbe.',
     open: 'Wallet öffnen',

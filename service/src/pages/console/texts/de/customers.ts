@@ -7,8 +7,7 @@ export const customersDe: Words<typeof customersEn> = {
     text: 'Die Personen und Unternehmen, für die Sie zahlen. Die neuesten stehen oben.',
     empty: 'Noch kein Kunde',
     emptyText:
-      'Legen Sie einen Kunden an, eröffnen Sie ein Konto für ihn, und lassen Sie Zahlungen eingehen. Das geht auch mit der API:',
-    call: 'API-Aufruf, der einen Kunden anlegt',
+      'Legen Sie einen Kunden an, eröffnen Sie ein Konto für ihn, und lassen Sie Zahlungen eingehen.',
     newCustomer: 'Neuer Kunde',
     namePrefix: 'Name beginnt mit',
     namePrefixHelp: 'Mindestens 2 Buchstaben.',
@@ -87,8 +86,7 @@ export const customersDe: Words<typeof customersEn> = {
 
     dataTitle: 'Datenschutz',
     exportText:
-      'Die API liefert alles, was über den Kunden gespeichert ist, wenn die betroffene Person es verlangt (DSGVO, Art. 15 und 20):',
-    exportCall: 'API-Aufruf, der einen Kunden exportiert',
+      'Verlangt der Kunde Auskunft über seine Daten (DSGVO, Art. 15 und 20), exportiert Ihre Entwicklung sie über die API. Verlangt er die Löschung (Art. 17), löschen Sie sie hier.',
     erase: 'Kundendaten löschen',
     eraseTitle: 'Daten von {name} löschen?',
     eraseEffects: 'Keine Operation und keine Seite findet den Kunden danach.',

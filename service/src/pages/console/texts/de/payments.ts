@@ -61,15 +61,14 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     transactionsText: 'Alle Zahlungen, die ein- und ausgehen, und alle Tauschgeschäfte. Die neuesten stehen oben.',
     transactionsEmpty: 'Noch keine Transaktion',
     transactionsEmptyText:
-      'Hier erscheinen Einzahlungen, Auszahlungen und Tauschgeschäfte. So lesen Sie sie mit der API:',
-    transactionsCall: 'API-Aufruf, der Transaktionen auflistet',
+      'Hier erscheinen Einzahlungen, Auszahlungen und Tauschgeschäfte.',
     orderNote:
       'Die Liste ist anders sortiert: Ein Filter auf Beträge zeigt die größten zuerst, einer auf Änderungen die älteste Änderung zuerst.',
     exportTitle: 'Export',
     exportCsv: 'Diese Transaktionen als CSV laden',
     exportTooMany: 'Mehr als {count} Transaktionen passen. Engen Sie die Filter ein, oder erstellen Sie einen Bericht.',
-    exportText: 'Die API liefert jede Transaktion als eine Zeile JSON, und Berichte gibt es als CSV-Dateien:',
-    exportCall: 'API-Aufruf, der Transaktionen exportiert',
+    exportText:
+      'Für längere Zeiträume und für Dateien, die jeden Tag, jede Woche oder jeden Monat von selbst kommen, gibt es Berichte.',
     timeline: 'Was geschehen ist',
     timelineBy: 'durch {actor}',
     bankSays: 'Die Bank sagt: „{text}“',
@@ -80,17 +79,15 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     proof: 'Nachweis',
     showProof: 'Nachweis anzeigen',
     proofText:
-      '{count} Einträge dieser Transaktion stehen im Prüfprotokoll unter signierten Köpfen. Speichern Sie den Nachweis mit der API, und prüfen Sie ihn ohne den Dienst mit npm run verify:proof.',
+      '{count} Einträge dieser Transaktion stehen im Prüfprotokoll unter signierten Köpfen. Speichern Sie den Nachweis für Ihren Prüfer, der ihn ohne den Dienst prüfen kann.',
     proofPending: '{count} weitere Einträge erhalten ihren signierten Kopf, wenn der Tag (UTC) zu Ende ist.',
-    proofCall: 'API-Aufruf, der den Nachweis liest',
 
     payout: 'Auszahlung',
     toPayee: 'Empfänger öffnen',
     newPayout: 'Neue Auszahlung',
     payoutsText: 'Geld, das Sie senden. Die neuesten Auszahlungen stehen oben.',
     payoutsEmpty: 'Noch keine Auszahlung',
-    payoutsEmptyText: 'Auszahlungen, die Sie hier oder mit der API veranlassen, erscheinen in dieser Liste:',
-    payoutsCall: 'API-Aufruf, der eine Auszahlung anlegt',
+    payoutsEmptyText: 'Auszahlungen, die Sie veranlassen, erscheinen in dieser Liste. Wählen Sie einen Empfänger für die erste.',
     tabs: 'Ansichten der Auszahlungen',
     tabAll: 'Alle Auszahlungen',
     tabMine: 'Warten auf mich',
@@ -178,8 +175,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     payeesText: 'Die Konten und Wallets, an die Sie zahlen.',
     payeesEmpty: 'Noch kein Empfänger',
     payeesEmptyText:
-      'Speichern Sie das Konto eines Empfängers einmal, und zahlen Sie daran, so oft Sie wollen. Das geht auch mit der API:',
-    payeesCall: 'API-Aufruf, der einen Empfänger speichert',
+      'Speichern Sie das Konto eines Empfängers einmal, und zahlen Sie daran, so oft Sie wollen.',
     newPayee: 'Neuer Empfänger',
     payeeName: 'Name des Kontoinhabers',
     namePrefixHelp: 'Mindestens 2 Buchstaben eines Wortes des Namens.',

@@ -5,8 +5,7 @@ export const customersEn = {
   customers: {
     text: 'The people and businesses that you pay for. The newest come first.',
     empty: 'No customer yet',
-    emptyText: 'Create a customer, open an account for it, and let payments arrive. The API does it too:',
-    call: 'API call that creates a customer',
+    emptyText: 'Create a customer, open an account for it, and let payments arrive.',
     newCustomer: 'New customer',
     namePrefix: 'Name begins with',
     namePrefixHelp: 'At least 2 letters.',
@@ -84,8 +83,7 @@ export const customersEn = {
 
     dataTitle: 'Data protection',
     exportText:
-      'The API streams everything that is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20):',
-    exportCall: 'API call that exports a customer',
+      'If the customer asks what is held about them (GDPR, Art. 15 and 20), your developers export it by the API. Erase it here if the customer asks for that (Art. 17).',
     erase: 'Erase customer',
     eraseTitle: 'Erase {name}?',
     eraseEffects: 'No operation and no page will find the customer.',
