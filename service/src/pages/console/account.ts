@@ -5,7 +5,8 @@ import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { badge, empty, message, table, time } from '../kit/parts.ts'
+import { browserName } from '../kit/browsers.ts'
+import { badge, browser, empty, message, table, time } from '../kit/parts.ts'
 import { clientOf, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
@@ -196,9 +197,9 @@ function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEn
 
 function row(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {
   const { t, root } = view
-  const about = fill(t.ofDevice, { device, ip })
+  const about = fill(t.ofDevice, { device: browserName(device, t.browserOn) || device, ip })
   return [
-    html`<span class="name">${device}</span> ${isCurrent && badge('good', t.thisSession)}`,
+    html`<span class="name">${browser(view, device)}</span> ${isCurrent && badge('good', t.thisSession)}`,
     html`<span class="address free">${ip}</span>`,
     time(view, createdAt),
     time(view, lastUsedAt),

@@ -285,11 +285,20 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   return page(request, 200, auditRecordPage({ ...view, current: 'audit' }, shown))
 }
 
-/** The proof as a file, as `npm run verify:proof` reads it. */
 async function saveProof(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const reference = provedReference(person, await recordOf(frame, request, person))
   if (reference === undefined) throw notFound('proof')
-  const proof = await frame.operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
+  return proofOf(frame, request, person, reference)
+}
+
+/** The proof of a transaction as a file, as `npm run verify:proof` reads it. */
+export async function proofOf(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  reference: string,
+): Promise<PublicAnswer> {
+  const proof = await operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
   const headers = {
     ...headersOf,
     'content-type': 'application/json; charset=utf-8',

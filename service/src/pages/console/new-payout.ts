@@ -34,7 +34,7 @@ import {
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { payeeNameCell, type PayeeRow, payeeRowOf } from './payees.ts'
-import { callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
+import { amountWrong, callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 type Choice = {
@@ -227,7 +227,7 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
         html`<span class="lines">
-          ${badge(tones[verdict], p.verdict[verdict])} ${words !== undefined && html`<span>${words}</span>`}
+          ${verdict === 'passed' && hold !== undefined ? badge('warning', p.verdict.waits) : badge(tones[verdict], p.verdict[verdict])} ${words !== undefined && html`<span>${words}</span>`}
           ${(hold?.by ?? null) !== null && html`<span>${texts[view.language].holds.by} ${time(view, new Date(hold?.by ?? ''))}</span>`}
           ${shown !== undefined && html`<span class="soft" lang="en">${shown}</span>`}
         </span>`,
@@ -295,14 +295,14 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
       idempotencyKey: given('idempotencyKey') || newId(),
     }
     const amount = readAmount(typed.amount)
-    if (amount === undefined) return form(request, person, typed, { amount: p.payoutAmountWrong })
+    if (amount === undefined) return form(request, person, typed, { amount: amountWrong(person.view, typed.amount) })
     const draft = await draftOf(frame, request, person, { ...typed, amount }, {})
     const { beneficiaryId, currency, reference, idempotencyKey } = draft
     const body = { amount: rawNumber(amount), beneficiaryId, currency, idempotencyKey, ...(reference && { reference }) }
     try {
       return await act(body, draft)
     } catch (error) {
-      return form(request, person, typed, problemsOf(p, error, fields, { amount: p.payoutAmountWrong }))
+      return form(request, person, typed, problemsOf(p, error, fields, { amount: amountWrong(person.view, typed.amount) }))
     }
   }
   const preview = (request: PublicRequest, person: Person): Promise<PublicAnswer> =>

@@ -47,6 +47,7 @@ import {
 import { fill } from '../language.ts'
 import { choose } from './new-payout.ts'
 import {
+  amountWrong,
   callOf,
   type Frame,
   ifFound,
@@ -391,7 +392,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   }
   const { amount: amountText = '', reference, dayOfMonth, count, ...schedule } = typed.values
   const amount = readAmount(amountText)
-  if (amount === undefined) return showForm(frame, request, person, typed, { amount: p.payoutAmountWrong })
+  if (amount === undefined) return showForm(frame, request, person, typed, { amount: amountWrong(person.view, amountText) })
   const call = callOf(person, request)
   const { beneficiaryId, idempotencyKey } = typed
   const { currency } = await frame.operate('getBeneficiary', { ...call, params: { id: beneficiaryId } })
@@ -408,7 +409,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     const { id } = await frame.operate('createStandingOrder', { ...call, body, idempotencyKey })
     return seeOther(`${id}?done=created`)
   } catch (error) {
-    const problems = problemsOf(p, error, orderFields, { amount: p.payoutAmountWrong })
+    const problems = problemsOf(p, error, orderFields, { amount: amountWrong(person.view, amountText) })
     return showForm(frame, request, person, { ...typed, idempotencyKey: newId() }, problems)
   }
 }

@@ -12,7 +12,7 @@ import {
   sessionCookie,
 } from '../../kernel/api/index.ts'
 import type { Brand } from '../../branding/index.ts'
-import type { Clock, Log } from '../../kernel/index.ts'
+import { amountMajorMax, type Clock, type Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
@@ -22,6 +22,7 @@ import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
 import type { Problems, Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, homeOf } from '../kit/frame.ts'
+import { grouped } from '../kit/parts.ts'
 import { preferencesOf } from '../kit/preferences.ts'
 import {
   cookieAttributes,
@@ -32,6 +33,7 @@ import {
   readQuery,
   seeOther,
   timesOf,
+  withoutMarks,
   yearSeconds,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -219,9 +221,9 @@ export function problemsOf(
   const byField = error.errors.map((field) => {
     const name = field.pointer.split('/').at(-1) ?? ''
     if (fields.includes(name)) return [name, own[name] ?? fieldText(p, field)] as const
-    return ['form', known[error.code] ?? field.message] as const
+    return ['form', known[error.code] ?? withoutMarks(field.message)] as const
   })
-  return byField.length > 0 ? Object.fromEntries(byField) : { form: known[error.code] ?? error.detail }
+  return byField.length > 0 ? Object.fromEntries(byField) : { form: known[error.code] ?? withoutMarks(error.detail) }
 }
 
 /** The reason is the service's own, because only it says what is accepted. */
@@ -230,8 +232,17 @@ function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: Field
   if (code === 'too_precise') return p.fieldPrecise
   if (code === 'exists') return p.fieldExists
   const text = code === 'too_long' ? p.fieldTooLong : code === 'out_of_range' ? p.fieldRange : p.fieldWrong
-  return fill(text, { reason })
+  return fill(text, { reason: withoutMarks(reason) })
 }
+
+/** The text for an amount that is refused: it says which end of the range was passed, or the form that is expected. */
+export function amountWrong({ language }: ConsoleView, typed: string): string {
+  const p = texts[language].payments
+  const amount = /^\d+(?:[.,]\d{1,2})?$/.test(typed.trim()) ? Number(typed.trim().replace(',', '.')) : Number.NaN
+  if (amount > Number(amountMajorMax)) return fill(p.amountLarge, { most: grouped(language, `${amountMajorMax}.00`) })
+  return amount < amountLeast ? fill(p.amountSmall, { least: grouped(language, String(amountLeast)) }) : p.payoutAmountWrong
+}
+const amountLeast = 0.01
 
 /** The page of a list. A filter that the operation refuses gives an empty list with the problem at its field. */
 export async function listed<T>(

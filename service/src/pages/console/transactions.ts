@@ -29,6 +29,7 @@ import {
 } from '../kit/parts.ts'
 import { headersOf, linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { proofOf } from './audit.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 import { exportPageRows, exportRowsMax, transactionsCsv } from './transaction-export.ts'
@@ -458,6 +459,9 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
     route('GET', '', 'transactions:read', showList),
     routesOf(frame, withMoney, 'exports')('GET', '/transactions.csv', 'transactions:read', exportList),
     route('GET', '/{id}', 'transactions:read', showOne),
+    route('GET', '/{id}/proof', 'transactions:read', (_frame, request, person) =>
+      proofOf(frame, request, person, request.params['id'] ?? ''),
+    ),
   ]
 }
 

@@ -1,6 +1,7 @@
 /** Parts of pages: messages, badges, times, money, identifiers, facts, steps, tables. `console/design.ts` shows each in its states. */
 import { readDomestic } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
+import { browserName } from './browsers.ts'
 import type { ConsoleView } from './frame.ts'
 
 export type Tone = 'good' | 'warning' | 'bad' | 'neutral'
@@ -114,6 +115,12 @@ export const referenceText = ({
 /** The reference that the service gave, if people know the payment by another text. */
 export const serviceReference = (payment: Parameters<typeof referenceText>[0]): string | undefined =>
   referenceText(payment) === payment.reference ? undefined : payment.reference
+
+/** The browser of a session, with its user agent in the title. */
+export function browser({ t }: ConsoleView, userAgent: string): Html {
+  const name = browserName(userAgent, t.browserOn)
+  return name === '' ? html`<span class="free">${userAgent}</span>` : html`<span title="${userAgent}">${name}</span>`
+}
 
 export type Link = { readonly text: string; readonly href?: string | undefined }
 

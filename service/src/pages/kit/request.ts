@@ -177,6 +177,9 @@ export const statusOf = (problems: Problems): 200 | 400 => (Object.keys(problems
 /** The service checks the same length. */
 export const passwordCharsMin = 12
 
+/** A reason of the service for people: names of the API stand between marks of code. */
+export const withoutMarks = (reason: string): string => reason.replaceAll('`', '')
+
 /** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
 export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Refusal)) throw error
@@ -184,10 +187,10 @@ export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, stri
     const name = refused.pointer.split('/').at(-1) ?? ''
     return name in fieldTexts
       ? ([name, fieldTexts[name]?.(t, refused.code) ?? ''] as const)
-      : (['form', refused.message] as const)
+      : (['form', withoutMarks(refused.message)] as const)
   })
   if (fields.length > 0) return Object.fromEntries(fields)
-  return { form: formTexts[error.code]?.(t) ?? error.detail }
+  return { form: formTexts[error.code]?.(t) ?? withoutMarks(error.detail) }
 }
 
 const fieldTexts: Readonly<Record<string, (t: Texts, code: FieldError['code']) => string>> = {

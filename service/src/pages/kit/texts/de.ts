@@ -40,6 +40,7 @@ export const de: Texts = {
     asBrowser: 'Zone meines Browsers',
     save: 'Zeitzone speichern',
   },
+  browserOn: '{browser} auf {system}',
   keptForm: {
     asLeft:
       'Ihr Formular ist so, wie Sie es verlassen haben. Es wurde nichts gesendet: Prüfen Sie es, und drücken Sie die Schaltfläche noch einmal.',
@@ -199,9 +200,9 @@ export const de: Texts = {
   day: 'Tag',
   balancesEmpty: 'Noch kein Guthaben',
   balancesEmptyText:
-    'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Eröffnen Sie ein Konto für einen Kunden, damit die erste Zahlung ankommen kann:',
+    'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Eröffnen Sie ein Konto für einen Kunden, damit die erste Zahlung ankommen kann.',
   balancesEmptySandbox:
-    'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Simulieren Sie eine Einzahlung für einen Ihrer Kunden, um die erste zu sehen:',
+    'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Simulieren Sie eine Einzahlung für einen Ihrer Kunden, um die erste zu sehen.',
 
   invite: 'Person einladen',
   teamReadOnly: 'Nur ein Admin kann Personen einladen, Rollen ändern und Mitglieder entfernen.',

@@ -40,6 +40,7 @@ export const en = {
     asBrowser: 'The zone of my browser',
     save: 'Save time zone',
   },
+  browserOn: '{browser} on {system}',
   keptForm: {
     asLeft: 'Your form is as you left it. Nothing was sent: check it, and press the button again.',
     over: 'This form is no longer kept',

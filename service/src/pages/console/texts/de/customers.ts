@@ -99,7 +99,7 @@ export const customersDe: Words<typeof customersEn> = {
       'Die Daten des Kunden sind gelöscht. Was das Gesetz verlangt, bleibt bis zum Ende seiner Frist gespeichert.',
 
     type: { Individual: 'Privatperson', Business: 'Unternehmen', SoleTrader: 'Einzelunternehmer' },
-    states: { Complete: 'Vollständig', Incomplete: 'Unvollständig', Invalid: 'Ungültig' },
+    states: { Complete: 'Daten vollständig', Incomplete: 'Daten fehlen', Invalid: 'Daten falsch' },
     fieldStates: { Valid: 'Gültig', Unchecked: 'Nicht geprüft', Invalid: 'Ungültig', Missing: 'Fehlt' },
     cures: {
       field_required: 'Ein Kunde dieses Typs braucht das Feld. Fragen Sie den Kunden danach.',
@@ -164,7 +164,7 @@ export const customersDe: Words<typeof customersEn> = {
   identity: {
     title: 'Identitätsprüfungen',
     text: 'Ein Anbieter vergleicht Ausweise und Nachweise mit den Angaben des Kunden.',
-    none: 'Die Identität dieses Kunden wurde noch nicht geprüft.',
+    none: 'Es wurde noch kein Dokument geprüft. Die Verifizierung oben gilt den Daten, die Sie angegeben haben.',
     kinds: { Document: 'Ausweis', Address: 'Adresse', Company: 'Unternehmen' },
     kind: 'Nachweis',
     status: 'Status',

@@ -154,6 +154,8 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     otherPayee: 'Anderen Empfänger wählen',
     payoutAmount: 'Betrag in {currency}',
     payoutAmountHelp: 'Nur Ziffern, etwa 1250 oder 1250,00.',
+    amountLarge: 'Geben Sie höchstens {most} ein.',
+    amountSmall: 'Geben Sie mindestens {least} ein.',
     payoutAmountWrong: `Geben Sie einen Betrag von 0,01 bis ${amountMajorMax},00 ohne Tausenderpunkte ein, etwa 1250,00.`,
     payoutReference: 'Verwendungszweck',
     payoutReferenceHelp: 'Der Empfänger liest ihn auf dem Kontoauszug. Höchstens 140 Zeichen.',
@@ -313,7 +315,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
       InvalidWalletAddress: 'Die Adresse der Wallet ist falsch.',
       RecipientBlocked: 'Der Empfänger ist gesperrt.',
     },
-    verdict: { passed: 'Erfüllt', failed: 'Abgelehnt', notApplicable: 'Nicht betroffen' },
+    verdict: { passed: 'Erfüllt', failed: 'Abgelehnt', notApplicable: 'Nicht betroffen', waits: 'Wartet darauf' },
     ruleExplained: {
       'idempotencyKey.passed':
         'Dieses Formular wurde schon gesendet. Ein weiteres Senden liefert die Auszahlung von damals.',

@@ -179,6 +179,8 @@ export const teamDe: Words<typeof teamEn> = {
     staff: 'Mitarbeitende des Betreibers',
     newAccount: 'Neues Dienstkonto',
     nameHelp: 'Das Programm, das es benutzt, etwa Gehälter.',
+    allPermissions: 'Alles',
+    readsAndWrites: 'Lesen und schreiben',
     permissionsHelp: 'Geben Sie nur, was das Programm braucht. Lesen und Ändern sind getrennt.',
     reads: 'Lesen',
     writes: 'Ändern',

@@ -95,7 +95,7 @@ export const customersEn = {
     erasedKept: 'The customer is erased. What the law requires is kept until its time is over.',
 
     type: { Individual: 'Individual', Business: 'Business', SoleTrader: 'Sole trader' },
-    states: { Complete: 'Complete', Incomplete: 'Incomplete', Invalid: 'Invalid' },
+    states: { Complete: 'Data complete', Incomplete: 'Data missing', Invalid: 'Data wrong' },
     fieldStates: { Valid: 'Valid', Unchecked: 'Not checked', Invalid: 'Invalid', Missing: 'Missing' },
     cures: {
       field_required: 'A customer of this type needs the field. Ask the customer for it.',
@@ -158,7 +158,7 @@ export const customersEn = {
   identity: {
     title: 'Identity verifications',
     text: 'An identity provider compares documents with the data of the customer.',
-    none: 'The identity of this customer was not verified yet.',
+    none: 'No document was checked yet. The verification above is about the data that you gave.',
     kinds: { Document: 'Identity document', Address: 'Address', Company: 'Company' },
     kind: 'What is proved',
     status: 'Status',

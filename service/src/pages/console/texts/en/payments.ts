@@ -157,6 +157,8 @@ export const paymentsEn = {
     otherPayee: 'Choose another payee',
     payoutAmount: 'Amount in {currency}',
     payoutAmountHelp: 'Digits only, such as 1250 or 1250.00.',
+    amountLarge: 'Enter at most {most}.',
+    amountSmall: 'Enter at least {least}.',
     payoutAmountWrong: `Enter an amount from 0.01 to ${amountMajorMax}.00 without grouping, such as 1250.00.`,
     payoutReference: 'Reference for the payee',
     payoutReferenceHelp: 'The payee reads it on the statement. At most 140 characters.',
@@ -309,7 +311,7 @@ export const paymentsEn = {
       InvalidWalletAddress: 'The address of the wallet is wrong.',
       RecipientBlocked: 'The recipient is blocked.',
     },
-    verdict: { passed: 'Passed', failed: 'Refused', notApplicable: 'Does not apply' },
+    verdict: { passed: 'Passed', failed: 'Refused', notApplicable: 'Does not apply', waits: 'Waits for it' },
     ruleExplained: {
       'idempotencyKey.passed': 'This form has already been sent. Sending it again returns the payout of then.',
       'beneficiary.failed': 'There is no such payee.',

@@ -164,6 +164,8 @@ export const teamEn = {
     staff: 'Staff of the operator',
     newAccount: 'New service account',
     nameHelp: 'The program that uses it, such as Payroll.',
+    allPermissions: 'Everything',
+    readsAndWrites: 'Read and write',
     permissionsHelp: 'Give only what the program needs. Reading and writing are apart.',
     reads: 'Read',
     writes: 'Change',
