@@ -6,6 +6,7 @@ import {
   attribute,
   checkEscaped,
   checkLabels,
+  checkPlain,
   checkSize,
   checkStructure,
   checkTranslated,
@@ -318,6 +319,10 @@ suite('every page of the console', () => {
     for (const [name, page] of pages) checkStructure(name, page)
   })
 
+  test('says nothing that only developers read', () => {
+    for (const [name, page] of pages) if (name !== 'design') checkPlain(name, page)
+  })
+
   test('is below 60 KB compressed with its style sheet and its script', () => {
     for (const [name, page] of pages) checkSize(name, page)
   })
@@ -362,7 +367,7 @@ test('sandbox and production differ in band, title and name of the environment',
     homePage(viewOf('en', { sandbox, person }), { balances: [], plots: [], waiting: [] })
   assert.match(home(true), /<title>Sandbox: Home · Acme<\/title>/)
   assert.match(home(true), /<p class="band">/)
-  assert.match(home(true), /POST \/v1\/simulations\/deposits/)
+  assert.match(home(true), /href="..\/simulations"/)
   assert.match(home(false), /<title>Home · Acme<\/title>/)
   assert.ok(!/class="band"|simulations|Sandbox/.test(home(false)))
 })

@@ -5,6 +5,7 @@ import {
   all,
   checkEscaped,
   checkLabels,
+  checkPlain,
   checkSize,
   checkStructure,
   evil,
@@ -77,7 +78,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
         hold: explain({ kind: 'approval', by: at }),
         steps: [{ title: text, at, by: text, detail: text }],
         related: [{ ...row, relation: text }],
-        proof: { path: `/v1/${text}`, href, read: { records: 4, pending: 2 } },
+        proof: { fileHref: href, href, read: { records: 4, pending: 2 } },
         raw: { text },
       }),
     ],
@@ -320,6 +321,7 @@ suite('every page of payments and customers', () => {
       checkEscaped(name, page)
       fields += checkLabels(name, page)
       checkStructure(name, page)
+      checkPlain(name, page)
       checkSize(name, page)
     }
     assert.ok(fields > 200, `only ${fields} fields were read`)

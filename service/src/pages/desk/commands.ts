@@ -138,8 +138,6 @@ type ChangesShown = { readonly changes: readonly DeskChange[]; readonly error?: 
 
 export function changesPage(view: ConsoleView, { changes, error }: ChangesShown): string {
   const d = deskTexts[view.language].commands
-  const propose =
-    'npm run -s operator -- limit set --partner ID --scope partner --period day --currency EUR --amount 1000.00'
   return shell(view, {
     title: d.changes,
     wide: true,
@@ -148,7 +146,7 @@ export function changesPage(view: ConsoleView, { changes, error }: ChangesShown)
       <p class="lead">${d.changesText}</p>
       ${
         changes.length === 0
-          ? empty({ title: d.none, text: d.noneText, more: call(view, propose, d.proposeCall) })
+          ? empty({ title: d.none, text: d.noneText })
           : changesTable(view, changes, d.changes)
       }`,
   })

@@ -15,7 +15,6 @@ import {
   account,
   badge,
   calendarDay,
-  call,
   empty,
   facts,
   freeText,
@@ -84,11 +83,7 @@ export function filesPage(view: ConsoleView, { files, banks, bank, show, next, f
       })}
       ${
         files.length === 0
-          ? empty({
-              title: d.none,
-              text: d.noneText,
-              more: call(view, 'npm run -s operator -- bank files', d.noneCall),
-            })
+          ? empty({ title: d.none, text: d.noneText })
           : filesTable(view, files)
       }
       ${pager(view, { next, first })}`,

@@ -1,15 +1,17 @@
 /** The days of safeguarding, and one day in one currency. Every role of staff reads them. */
 import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
 import { isFiat } from '../../kernel/index.ts'
-import { type Content, isDay } from '../../reports/safeguarding/index.ts'
+import { type Content, isDay, safeguardingCsv, safeguardingPdf, type Signed } from '../../reports/safeguarding/index.ts'
 import {
   account,
   badge,
-  call,
+  calendarDay,
+  dayText,
   empty,
   facts,
   freeText,
   identifier,
+  linkButton,
   message,
   money,
   strip,
@@ -17,7 +19,7 @@ import {
   time,
 } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { page } from '../kit/request.ts'
+import { headersOf, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -37,7 +39,6 @@ export function daysPage(
   { days, next, first }: { readonly days: readonly Content[]; readonly next?: string; readonly first?: string },
 ): string {
   const d = deskTexts[view.language].safeguarding
-  const example = 'npm run -s operator -- safeguarding accounts set --account IBAN --currency EUR --staff NAME'
   return shell(view, {
     title: d.days,
     wide: true,
@@ -45,7 +46,11 @@ export function daysPage(
       <p class="lead">${d.daysText}</p>
       ${
         days.length === 0
-          ? empty({ title: d.none, text: d.noneText, more: call(view, example, d.noneCall) })
+          ? empty({
+              title: d.none,
+              text: d.noneText,
+              more: html`<p class="more">${linkButton(`${view.root}runbooks/safeguarding`, deskTexts[view.language].connectors.runbook)}</p>`,
+            })
           : table({
               caption: d.days,
               columns: [
@@ -57,7 +62,7 @@ export function daysPage(
                 [d.own, 'number'],
               ],
               rows: days.map((content) => [
-                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}">${content.day}</a>`,
+                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}">${calendarDay(view, content.day)}</a>`,
                 content.currency,
                 badge(tones[content.status], d[content.status]),
                 money(view, content.requirement.total, content.currency),
@@ -86,7 +91,7 @@ type Shown = {
 export function dayPage(view: ConsoleView, { content, digest, versions }: Shown): string {
   const d = deskTexts[view.language].safeguarding
   const { day, currency, status, requirement, version } = content
-  const title = fill(d.title, { day, currency })
+  const title = fill(d.title, { day: dayText(view, day), currency })
   const amount = (text: string | null) => orNotKnown(view, content, text)
   return shell(view, {
     title,
@@ -121,7 +126,9 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
         ]),
       })}
       <h2>${d.file}</h2>
-      ${call(view, `npm run -s operator -- safeguarding export --day ${day} --format pdf --to FILE`, d.file)}`,
+      <p class="buttons">
+        ${formats.map((format) => html`<a class="button" href="${view.root}safeguarding/${day}/${currency}/record.${format}" download>${d.saveAs[format]}</a>`)}
+      </p>`,
   })
 }
 
@@ -203,6 +210,15 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
 }
 
 const rowsShown = 60
+/** Files for the auditor, as `safeguarding export` writes them. */
+const formats = ['pdf', 'csv', 'json'] as const
+const fileTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
+
+function fileOf(format: (typeof formats)[number], signed: Signed): string | Buffer {
+  if (format === 'pdf') return Buffer.from(safeguardingPdf([signed]))
+  return format === 'csv' ? safeguardingCsv([signed]) : `${JSON.stringify([signed], undefined, 2)}\n`
+}
+
 /** Days before and after all records. */
 const [firstDay, lastDay] = ['0001-01-01', '9999-12-31']
 
@@ -229,5 +245,16 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       if (last === undefined) throw notFound('page')
       return page(request, 200, dayPage(view, { content: last.content, digest: last.digest, versions }))
     }),
+    ...formats.map((format) =>
+      staffRoute(frame, 'safeguarding', 'GET', `/safeguarding/{day}/{currency}/record.${format}`, async (request) => {
+        const { day = '', currency = '' } = request.params
+        if (!isDay(day) || !isFiat(currency)) throw notFound('page')
+        const [last] = await safeguarding.versions(db, day, currency)
+        if (last === undefined) throw notFound('page')
+        const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
+        const headers = { ...headersOf, 'content-type': fileTypes[format], 'content-disposition': disposition }
+        return { status: 200, headers, body: fileOf(format, { content: last.text, signature: last.signature, publicKey: last.publicKey }) }
+      }),
+    ),
   ]
 }

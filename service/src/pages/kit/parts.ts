@@ -54,11 +54,13 @@ export function time(
     : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form !== 'date')}</time>`
 }
 
-/** A day of the calendar, `YYYY-MM-DD`. It is the same day in every zone. */
-export const calendarDay = ({ language, locale = language }: ConsoleView, day: string): Html =>
-  html`<time datetime="${day}"
-    >${new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
-  >`
+/** A day of the calendar, `YYYY-MM-DD`, as a text. */
+export const dayText = ({ language, locale = language }: ConsoleView, day: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+
+/** A day of the calendar. It is the same day in every zone. */
+export const calendarDay = (view: ConsoleView, day: string): Html =>
+  html`<time datetime="${day}">${dayText(view, day)}</time>`
 
 export function grouped(language: string, amount: string): string {
   const decimals = amount.split('.')[1]?.length ?? 0

@@ -190,10 +190,10 @@ test('with a claim of roles the provider can only take a role away; when it is r
     assert.ok((await joinBy(person, strict)).token)
     for (const groups of [['payments-admins'], [], undefined, 'other', { treasury: true }]) {
       provider.people.set(person.login, { email: person.email, ...(groups === undefined ? {} : { groups }) })
-      await assert.rejects((await come(person, { kind: 'sign in' }, strict)).finish(), { reason: 'role' })
+      await assert.rejects((await come(person, { kind: 'sign in', next: 'home' }, strict)).finish(), { reason: 'role' })
     }
     provider.people.set(person.login, { email: person.email, groups: 'treasury' })
-    assert.ok((await (await come(person, { kind: 'sign in' }, strict)).finish()).token)
+    assert.ok((await (await come(person, { kind: 'sign in', next: 'home' }, strict)).finish()).token)
     const reader = await invited('support', { groups: ['payments-admins'] }, strict)
     await assert.rejects(joinBy(reader, strict), { reason: 'role' })
     const admin = await invited('admin', {}, strict)

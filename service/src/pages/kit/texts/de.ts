@@ -40,6 +40,8 @@ export const de: Texts = {
     asBrowser: 'Zone meines Browsers',
     save: 'Zeitzone speichern',
   },
+  yes: 'Ja',
+  no: 'Nein',
   browserOn: '{browser} auf {system}',
   keptForm: {
     asLeft:

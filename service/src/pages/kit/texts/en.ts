@@ -40,6 +40,8 @@ export const en = {
     asBrowser: 'The zone of my browser',
     save: 'Save time zone',
   },
+  yes: 'Yes',
+  no: 'No',
   browserOn: '{browser} on {system}',
   keptForm: {
     asLeft: 'Your form is as you left it. Nothing was sent: check it, and press the button again.',

@@ -26,8 +26,7 @@ export const people: Words<typeof en> = {
     changesText:
       'Änderungen von Regeln, die auf eine zweite Person warten, die älteste zuerst. Wer zustimmt, führt sie aus.',
     none: 'Keine Änderung wartet',
-    noneText: 'Ein Befehl schlägt eine Änderung vor, die zwei Personen vornehmen, etwa dieser:',
-    proposeCall: 'Befehl, der eine Änderung vorschlägt',
+    noneText: 'Eine Änderung, die zwei Personen vornehmen, erscheint hier, wenn jemand sie vorschlägt.',
     command: 'Befehl',
     partner: 'Partner',
     by: 'Vorgeschlagen von',

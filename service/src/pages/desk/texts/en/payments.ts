@@ -37,8 +37,7 @@ export const payments = {
     filesText:
       'Files of banks by ISO 20022, newest first: what came, what was quarantined, what goes to the banks. The audit log of the operator records who opens a file.',
     none: 'No file here',
-    noneText: 'Files appear when a bank is connected and exchanges them. This command lists the newest sent files:',
-    noneCall: 'Command that lists sent files',
+    noneText: 'Files appear when a bank is connected and exchanges them.',
     bank: 'Bank',
     allBanks: 'All banks',
     show: 'Files',
@@ -308,8 +307,7 @@ export const payments = {
     daysText:
       'Each day, client money by the ledger against the designated accounts by the statements of their banks. Newest day first.',
     none: 'No day has a record yet',
-    noneText: 'The first record is made after the day on which an account is designated. This command designates one:',
-    noneCall: 'Command that designates an account',
+    noneText: 'The first record is made after the day on which an account is designated. An admin designates one, as the runbook says.',
     day: 'Day',
     currency: 'Currency',
     result: 'Result',
@@ -352,6 +350,7 @@ export const payments = {
     partner: 'Partner',
     versions: 'All versions',
     file: 'Files for the auditor',
+    saveAs: { pdf: 'Save as PDF', csv: 'Save as CSV', json: 'Save as JSON, with its signature' },
     fees: 'Fees that are still on the accounts',
     fx: 'Position from exchanges',
     opening: 'Balance before the first statement',
