@@ -94,7 +94,14 @@ export function checkPlain(name: string, page: string): void {
     .replaceAll(/<details class="raw">[^]*?<\/details>/g, '')
     .replaceAll(/<(?:title|input|option)[^>]*>/g, '')
     .replaceAll(/<[^>]*>/g, '\n')
-  for (const word of [/\/v1\//, /\bnpm run\b/, /`/, /^\s*(?:true|false|null)\s*$/m, /^\s*[{[]&quot;/m, /\bsettlement\.\w+/])
+  for (const word of [
+    /\/v1\//,
+    /\bnpm run\b/,
+    /`/,
+    /^\s*(?:true|false|null)\s*$/m,
+    /^\s*[{[]&quot;/m,
+    /\bsettlement\.\w+/,
+  ])
     assert.ok(!word.test(text), `${name}: ${word.exec(text)?.[0]}`)
 }
 

@@ -4,7 +4,16 @@ import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 
 /** Pages of developers, and the component that shows a call. */
-const ofDevelopers = ['design', 'events', 'guests', 'request', 'request-log', 'service-accounts', 'simulations', 'webhooks']
+const ofDevelopers = [
+  'design',
+  'events',
+  'guests',
+  'request',
+  'request-log',
+  'service-accounts',
+  'simulations',
+  'webhooks',
+]
 /** The page on which staff confirm a command, and pages whose commands become buttons. */
 const ofCommands = ['commands', 'cases', 'hits', 'partners', 'queue', 'reconciliation']
 
@@ -22,13 +31,19 @@ async function namedIn(folder: 'console' | 'desk', word: RegExp): Promise<readon
 
 test('only pages of developers name calls of the API', async () => {
   const named = await namedIn('console', /['"`](?:GET|POST|PUT|PATCH|DELETE) \/v1\/|npm run /)
-  assert.deepEqual(named.filter((name) => !ofDevelopers.includes(name)), [])
+  assert.deepEqual(
+    named.filter((name) => !ofDevelopers.includes(name)),
+    [],
+  )
   assert.ok(named.length > 3, 'the pages were read')
 })
 
 test('only the page of commands names commands of the operator', async () => {
   const named = await namedIn('desk', /npm run /)
-  assert.deepEqual(named.filter((name) => !ofCommands.includes(name)), [])
+  assert.deepEqual(
+    named.filter((name) => !ofCommands.includes(name)),
+    [],
+  )
   assert.ok(named.includes('commands'), 'the pages were read')
 })
 

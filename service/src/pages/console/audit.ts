@@ -5,18 +5,7 @@ import { momentOfId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, tabs } from '../kit/lists.ts'
-import {
-  copyButton,
-  facts,
-  identifier,
-  type Link,
-  links,
-  message,
-  rawJson,
-  strip,
-  time,
-  wordOf,
-} from '../kit/parts.ts'
+import { copyButton, facts, identifier, type Link, links, message, rawJson, strip, time, wordOf } from '../kit/parts.ts'
 import { headersOf, idOf, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { operationOf, subjectsOf } from './request-log.ts'

@@ -34,7 +34,17 @@ import {
   valuesIn,
 } from '../kit/request.ts'
 import { amountsOf, checkRefund, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
-import { amountWrong, callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf, textsWith } from './request.ts'
+import {
+  amountWrong,
+  callOf,
+  type Frame,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  routesOf,
+  textsWith,
+} from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 
@@ -328,7 +338,8 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     ...rest
   } = values
   const amount = readAmount(amountText)
-  if (amount === undefined) return showForm(request, person, values, idempotencyKey, { amount: amountWrong(person.view, amountText) })
+  if (amount === undefined)
+    return showForm(request, person, values, idempotencyKey, { amount: amountWrong(person.view, amountText) })
   if (email === undefined && rest['customerId'] === undefined)
     return showForm(request, person, values, idempotencyKey, {
       email: texts[person.view.language].checkout.customerMissing,

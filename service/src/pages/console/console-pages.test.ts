@@ -263,8 +263,7 @@ suite('the texts of the console', () => {
   })
 
   test('the language is the chosen one, then the first that the browser wants, else English', () => {
-    const read = (cookie: string, accepted?: string) =>
-      readerOf({ headers: { cookie, 'accept-language': accepted } })
+    const read = (cookie: string, accepted?: string) => readerOf({ headers: { cookie, 'accept-language': accepted } })
     assert.equal(read('__Host-language=de', 'en').language, 'de')
     assert.equal(read('__Host-language=fr', 'fr, de;q=0.5, en;q=0.1').language, 'de')
     assert.equal(read('', 'fr').language, 'en')

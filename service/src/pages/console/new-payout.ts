@@ -227,7 +227,8 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
         html`<span class="lines">
-          ${verdict === 'passed' && hold !== undefined ? badge('warning', p.verdict.waits) : badge(tones[verdict], p.verdict[verdict])} ${words !== undefined && html`<span>${words}</span>`}
+          ${verdict === 'passed' && hold !== undefined ? badge('warning', p.verdict.waits) : badge(tones[verdict], p.verdict[verdict])}
+          ${words !== undefined && html`<span>${words}</span>`}
           ${(hold?.by ?? null) !== null && html`<span>${texts[view.language].holds.by} ${time(view, new Date(hold?.by ?? ''))}</span>`}
           ${shown !== undefined && html`<span class="soft" lang="en">${shown}</span>`}
         </span>`,
@@ -302,7 +303,12 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     try {
       return await act(body, draft)
     } catch (error) {
-      return form(request, person, typed, problemsOf(p, error, fields, { amount: amountWrong(person.view, typed.amount) }))
+      return form(
+        request,
+        person,
+        typed,
+        problemsOf(p, error, fields, { amount: amountWrong(person.view, typed.amount) }),
+      )
     }
   }
   const preview = (request: PublicRequest, person: Person): Promise<PublicAnswer> =>

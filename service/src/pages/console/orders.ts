@@ -392,7 +392,8 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   }
   const { amount: amountText = '', reference, dayOfMonth, count, ...schedule } = typed.values
   const amount = readAmount(amountText)
-  if (amount === undefined) return showForm(frame, request, person, typed, { amount: amountWrong(person.view, amountText) })
+  if (amount === undefined)
+    return showForm(frame, request, person, typed, { amount: amountWrong(person.view, amountText) })
   const call = callOf(person, request)
   const { beneficiaryId, idempotencyKey } = typed
   const { currency } = await frame.operate('getBeneficiary', { ...call, params: { id: beneficiaryId } })

@@ -240,7 +240,9 @@ export function amountWrong({ language }: ConsoleView, typed: string): string {
   const p = texts[language].payments
   const amount = /^\d+(?:[.,]\d{1,2})?$/.test(typed.trim()) ? Number(typed.trim().replace(',', '.')) : Number.NaN
   if (amount > Number(amountMajorMax)) return fill(p.amountLarge, { most: grouped(language, `${amountMajorMax}.00`) })
-  return amount < amountLeast ? fill(p.amountSmall, { least: grouped(language, String(amountLeast)) }) : p.payoutAmountWrong
+  return amount < amountLeast
+    ? fill(p.amountSmall, { least: grouped(language, String(amountLeast)) })
+    : p.payoutAmountWrong
 }
 const amountLeast = 0.01
 

@@ -1,5 +1,11 @@
 /** Service accounts: the list, a new one with its key, and the page of one with its limits and rotation. */
-import { permissions as allPermissions, type Permission, type ResponseOf, serviceAccounts as wire, tags } from '@partner-payments/wire'
+import {
+  permissions as allPermissions,
+  type Permission,
+  type ResponseOf,
+  serviceAccounts as wire,
+  tags,
+} from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { minuteMs, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'

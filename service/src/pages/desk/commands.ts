@@ -87,7 +87,10 @@ function sessionTable(view: ConsoleView, sessions: DeviceShown['sessions']): Htm
         time(view, lastUsedAt),
         isThis
           ? badge('neutral', s.thisOne)
-          : postButton(`${view.root}sessions/${id}/end`, s.end, { look: 'small danger', about: browserName(userAgent, view.t.browserOn) || userAgent }),
+          : postButton(`${view.root}sessions/${id}/end`, s.end, {
+              look: 'small danger',
+              about: browserName(userAgent, view.t.browserOn) || userAgent,
+            }),
       ]),
     })}`
 }
@@ -144,11 +147,7 @@ export function changesPage(view: ConsoleView, { changes, error }: ChangesShown)
     problems: { form: error },
     main: html`<h1>${d.changes}</h1>
       <p class="lead">${d.changesText}</p>
-      ${
-        changes.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : changesTable(view, changes, d.changes)
-      }`,
+      ${changes.length === 0 ? empty({ title: d.none, text: d.noneText }) : changesTable(view, changes, d.changes)}`,
   })
 }
 

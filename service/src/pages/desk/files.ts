@@ -81,11 +81,7 @@ export function filesPage(view: ConsoleView, { files, banks, bank, show, next, f
         ],
         active: bank !== undefined || show !== 'all',
       })}
-      ${
-        files.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : filesTable(view, files)
-      }
+      ${files.length === 0 ? empty({ title: d.none, text: d.noneText }) : filesTable(view, files)}
       ${pager(view, { next, first })}`,
   })
 }

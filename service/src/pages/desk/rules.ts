@@ -184,7 +184,13 @@ function settingsOf(view: ConsoleView, { settings }: RuleVersion): readonly (rea
     .map(([name, value]) => {
       const { yes, no } = view.t
       const text =
-        typeof value === 'object' && value !== null ? value.join(', ') : typeof value === 'boolean' ? (value ? yes : no) : String(value)
+        typeof value === 'object' && value !== null
+          ? value.join(', ')
+          : typeof value === 'boolean'
+            ? value
+              ? yes
+              : no
+            : String(value)
       return [
         (d[name] ?? name).split(',', 1)[0] ?? name,
         name === 'direction' || name === 'counts' ? (d[text] ?? text) : text,

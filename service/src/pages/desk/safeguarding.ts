@@ -49,7 +49,9 @@ export function daysPage(
           ? empty({
               title: d.none,
               text: d.noneText,
-              more: html`<p class="more">${linkButton(`${view.root}runbooks/safeguarding`, deskTexts[view.language].connectors.runbook)}</p>`,
+              more: html`<p class="more">
+                ${linkButton(`${view.root}runbooks/safeguarding`, deskTexts[view.language].connectors.runbook)}
+              </p>`,
             })
           : table({
               caption: d.days,
@@ -62,7 +64,9 @@ export function daysPage(
                 [d.own, 'number'],
               ],
               rows: days.map((content) => [
-                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}">${calendarDay(view, content.day)}</a>`,
+                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}"
+                  >${calendarDay(view, content.day)}</a
+                >`,
                 content.currency,
                 badge(tones[content.status], d[content.status]),
                 money(view, content.requirement.total, content.currency),
@@ -127,7 +131,7 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
       })}
       <h2>${d.file}</h2>
       <p class="buttons">
-        ${formats.map((format) => html`<a class="button" href="${view.root}safeguarding/${day}/${currency}/record.${format}" download>${d.saveAs[format]}</a>`)}
+        ${formats.map((format) => html`<a class="button" href="${view.root}safeguarding/${day}/${currency}/record.${format}" download>${d[saveTexts[format]]}</a>`)}
       </p>`,
   })
 }
@@ -212,6 +216,7 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
 const rowsShown = 60
 /** Files for the auditor, as `safeguarding export` writes them. */
 const formats = ['pdf', 'csv', 'json'] as const
+const saveTexts = { pdf: 'savePdf', csv: 'saveCsv', json: 'saveJson' } as const
 const fileTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
 
 function fileOf(format: (typeof formats)[number], signed: Signed): string | Buffer {
@@ -253,7 +258,11 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
         if (last === undefined) throw notFound('page')
         const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
         const headers = { ...headersOf, 'content-type': fileTypes[format], 'content-disposition': disposition }
-        return { status: 200, headers, body: fileOf(format, { content: last.text, signature: last.signature, publicKey: last.publicKey }) }
+        return {
+          status: 200,
+          headers,
+          body: fileOf(format, { content: last.text, signature: last.signature, publicKey: last.publicKey }),
+        }
       }),
     ),
   ]

@@ -157,7 +157,12 @@ export const homeOf = ({ places = [] }: ConsoleView): string =>
 function supportBand({ t, language, locale = language, zone = 'UTC', support }: ConsoleView): Html | undefined {
   if (support === undefined) return undefined
   const { staff, reason, expiresAt } = support
-  const form = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone: zone, timeZoneName: 'short' })
+  const form = new Intl.DateTimeFormat(locale, {
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: zone,
+    timeZoneName: 'short',
+  })
   const time = form.format(expiresAt)
   return html`<p class="band support">${fill(t.supportBand, { staff, reason, time })}</p>`
 }

@@ -6,8 +6,7 @@ export const customersDe: Words<typeof customersEn> = {
   customers: {
     text: 'Die Personen und Unternehmen, für die Sie zahlen. Die neuesten stehen oben.',
     empty: 'Noch kein Kunde',
-    emptyText:
-      'Legen Sie einen Kunden an, eröffnen Sie ein Konto für ihn, und lassen Sie Zahlungen eingehen.',
+    emptyText: 'Legen Sie einen Kunden an, eröffnen Sie ein Konto für ihn, und lassen Sie Zahlungen eingehen.',
     newCustomer: 'Neuer Kunde',
     namePrefix: 'Name beginnt mit',
     namePrefixHelp: 'Mindestens 2 Buchstaben.',

@@ -60,8 +60,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
 
     transactionsText: 'Alle Zahlungen, die ein- und ausgehen, und alle Tauschgeschäfte. Die neuesten stehen oben.',
     transactionsEmpty: 'Noch keine Transaktion',
-    transactionsEmptyText:
-      'Hier erscheinen Einzahlungen, Auszahlungen und Tauschgeschäfte.',
+    transactionsEmptyText: 'Hier erscheinen Einzahlungen, Auszahlungen und Tauschgeschäfte.',
     orderNote:
       'Die Liste ist anders sortiert: Ein Filter auf Beträge zeigt die größten zuerst, einer auf Änderungen die älteste Änderung zuerst.',
     exportTitle: 'Export',
@@ -87,7 +86,8 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     newPayout: 'Neue Auszahlung',
     payoutsText: 'Geld, das Sie senden. Die neuesten Auszahlungen stehen oben.',
     payoutsEmpty: 'Noch keine Auszahlung',
-    payoutsEmptyText: 'Auszahlungen, die Sie veranlassen, erscheinen in dieser Liste. Wählen Sie einen Empfänger für die erste.',
+    payoutsEmptyText:
+      'Auszahlungen, die Sie veranlassen, erscheinen in dieser Liste. Wählen Sie einen Empfänger für die erste.',
     tabs: 'Ansichten der Auszahlungen',
     tabAll: 'Alle Auszahlungen',
     tabMine: 'Warten auf mich',
@@ -176,8 +176,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
 
     payeesText: 'Die Konten und Wallets, an die Sie zahlen.',
     payeesEmpty: 'Noch kein Empfänger',
-    payeesEmptyText:
-      'Speichern Sie das Konto eines Empfängers einmal, und zahlen Sie daran, so oft Sie wollen.',
+    payeesEmptyText: 'Speichern Sie das Konto eines Empfängers einmal, und zahlen Sie daran, so oft Sie wollen.',
     newPayee: 'Neuer Empfänger',
     payeeName: 'Name des Kontoinhabers',
     namePrefixHelp: 'Mindestens 2 Buchstaben eines Wortes des Namens.',

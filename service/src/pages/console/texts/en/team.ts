@@ -87,7 +87,8 @@ export const teamEn = {
     noProof: 'The service proves the steps of payments. This record is chained and signed with the others of its day.',
     showProof: 'Show the proof',
     proofPending: 'The day of this record has no signed head yet. Come back when the day is over (UTC).',
-    proofText: 'The record is under a signed head. Save the proof for your auditor, who can verify it without the service.',
+    proofText:
+      'The record is under a signed head. Save the proof for your auditor, who can verify it without the service.',
     sequence: 'Place in the log',
     period: 'Signed period',
     root: 'Root of the period',

@@ -39,8 +39,7 @@ export const payments: Words<typeof en> = {
     filesText:
       'Dateien der Banken nach ISO 20022, die neuesten zuerst: was kam, was zurückgelegt wurde, was zu den Banken geht. Das Protokoll des Betreibers hält fest, wer eine Datei öffnet.',
     none: 'Hier ist keine Datei',
-    noneText:
-      'Dateien erscheinen, sobald eine Bank angebunden ist und welche austauscht.',
+    noneText: 'Dateien erscheinen, sobald eine Bank angebunden ist und welche austauscht.',
     bank: 'Bank',
     allBanks: 'Alle Banken',
     show: 'Dateien',
@@ -313,7 +312,8 @@ export const payments: Words<typeof en> = {
     daysText:
       'Jeden Tag die Kundengelder nach dem Hauptbuch gegen die benannten Konten nach den Auszügen ihrer Banken. Der neueste Tag zuerst.',
     none: 'Noch kein Tag hat einen Nachweis',
-    noneText: 'Der erste Nachweis entsteht nach dem Tag, an dem ein Konto benannt ist. Die Administration benennt eines, wie es das Runbook beschreibt.',
+    noneText:
+      'Der erste Nachweis entsteht nach dem Tag, an dem ein Konto benannt ist. Die Administration benennt eines, wie es das Runbook beschreibt.',
     day: 'Tag',
     currency: 'Währung',
     result: 'Ergebnis',
@@ -357,7 +357,9 @@ export const payments: Words<typeof en> = {
     partner: 'Partner',
     versions: 'Alle Fassungen',
     file: 'Dateien für die Prüfung',
-    saveAs: { pdf: 'Als PDF speichern', csv: 'Als CSV speichern', json: 'Als JSON mit Signatur speichern' },
+    savePdf: 'Als PDF speichern',
+    saveCsv: 'Als CSV speichern',
+    saveJson: 'Als JSON mit Signatur speichern',
     fees: 'Entgelte, die noch auf den Konten liegen',
     fx: 'Position aus Umtausch',
     opening: 'Saldo vor dem ersten Auszug',

@@ -307,7 +307,8 @@ export const payments = {
     daysText:
       'Each day, client money by the ledger against the designated accounts by the statements of their banks. Newest day first.',
     none: 'No day has a record yet',
-    noneText: 'The first record is made after the day on which an account is designated. An admin designates one, as the runbook says.',
+    noneText:
+      'The first record is made after the day on which an account is designated. An admin designates one, as the runbook says.',
     day: 'Day',
     currency: 'Currency',
     result: 'Result',
@@ -350,7 +351,9 @@ export const payments = {
     partner: 'Partner',
     versions: 'All versions',
     file: 'Files for the auditor',
-    saveAs: { pdf: 'Save as PDF', csv: 'Save as CSV', json: 'Save as JSON, with its signature' },
+    savePdf: 'Save as PDF',
+    saveCsv: 'Save as CSV',
+    saveJson: 'Save as JSON, with its signature',
     fees: 'Fees that are still on the accounts',
     fx: 'Position from exchanges',
     opening: 'Balance before the first statement',
