@@ -1,9 +1,9 @@
 /** The sign-in of commands, and the changes that wait for a second person. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { deviceOf } from '../../people/sign-in/index.ts'
 import type { SignedStaff, StaffChange } from '../../people/staff/index.ts'
 import { asking, field, hiddenField, openDialog, postButton } from '../kit/forms.ts'
-import { browserName } from '../kit/browsers.ts'
 import { badge, browser, call, empty, freeText, identifier, message, table, time } from '../kit/parts.ts'
 import { page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { connection } from '../console/sign-in.ts'
@@ -89,7 +89,7 @@ function sessionTable(view: ConsoleView, sessions: DeviceShown['sessions']): Htm
           ? badge('neutral', s.thisOne)
           : postButton(`${view.root}sessions/${id}/end`, s.end, {
               look: 'small danger',
-              about: browserName(userAgent, view.t.browserOn) || userAgent,
+              about: deviceOf(userAgent, view.t.deviceWords),
             }),
       ]),
     })}`

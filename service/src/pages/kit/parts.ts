@@ -1,7 +1,7 @@
 /** Parts of pages: messages, badges, times, money, identifiers, facts, steps, tables. `console/design.ts` shows each in its states. */
+import { deviceOf } from '../../people/sign-in/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
-import { browserName } from './browsers.ts'
 import type { ConsoleView } from './frame.ts'
 
 export type Tone = 'good' | 'warning' | 'bad' | 'neutral'
@@ -120,8 +120,7 @@ export const serviceReference = (payment: Parameters<typeof referenceText>[0]): 
 
 /** The browser of a session, with its user agent in the title. */
 export function browser({ t }: ConsoleView, userAgent: string): Html {
-  const name = browserName(userAgent, t.browserOn)
-  return name === '' ? html`<span class="free">${userAgent}</span>` : html`<span title="${userAgent}">${name}</span>`
+  return html`<span title="${userAgent}">${deviceOf(userAgent, t.deviceWords)}</span>`
 }
 
 export type Link = { readonly text: string; readonly href?: string | undefined }

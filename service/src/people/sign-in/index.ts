@@ -16,7 +16,7 @@ export {
   type Session,
   type SignIn,
 } from './service.ts'
-export { isRecentSignIn, deviceOf } from './rules.ts'
+export { deviceOf, isRecentSignIn } from './rules.ts'
 export { sealedTotpSecrets } from './passwords.ts'
 export { type FormSender, type KeptForms, sealedForms } from './kept-forms.ts'
 

@@ -3,7 +3,6 @@ import { readLink } from '../../kernel/api/index.ts'
 import { after, type Clock, newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, SealedColumn } from '../../postgres/index.ts'
 import * as rules from './rules.ts'
-import type { Session } from './service.ts'
 import * as store from './store.ts'
 
 /** A browser that sends a form: the token of its session, and the value of the cookie of its device. */
@@ -24,7 +23,10 @@ type Deps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  readonly session: (token: string) => Promise<Session | undefined>
+  /** The session of a token, and whether it may show money. Undefined: there is none. */
+  readonly session: (
+    token: string,
+  ) => Promise<{ readonly partnerId: string; readonly memberId: string; readonly rested: boolean } | undefined>
 }
 
 const contextOf = (partnerId: string, id: string) => ['sign_in.kept_forms', 'form_sealed', partnerId, id]

@@ -165,9 +165,14 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
+/** The words of a language about devices. `on` has `{browser}` and `{system}`. */
+export type DeviceWords = { readonly on: string; readonly browser: string; readonly system: string }
+
+const english: DeviceWords = { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' }
+
 /** The browser and the system, for example `Firefox on Windows`. */
-export function deviceOf(userAgent: string): string {
-  const [browser, system] = [browsers, systems].map((words) => words.find(([form]) => form.test(userAgent))?.[1])
-  if (browser === undefined && system === undefined) return 'an unknown browser'
-  return `${browser ?? 'an unknown browser'} on ${system ?? 'an unknown system'}`
+export function deviceOf(userAgent: string, words = english): string {
+  const [browser, system] = [browsers, systems].map((known) => known.find(([form]) => form.test(userAgent))?.[1])
+  if (browser === undefined && system === undefined) return words.browser
+  return words.on.replace('{browser}', browser ?? words.browser).replace('{system}', system ?? words.system)
 }

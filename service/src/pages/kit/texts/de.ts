@@ -42,7 +42,7 @@ export const de: Texts = {
   },
   yes: 'Ja',
   no: 'Nein',
-  browserOn: '{browser} auf {system}',
+  deviceWords: { on: '{browser} auf {system}', browser: 'ein unbekannter Browser', system: 'einem unbekannten System' },
   keptForm: {
     asLeft:
       'Ihr Formular ist so, wie Sie es verlassen haben. Es wurde nichts gesendet: Prüfen Sie es, und drücken Sie die Schaltfläche noch einmal.',

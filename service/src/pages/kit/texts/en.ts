@@ -42,7 +42,7 @@ export const en = {
   },
   yes: 'Yes',
   no: 'No',
-  browserOn: '{browser} on {system}',
+  deviceWords: { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' },
   keptForm: {
     asLeft: 'Your form is as you left it. Nothing was sent: check it, and press the button again.',
     over: 'This form is no longer kept',
