@@ -85,6 +85,26 @@ export function checkStructure(name: string, page: string): void {
   assert.match(page, /<html lang="(?:en|de)">/)
 }
 
+/**
+ * Checks that a page says nothing that only developers read: calls of the API, commands, marks of code, values as JSON. The answer of the API
+ * in a closed section is for who opens it.
+ */
+export function checkPlain(name: string, page: string): void {
+  const text = page
+    .replaceAll(/<details class="raw">[^]*?<\/details>/g, '')
+    .replaceAll(/<(?:title|input|option)[^>]*>/g, '')
+    .replaceAll(/<[^>]*>/g, '\n')
+  for (const word of [
+    /\/v1\//,
+    /\bnpm run\b/,
+    /`/,
+    /^\s*(?:true|false|null)\s*$/m,
+    /^\s*[{[]&quot;/m,
+    /\bsettlement\.\w+/,
+  ])
+    assert.ok(!word.test(text), `${name}: ${word.exec(text)?.[0]}`)
+}
+
 const assetBytes = ['console.css', 'console.js']
   .map((name) => readFileSync(new URL(`../../service/src/pages/browser/${name}`, import.meta.url)))
   .reduce((sum, file) => sum + brotliCompressSync(file).length, 0)

@@ -180,6 +180,7 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
     ...monitoringJobs(monitoring),
     defineJob({ name: 'requests.retention', everyMs: hourMs, run: requests.retain }),
     defineJob({ name: 'access.nonces', everyMs: minuteMs, run: access.sweepNonces }),
+    defineJob({ name: 'sign_in.forms', everyMs: minuteMs, run: modules.signIn.forms.sweep }),
     chainJob(deps, modules),
     defineJob({
       name: 'ledger.checkpoints',

@@ -22,7 +22,7 @@ import type { IsoBanks } from '../banks/files/index.ts'
 import type { DecisionNumbers } from '../reports/decisions/index.ts'
 import { type Reconciliation } from '../cases/reconciliation/index.ts'
 import { type Rates } from '../rates/index.ts'
-import { sealedTotpSecrets } from '../people/sign-in/index.ts'
+import { sealedForms, sealedTotpSecrets } from '../people/sign-in/index.ts'
 import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '../screening/index.ts'
 import type { Accounts, Cancellations } from '../accounts/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
@@ -146,6 +146,7 @@ export const sealedColumns = [
   sealedAuditKeys,
   sealedClientSecrets,
   sealedWaitingSecrets,
+  sealedForms,
   sealedUploads,
   sealedTotpSecrets,
 ] as const

@@ -11,14 +11,14 @@ export type Language = (typeof languages)[number]
 
 export const texts: Readonly<Record<Language, Texts>> = { en, de, fr, es, lt }
 
-/** The languages of a browser, the preferred first; those with `q=0` are excluded. */
-function accepted(header: string): readonly string[] {
+/** The tags that a browser accepts, in lower case, the preferred first; those with `q=0` are excluded. */
+export function acceptedTags(header: string): readonly string[] {
   return header
     .split(',')
     .map((item) => {
       const [tag = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
       const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
-      return { tag: tag.split('-', 1)[0] ?? '', quality: quality === undefined ? 1 : Number(quality) || 0 }
+      return { tag, quality: quality === undefined ? 1 : Number(quality) || 0 }
     })
     .filter(({ quality }) => quality > 0)
     .toSorted((left, right) => right.quality - left.quality)
@@ -33,7 +33,9 @@ export function preferredOf<Known extends string>(
 ): Known | undefined {
   const isKnown = (text: string): text is Known => known.some((language) => language === text)
   if (chosen !== null && isKnown(chosen)) return chosen
-  return accepted(header ?? '').find(isKnown)
+  return acceptedTags(header ?? '')
+    .map((tag) => tag.split('-', 1)[0] ?? '')
+    .find(isKnown)
 }
 
 export const languageOf = (chosen: string | null, header: string | undefined): Language =>

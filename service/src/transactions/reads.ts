@@ -4,7 +4,15 @@ import type { Audit } from '../audit/index.ts'
 import { createReaders, type Cursors, notFound, type Page, readTime, type Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, nilId, partnerKey } from '../kernel/index.ts'
 import { createBatcher, type Database, oldestTransactionStart, type Tx, withoutTransaction } from '../postgres/index.ts'
-import { accountOf, readAmountRange, readAmounts, readChangePosition, referencesWith, relationOf, writeChangePosition } from './rules.ts'
+import {
+  accountOf,
+  readAmountRange,
+  readAmounts,
+  readChangePosition,
+  referencesWith,
+  relationOf,
+  writeChangePosition,
+} from './rules.ts'
 import * as store from './store.ts'
 import type { Customers, CustomerUser } from '../parties/customers/index.ts'
 import { type ChangePosition, noFilter, transactionsChanged } from './store.ts'

@@ -117,7 +117,12 @@ suite('plans', async () => {
       })
 
   test('sums read as many rows as they are allowed to, and agree with the rows', async () => {
-    for (const filter of [{ account: 'DE0' }, { currency: 'EUR' as const }, { createdFrom: time(10) }, { account: 'DE7' }]) {
+    for (const filter of [
+      { account: 'DE0' },
+      { currency: 'EUR' as const },
+      { createdFrom: time(10) },
+      { account: 'DE7' },
+    ]) {
       const read = await discardedRows((tx) => sumTransactions(tx, partnerId, { ...none, ...filter }, 501))
       assert.ok(read < 1_600, `${asText(filter)}: ${read} rows`)
       const listed = await listTransactions(db, partnerId, { ...none, ...filter }, null, 501)
@@ -135,7 +140,15 @@ suite('plans', async () => {
       (await listTransactions(db, partnerId, { ...none, ...filter }, null, 26)).map(({ reference }) => reference)
     assert.deepEqual(await found({ account: 'DE7' }), ['r7'])
     assert.deepEqual(await found({ websiteReference: 'order 7' }), ['r7'])
-    assert.deepEqual(await found({ amounts: [{ currency: 'EUR', amount: 7n }, { currency: 'EUR', amount: 9n }] }), ['r9', 'r7'])
+    assert.deepEqual(
+      await found({
+        amounts: [
+          { currency: 'EUR', amount: 7n },
+          { currency: 'EUR', amount: 9n },
+        ],
+      }),
+      ['r9', 'r7'],
+    )
     assert.deepEqual(await found({ amounts: [{ currency: 'USD', amount: 7n }] }), [])
   })
 

@@ -24,6 +24,7 @@ export const publicHeaders = [
   'cookie',
   'host',
   'if-none-match',
+  'referer',
   'user-agent',
   'webhook-id',
   'webhook-signature',

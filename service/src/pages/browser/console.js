@@ -1,6 +1,6 @@
 /**
- * What needs JavaScript in the console: passkeys, key pairs, copy buttons, the key of the search, and times in the zone of the reader. All
- * else is written by the service.
+ * What needs JavaScript in the console: passkeys, key pairs, copy buttons, the key of the search, files that were chosen before a sign-in,
+ * and times in the zone of the reader. All else is written by the service.
  */
 const live = document.getElementById('live')
 
@@ -107,7 +107,8 @@ async function makeKey(form) {
   form.elements.namedItem('publicKeyPem').value = pemOf('PUBLIC', await crypto.subtle.exportKey('spki', publicKey))
   const body = new URLSearchParams([...new FormData(form), ['answer', 'data']])
   const answer = await fetch(form.action, { method: 'POST', body, redirect: 'manual' })
-  // The page says what is wrong, or asks for the sign-in. Nothing was created.
+  // The page says what is wrong, or asks for the sign-in. Nothing was created. The sign-in ends this page, and with it the private half.
+  if (answer.type === 'opaqueredirect') form.elements.namedItem('publicKeyPem').value = ''
   if (answer.type === 'opaqueredirect' || answer.status === 400) return form.submit()
   const issued = await answer.json()
   const privateKeyPem = pemOf('PRIVATE', await crypto.subtle.exportKey('pkcs8', privateKey))
@@ -173,6 +174,21 @@ function enableCopying(root) {
   }
 }
 enableCopying(document)
+
+/** A file that was chosen before the session ended is chosen again. */
+for (const input of document.querySelectorAll('[data-kept-content]')) {
+  const { keptName, keptType, keptContent } = input.dataset
+  const chosen = new DataTransfer()
+  const bytes = Uint8Array.from(atob(keptContent), (char) => char.charCodeAt(0))
+  chosen.items.add(new File([bytes], keptName, { type: keptType }))
+  input.files = chosen.files
+}
+
+/** Tells the service the zone of the browser, so that the next page is written in it. */
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+const zoneCookie = `__Host-browser-zone=${encodeURIComponent(zone)}`
+if (zone && !document.cookie.split('; ').includes(zoneCookie))
+  document.cookie = `${zoneCookie}; Path=/; Secure; SameSite=Lax; Max-Age=31536000`
 
 const forms = {
   date: { dateStyle: 'medium' },

@@ -1,11 +1,11 @@
 /** The sign-in of a person: factors, sessions, and the forms that change and end them. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { Factors, Members } from '../../people/users/index.ts'
-import { isRecentSignIn } from '../../people/sign-in/index.ts'
+import { deviceOf, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { badge, empty, message, table, time } from '../kit/parts.ts'
+import { badge, browser, empty, message, table, time } from '../kit/parts.ts'
 import { clientOf, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
@@ -196,9 +196,9 @@ function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEn
 
 function row(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {
   const { t, root } = view
-  const about = fill(t.ofDevice, { device, ip })
+  const about = fill(t.ofDevice, { device: deviceOf(device, t.deviceWords), ip })
   return [
-    html`<span class="name">${device}</span> ${isCurrent && badge('good', t.thisSession)}`,
+    html`<span class="name">${browser(view, device)}</span> ${isCurrent && badge('good', t.thisSession)}`,
     html`<span class="address free">${ip}</span>`,
     time(view, createdAt),
     time(view, lastUsedAt),

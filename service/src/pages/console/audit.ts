@@ -14,19 +14,7 @@ import { html, type Html } from '../html.ts'
 import { type Options, optionsOf } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, tabs } from '../kit/lists.ts'
-import {
-  call,
-  copyButton,
-  facts,
-  identifier,
-  type Link,
-  links,
-  message,
-  rawJson,
-  strip,
-  time,
-  wordOf,
-} from '../kit/parts.ts'
+import { copyButton, facts, identifier, type Link, links, message, rawJson, strip, time, wordOf } from '../kit/parts.ts'
 import { headersOf, idOf, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { including, operationOf, subjectsOf } from './request-log.ts'
@@ -102,7 +90,7 @@ export function auditPage(view: ConsoleView, { rows, choices, ...shown }: Record
       actionPart(view, row),
       links(row.subjects) ?? '',
     ]),
-    none: { title: a.empty, text: a.emptyText, more: call(view, 'GET /v1/audit', a.call) },
+    none: { title: a.empty, text: a.emptyText },
   })
 }
 
@@ -206,7 +194,7 @@ export function auditHeadsPage(
       html`<code title="${publicKey}">…${publicKey.slice(-9)}</code>`,
       copyButton(view, json, fill(a.copyHead, { time: from.toISOString() })),
     ]),
-    none: { title: a.headsEmpty, text: a.headsEmptyText, more: call(view, 'GET /v1/audit/heads', a.headsCall) },
+    none: { title: a.headsEmpty, text: a.headsEmptyText },
   })
 }
 
@@ -333,11 +321,20 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   return page(request, 200, auditRecordPage({ ...view, current: 'audit' }, shown))
 }
 
-/** The proof as a file, as `npm run verify:proof` reads it. */
 async function saveProof(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const reference = provedReference(person, await recordOf(frame, request, person))
   if (reference === undefined) throw notFound('proof')
-  const proof = await frame.operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
+  return proofOf(frame, request, person, reference)
+}
+
+/** The proof of a transaction as a file, as `npm run verify:proof` reads it. */
+export async function proofOf(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  reference: string,
+): Promise<PublicAnswer> {
+  const proof = await operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
   const headers = {
     ...headersOf,
     'content-type': 'application/json; charset=utf-8',

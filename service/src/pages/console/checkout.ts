@@ -39,7 +39,17 @@ import { chooseLate, latePart, type LateRow, lateRows } from './late.ts'
 import { linkRoutes } from './payment-links.ts'
 import { amountsOf, checkRefund, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf, textsWith } from './request.ts'
+import {
+  amountWrong,
+  callOf,
+  type Frame,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  routesOf,
+  textsWith,
+} from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 
@@ -390,7 +400,8 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   } = values
   const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !itemFields.includes(name)))
   const amount = readAmount(amountText)
-  if (amount === undefined) return showForm(request, person, values, idempotencyKey, { amount: p.payoutAmountWrong })
+  if (amount === undefined)
+    return showForm(request, person, values, idempotencyKey, { amount: amountWrong(person.view, amountText) })
   if (email === undefined && rest['customerId'] === undefined)
     return showForm(request, person, values, idempotencyKey, {
       email: texts[person.view.language].checkout.customerMissing,
@@ -414,7 +425,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     const isAbove = error instanceof Refusal && error.code === 'balance_limit_exceeded'
     const amountProblem = isAbove
       ? texts[person.view.language].checkout.refusal.balance_limit_exceeded
-      : p.payoutAmountWrong
+      : amountWrong(person.view, amountText)
     const problems = problemsOf(p, error, sessionFields, { amount: amountProblem })
     return showForm(request, person, values, newId(), problems)
   }

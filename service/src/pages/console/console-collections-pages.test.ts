@@ -4,6 +4,7 @@ import { permissions } from '@partner-payments/wire'
 import {
   checkEscaped,
   checkLabels,
+  checkPlain,
   checkSize,
   checkStructure,
   evil,
@@ -382,6 +383,7 @@ suite('every page of collections and files', () => {
       checkEscaped(name, page)
       checkLabels(name, page)
       checkStructure(name, page)
+      checkPlain(name, page)
       checkSize(name, page)
     }
   })

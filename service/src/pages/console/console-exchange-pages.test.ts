@@ -4,6 +4,7 @@ import { permissions } from '@partner-payments/wire'
 import {
   checkEscaped,
   checkLabels,
+  checkPlain,
   checkSize,
   checkStructure,
   evil,
@@ -98,6 +99,7 @@ suite('every page of exchange and wallets', () => {
       checkEscaped(name, page)
       checkLabels(name, page)
       checkStructure(name, page)
+      checkPlain(name, page)
       checkSize(name, page)
     }
   })

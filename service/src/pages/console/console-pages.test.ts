@@ -6,6 +6,7 @@ import {
   attribute,
   checkEscaped,
   checkLabels,
+  checkPlain,
   checkSize,
   checkStructure,
   checkTranslated,
@@ -15,8 +16,8 @@ import {
   viewOf,
 } from '../../../../test/support/console-pages.ts'
 import { consoleMessage, type ConsoleView, type RoleName } from '../kit/frame.ts'
-import { type ConsoleLanguage, consoleLanguageOf, consoleLanguages, consoleTexts } from '../kit/language.ts'
-import { time } from '../kit/parts.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts, readerOf } from '../kit/language.ts'
+import { calendarDay, time } from '../kit/parts.ts'
 import { qrCode } from '../qr.ts'
 import { accountPage, newPasswordPage, sessionsPage } from './account.ts'
 import { approvalPage } from './approvals.ts'
@@ -266,10 +267,34 @@ suite('the texts of the console', () => {
   })
 
   test('the language is the chosen one, then the first that the browser wants, else English', () => {
-    assert.equal(consoleLanguageOf('de', 'en'), 'de')
-    assert.equal(consoleLanguageOf('fr', 'fr, de;q=0.5, en;q=0.1'), 'de')
-    assert.equal(consoleLanguageOf(null, 'fr'), 'en')
-    assert.equal(consoleLanguageOf(null, undefined), 'en')
+    const read = (cookie: string, accepted?: string) => readerOf({ headers: { cookie, 'accept-language': accepted } })
+    assert.equal(read('__Host-language=de', 'en').language, 'de')
+    assert.equal(read('__Host-language=fr', 'fr, de;q=0.5, en;q=0.1').language, 'de')
+    assert.equal(read('', 'fr').language, 'en')
+    assert.equal(read('').language, 'en')
+  })
+
+  test('dates follow the variety of the language that the browser names, and times the zone that was chosen', () => {
+    const at = new Date('2026-12-05T23:30:00Z')
+    const shown = (cookie: string, accepted: string) => {
+      const reader = readerOf({ headers: { cookie, 'accept-language': accepted } })
+      const view = { ...viewOf(reader.language), ...reader }
+      return [
+        time(view, at).html.replaceAll(/<[^>]*>/g, ''),
+        calendarDay(view, '2026-12-05').html.replaceAll(/<[^>]*>/g, ''),
+      ]
+    }
+    assert.deepEqual(shown('__Host-browser-zone=Europe%2FBerlin', 'en-GB,en;q=0.9'), [
+      '6 Dec 2026, 00:30',
+      '5 Dec 2026',
+    ])
+    const chosen = '__Host-zone=America%2FNew_York; __Host-browser-zone=Europe%2FBerlin'
+    assert.deepEqual(shown(chosen, 'en-US'), ['Dec 5, 2026, 6:30 PM', 'Dec 5, 2026'])
+    assert.deepEqual(shown('__Host-zone=Europe%2FBerlin', 'de'), ['06.12.2026, 00:30', '05.12.2026'])
+    assert.deepEqual(shown('__Host-zone=No/Such; __Host-browser-zone=%', 'en-!!'), [
+      'Dec 5, 2026, 11:30 PM UTC',
+      'Dec 5, 2026',
+    ])
   })
 })
 
@@ -295,6 +320,10 @@ suite('every page of the console', () => {
 
   test('has relative links only, one heading of the first level, captions and scopes', () => {
     for (const [name, page] of pages) checkStructure(name, page)
+  })
+
+  test('says nothing that only developers read', () => {
+    for (const [name, page] of pages) if (name !== 'design') checkPlain(name, page)
   })
 
   test('is below 60 KB compressed with its style sheet and its script', () => {
@@ -341,7 +370,7 @@ test('sandbox and production differ in band, title and name of the environment',
     homePage(viewOf('en', { sandbox, person }), { balances: [], plots: [], waiting: [] })
   assert.match(home(true), /<title>Sandbox: Home · Acme<\/title>/)
   assert.match(home(true), /<p class="band">/)
-  assert.match(home(true), /POST \/v1\/simulations\/deposits/)
+  assert.match(home(true), /href="..\/simulations"/)
   assert.match(home(false), /<title>Home · Acme<\/title>/)
   assert.ok(!/class="band"|simulations|Sandbox/.test(home(false)))
 })

@@ -5,6 +5,7 @@ import {
   all,
   checkEscaped,
   checkLabels,
+  checkPlain,
   checkSize,
   checkStructure,
   evil,
@@ -83,7 +84,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
         hold: explain({ kind: 'approval', by: at }),
         steps: [{ title: text, at, by: text, detail: text }],
         related: [{ ...row, relation: text }],
-        proof: { path: `/v1/${text}`, href, read: { records: 4, pending: 2 } },
+        proof: { fileHref: href, href, read: { records: 4, pending: 2 } },
         raw: { text },
       }),
     ],
@@ -338,6 +339,7 @@ suite('every page of payments and customers', () => {
       checkEscaped(name, page)
       fields += checkLabels(name, page)
       checkStructure(name, page)
+      checkPlain(name, page)
       checkSize(name, page)
     }
     assert.ok(fields > 200, `only ${fields} fields were read`)

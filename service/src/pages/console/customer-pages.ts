@@ -7,7 +7,6 @@ import { listPage, type Pages } from '../kit/lists.ts'
 import {
   account,
   badge,
-  call,
   freeText,
   identifier,
   message,
@@ -55,9 +54,6 @@ export const customerFilters: readonly string[] = [
   'createdTo',
 ]
 
-const customerCall = `POST /v1/customers
-{ "email": "ada@example.com", "kyc": { "fullName": "Ada Lovelace" } }`
-
 export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Customers): string {
   const c = texts[view.language].customers
   const p = texts[view.language].payments
@@ -89,7 +85,7 @@ export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...show
       identifier(view, serviceId, c.serviceId),
       time(view, createdAt, 'date'),
     ]),
-    none: { title: c.empty, text: c.emptyText, more: call(view, customerCall, c.call) },
+    none: { title: c.empty, text: c.emptyText },
   })
 }
 
@@ -407,7 +403,6 @@ function dataPart(view: ConsoleView, { id, name, may }: Customer): Html {
   const c = texts[view.language].customers
   const shownName = name ?? c.unnamed
   return html`<p class="soft">${c.exportText}</p>
-    ${call(view, `GET /v1/customers/${id}/export`, c.exportCall)}
     ${
       may.write &&
       html`<p class="buttons">${openDialog({ id: eraseId, label: c.erase, about: shownName, tone: 'danger' })}</p>

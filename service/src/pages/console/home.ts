@@ -3,7 +3,7 @@ import { decimalText, type Permission } from '@partner-payments/wire'
 import type { Caller } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { call, empty, grouped, table } from '../kit/parts.ts'
+import { empty, grouped, linkButton, table } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { balancePlot, type BalancePlot, plotOf } from './balance-plot.ts'
@@ -88,17 +88,14 @@ function balanceTable({ t, language }: ConsoleView, balances: readonly Balance[]
   })
 }
 
-const depositCall = `POST /v1/simulations/deposits
-{ "customerId": "…", "amount": 100.00, "currency": "EUR", "outcome": "completed" }`
-
-const accountCall = `POST /v1/customers/{id}/account`
-
 function noBalances(view: ConsoleView): Html {
   const { t, sandbox } = view
   return empty({
     title: t.balancesEmpty,
     text: sandbox ? t.balancesEmptySandbox : t.balancesEmptyText,
-    more: call(view, sandbox ? depositCall : accountCall, sandbox ? t.depositCall : t.accountCall),
+    more: html`<p class="more">
+      ${sandbox ? linkButton(`${view.root}simulations`, t.simulations) : linkButton(`${view.root}customers`, t.customers)}
+    </p>`,
   })
 }
 

@@ -10,7 +10,7 @@ import {
   account,
   badge,
   calendarDay,
-  calendarDayText,
+  dayText,
   facts,
   message,
   money,
@@ -25,7 +25,7 @@ import { fill } from '../language.ts'
 import { choosePayee } from './payee-choice.ts'
 import { payeeRowOf } from './payees.ts'
 import { againBox, type Earlier, repeatsPart } from './repeats.ts'
-import { callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
+import { amountWrong, callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 type PayoutDraft = {
@@ -123,7 +123,7 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
     title: p.previewTitle,
     problems,
     main: html`<h1>${p.previewTitle}</h1>
-      <p class="lead">${isLater ? fill(s.laterText, { day: calendarDayText(view, payOn) }) : p.previewText}</p>
+      <p class="lead">${isLater ? fill(s.laterText, { day: dayText(view, payOn) }) : p.previewText}</p>
       ${!accepted && message('bad', p.previewRefused)}
       ${failsAtBank && message('warning', isLater ? s.laterFails : p.previewFails)}
       <section class="card" aria-labelledby="sum">
@@ -159,9 +159,7 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   )
   const sum = moneyText(view, amount, currency)
   const now = needsApproval ? p.sendForApproval : p.send
-  const label = isLater
-    ? fill(s.payLater, { amount: sum, day: calendarDayText(view, payOn) })
-    : fill(now, { amount: sum })
+  const label = isLater ? fill(s.payLater, { amount: sum, day: dayText(view, payOn) }) : fill(now, { amount: sum })
   const accepted = mayBeSent(preview)
   const again = accepted && earlierOf(preview).length > 0
   return html`<form method="post" action="${view.root}payouts/new/send">
@@ -225,7 +223,8 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
         html`<span class="lines">
-          ${badge(tones[verdict], p.verdict[verdict])} ${words !== undefined && html`<span>${words}</span>`}
+          ${verdict === 'passed' && hold !== undefined ? badge('warning', p.verdict.waits) : badge(tones[verdict], p.verdict[verdict])}
+          ${words !== undefined && html`<span>${words}</span>`}
           ${(hold?.by ?? null) !== null && html`<span>${texts[view.language].holds.by} ${time(view, new Date(hold?.by ?? ''))}</span>`}
           ${shown !== undefined && html`<span class="soft" lang="en">${shown}</span>`}
         </span>`,
@@ -284,7 +283,7 @@ function createForm(frame: Frame) {
     }
     const amount = readAmount(typed.amount)
     const problems = {
-      ...(amount === undefined ? { amount: p.payoutAmountWrong } : {}),
+      ...(amount === undefined ? { amount: amountWrong(person.view, typed.amount) } : {}),
       ...problemsOfTyped(person.view, typed, today()),
     }
     if (amount === undefined || Object.keys(problems).length > 0) return show(request, person, typed, problems)
@@ -294,7 +293,12 @@ function createForm(frame: Frame) {
     try {
       return await act(body, draft)
     } catch (error) {
-      return show(request, person, typed, problemsOf(p, error, fields, { amount: p.payoutAmountWrong }))
+      return show(
+        request,
+        person,
+        typed,
+        problemsOf(p, error, fields, { amount: amountWrong(person.view, typed.amount) }),
+      )
     }
   }
   return { show, withBody, isLater: ({ payOn }: PayoutDraft) => payOn > today() }

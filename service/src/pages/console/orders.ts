@@ -20,8 +20,7 @@ import { type Listed, listPage, pager, type Pages } from '../kit/lists.ts'
 import {
   badge,
   calendarDay,
-  calendarDayText,
-  call,
+  dayText,
   facts,
   heading,
   identifier,
@@ -50,6 +49,7 @@ import { fill } from '../language.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
 import { choosePayee } from './payee-choice.ts'
 import {
+  amountWrong,
   callOf,
   type Frame,
   ifFound,
@@ -83,9 +83,6 @@ const statusBadge = ({ language }: ConsoleView, status: OrderStatus): Html =>
     texts[language].orders.status[status],
   )
 
-const orderCall = `POST /v1/payouts/standing-orders
-{ "beneficiaryId": "…", "amount": 950.00, "currency": "EUR", "schedule": { "frequency": "Monthly", "startsOn": "2027-01-01" } }`
-
 const orderFilters: readonly string[] = ['status']
 
 export function ordersPage(
@@ -108,7 +105,7 @@ export function ordersPage(
       nextAt === undefined ? '' : time(view, nextAt),
       money(view, amount, currency),
     ]),
-    none: { title: o.empty, text: o.emptyText, more: call(view, orderCall, o.call) },
+    none: { title: o.empty, text: o.emptyText },
   })
 }
 
@@ -214,7 +211,7 @@ function doneText(view: ConsoleView, order: OrderDetails, done: (typeof outcomes
   const [next] = datesAhead
   // It was made meanwhile.
   if (next === undefined) return o.created
-  const day = calendarDayText(view, next.executesAt.toISOString().slice(0, 'YYYY-MM-DD'.length))
+  const day = dayText(view, next.executesAt.toISOString().slice(0, 'YYYY-MM-DD'.length))
   return fill(texts[view.language].sending.scheduled, { payee, amount: moneyText(view, amount, currency), day })
 }
 
@@ -419,7 +416,8 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   }
   const { amount: amountText = '', reference, note, dayOfMonth, count, ...schedule } = typed.values
   const amount = readAmount(amountText)
-  if (amount === undefined) return showForm(frame, request, person, typed, { amount: p.payoutAmountWrong })
+  if (amount === undefined)
+    return showForm(frame, request, person, typed, { amount: amountWrong(person.view, amountText) })
   const call = callOf(person, request)
   const { beneficiaryId, idempotencyKey } = typed
   const { currency } = await frame.operate('getBeneficiary', { ...call, params: { id: beneficiaryId } })
@@ -437,7 +435,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     const { id } = await frame.operate('createStandingOrder', { ...call, body, idempotencyKey })
     return seeOther(`${id}?done=created`)
   } catch (error) {
-    const problems = problemsOf(p, error, orderFields, { amount: p.payoutAmountWrong })
+    const problems = problemsOf(p, error, orderFields, { amount: amountWrong(person.view, amountText) })
     return showForm(frame, request, person, { ...typed, idempotencyKey: newId() }, problems)
   }
 }

@@ -20,7 +20,6 @@ import {
   account,
   accountText,
   badge,
-  call,
   facts,
   heading,
   identifier,
@@ -86,9 +85,6 @@ export const currencyOptions: Options = Object.keys(currencies).map((code) => [c
 
 export const payeeFilters: readonly string[] = ['namePrefix', 'alias', 'currency', 'customerId', 'incompleteOn']
 
-const payeeCall = `POST /v1/beneficiaries
-{ "name": "Grace Hopper", "iban": "NL91ABNA0417164300", "currency": "EUR" }`
-
 export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Payees): string {
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -119,7 +115,7 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
       time(view, row.createdAt, 'date'),
       ...(may.pay ? [row.isWallet ? '' : payLink(view, row)] : []),
     ]),
-    none: { title: p.payeesEmpty, text: p.payeesEmptyText, more: call(view, payeeCall, p.payeesCall) },
+    none: { title: p.payeesEmpty, text: p.payeesEmptyText },
   })
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayStart, linkOf, readAmount } from '../kit/request.ts'
-import { nextOf } from './request.ts'
+import { nextOf } from '../kit/request.ts'
 
 test('an amount has at most one separator, and two decimal places', () => {
   const read = ['1250', '12.5', ' 12,50 ', '0', '0.01'].map(readAmount)

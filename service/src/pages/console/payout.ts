@@ -287,7 +287,6 @@ async function showOne(
 
 const outcomes = ['created', 'approved', 'rejected', 'cancelled', 'recallRequested', 'noteSaved'] as const
 
-
 export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const cancel = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {

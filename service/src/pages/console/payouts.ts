@@ -7,18 +7,7 @@ import { html, type Html } from '../html.ts'
 import { optionsOf } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, pager, type Pages, sumsNote, tabs } from '../kit/lists.ts'
-import {
-  account,
-  call,
-  freeText,
-  inFours,
-  money,
-  payoutBadge,
-  referenceCell,
-  table,
-  time,
-  wordOf,
-} from '../kit/parts.ts'
+import { account, freeText, inFours, money, payoutBadge, referenceCell, table, time, wordOf } from '../kit/parts.ts'
 import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Columns, csvOf, exported, exportPageRows } from './list-export.ts'
@@ -102,9 +91,6 @@ function tabsOf({ root, language }: ConsoleView, tab: PayoutTab): Html {
   })
 }
 
-const payoutCall = `POST /v1/payouts/fiat
-{ "amount": 12.50, "currency": "EUR", "beneficiaryId": "…", "idempotencyKey": "…" }`
-
 export function payoutsPage(
   view: ConsoleView,
   {
@@ -148,7 +134,7 @@ export function payoutsPage(
       time(view, row.createdAt),
       money(view, row.amount, row.currency),
     ]),
-    none: { title: p.payoutsEmpty, text: p.payoutsEmptyText, more: call(view, payoutCall, p.payoutsCall) },
+    none: { title: p.payoutsEmpty, text: p.payoutsEmptyText },
     after:
       rows.length > 0 &&
       html`<p class="more">

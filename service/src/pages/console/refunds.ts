@@ -21,7 +21,7 @@ import {
 } from '../kit/parts.ts'
 import { idOf, linkOf, page, queryText, readAmount, readForm, readQuery, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf } from './request.ts'
+import { amountWrong, callOf, type Frame, ifFound, type Person, problemsOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type RefundRow = {
@@ -276,7 +276,7 @@ export async function checkRefund(
   const session = await operate('getCheckoutSession', { ...call, params: { sessionId } })
   const { leftMinor, currency } = amountsOf(session)
   const asked = minorOf(values['amount'], currency)
-  if (asked === undefined) return refuse({ amount: texts[view.language].payments.payoutAmountWrong })
+  if (asked === undefined) return refuse({ amount: amountWrong(view, values['amount'] ?? '') })
   if (asked > leftMinor) return refuse({ amount: texts[view.language].refunds.refusal.refund_exceeds_payment })
   const { creditorReference, reference } = session
   const transaction = caller.permissions.includes('transactions:read')
@@ -311,7 +311,7 @@ export async function sendRefund(
   const { amount: text = '', ...rest } = values
   const amount = readAmount(text)
   const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
-  if (amount === undefined) return refuse({ amount: wordsOf(person).payoutAmountWrong })
+  if (amount === undefined) return refuse({ amount: amountWrong(person.view, text) })
   const sessionId = idOf(request)
   const body = { ...rest, amount: rawNumber(amount), idempotencyKey }
   try {

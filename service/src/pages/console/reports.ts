@@ -18,7 +18,7 @@ import {
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, tabs } from '../kit/lists.ts'
-import { badge, call, facts, freeText, heading, identifier, linkButton, message, strip, time } from '../kit/parts.ts'
+import { badge, facts, freeText, heading, identifier, linkButton, message, strip, time } from '../kit/parts.ts'
 import {
   dayStart,
   headersOf,
@@ -78,9 +78,6 @@ const downloadLink = (view: ConsoleView, id: string, about: string): Html =>
     >${texts[view.language].reports.download}<span class="away"> ${about}</span></a
   >`
 
-const reportCall = `POST /v1/reports
-{ "kind": "statement", "format": "pdf", "currency": "EUR", "from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z" }`
-
 const reportFilters: readonly string[] = ['status']
 
 type Reports = Listed<ReportRow> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
@@ -105,7 +102,7 @@ export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown 
       statusPart(view, row),
       row.status === 'Ready' ? downloadLink(view, row.id, `${r.kinds[row.kind]}, ${r.formats[row.format]}`) : '',
     ]),
-    none: { title: r.empty, text: r.emptyText, more: call(view, reportCall, r.call) },
+    none: { title: r.empty, text: r.emptyText },
   })
 }
 
@@ -204,9 +201,6 @@ type Schedules = Listed<ScheduleRow> & {
   readonly done?: 'scheduleCreated' | 'scheduleDeleted' | undefined
 }
 
-const scheduleCall = `POST /v1/reports/schedules
-{ "kind": "statement", "format": "pdf", "currency": "EUR", "frequency": "monthly", "emails": ["ann@example.com"] }`
-
 export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Schedules): string {
   const r = texts[view.language].reports
   return listPage(view, shown, {
@@ -235,7 +229,7 @@ export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...show
       time(view, row.nextAt),
       ...(mayWrite ? [deletion(view, row)] : []),
     ]),
-    none: { title: r.schedulesEmpty, text: r.schedulesEmptyText, more: call(view, scheduleCall, r.schedulesCall) },
+    none: { title: r.schedulesEmpty, text: r.schedulesEmptyText },
   })
 }
 

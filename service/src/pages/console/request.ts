@@ -14,7 +14,7 @@ import {
 import type { Audit } from '../../audit/index.ts'
 import type { Brand } from '../../branding/index.ts'
 import type { Inbox } from '../../inbox/index.ts'
-import type { Clock, Log } from '../../kernel/index.ts'
+import { amountMajorMax, type Clock, type Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
@@ -25,16 +25,19 @@ import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
 import type { Problems, Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, homeOf } from '../kit/frame.ts'
-import { consoleLanguageOf, consoleTexts } from '../kit/language.ts'
+import { grouped } from '../kit/parts.ts'
+import { preferencesOf } from '../kit/preferences.ts'
 import {
   cookieAttributes,
   deviceCookieOf,
   isLive,
+  nextOf,
   page,
   pagesOf,
   readQuery,
   seeOther,
   timesOf,
+  withoutMarks,
   yearSeconds,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -53,7 +56,8 @@ export type ConsoleDeps = {
   readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
   readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
-  readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
+  readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate' | 'forms'> &
+    Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
     readonly snapshotOfBulk: BulkPayouts['snapshot']
   }
@@ -76,9 +80,9 @@ export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'br
 /** `/console/home` is one level below the root of the pages. */
 const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
-export function viewOf({ sandbox, css, js, brand }: Frame, { path, headers }: PublicRequest): ConsoleView {
-  const language = consoleLanguageOf(null, headers['accept-language'])
-  return { language, t: consoleTexts[language], sandbox, root: rootOf(path), css, js, brand }
+export function viewOf({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {
+  const root = rootOf(request.path)
+  return { ...preferencesOf(request, root), sandbox, root, css, js, brand }
 }
 
 export type Person = Signed & { readonly view: ConsoleView }
@@ -163,15 +167,6 @@ export function signInAgain(request: PublicRequest, asked: string | undefined): 
   return seeOther(`${rootOf(request.path)}sign-in?${query.toString()}`)
 }
 
-const nextCharsMax = 1000
-
-/** Path and query of a page of ours, below the root. It cannot begin with a slash, nor name a host or a scheme. */
-const nextForm = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*(?:\?[\w&=%.+*~-]*)?$/i
-
-/** The page after the sign-in: one of ours. */
-export const nextOf = (text: string | undefined): string =>
-  text !== undefined && text.length <= nextCharsMax && nextForm.test(text) ? text : 'home'
-
 /** Ends with the browser at the latest; the service ends it earlier. */
 export const sessionCookieOf = (token: string): string => `${sessionCookie}=${token}; ${cookieAttributes}`
 
@@ -244,9 +239,9 @@ export function problemsOf(
   const byField = error.errors.map((field) => {
     const name = field.pointer.split('/').at(-1) ?? ''
     if (fields.includes(name)) return [name, own[name] ?? fieldText(p, field)] as const
-    return ['form', known[error.code] ?? field.message] as const
+    return ['form', known[error.code] ?? withoutMarks(field.message)] as const
   })
-  return byField.length > 0 ? Object.fromEntries(byField) : { form: known[error.code] ?? error.detail }
+  return byField.length > 0 ? Object.fromEntries(byField) : { form: known[error.code] ?? withoutMarks(error.detail) }
 }
 
 /** The reason is the service's own, because only it says what is accepted. */
@@ -255,8 +250,19 @@ function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: Field
   if (code === 'too_precise') return p.fieldPrecise
   if (code === 'exists') return p.fieldExists
   const text = code === 'too_long' ? p.fieldTooLong : code === 'out_of_range' ? p.fieldRange : p.fieldWrong
-  return fill(text, { reason })
+  return fill(text, { reason: withoutMarks(reason) })
 }
+
+/** The text for an amount that is refused: it says which end of the range was passed, or the form that is expected. */
+export function amountWrong({ language }: ConsoleView, typed: string): string {
+  const p = texts[language].payments
+  const amount = /^\d+(?:[.,]\d{1,2})?$/.test(typed.trim()) ? Number(typed.trim().replace(',', '.')) : Number.NaN
+  if (amount > Number(amountMajorMax)) return fill(p.amountLarge, { most: grouped(language, `${amountMajorMax}.00`) })
+  return amount < amountLeast
+    ? fill(p.amountSmall, { least: grouped(language, String(amountLeast)) })
+    : p.payoutAmountWrong
+}
+const amountLeast = 0.01
 
 /** The page of a list. A filter that the operation refuses gives an empty list with the problem at its field. */
 export async function listed<T>(

@@ -1,5 +1,11 @@
 /** Service accounts: the list, a new one with its key, and the page of one with its limits and rotation. */
-import { type Permission, type ResponseOf, serviceAccounts as wire, tags } from '@partner-payments/wire'
+import {
+  permissions as allPermissions,
+  type Permission,
+  type ResponseOf,
+  serviceAccounts as wire,
+  tags,
+} from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { dayMs, minuteMs, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -239,7 +245,7 @@ export function serviceAccountsPage(
     cells: rows.map((row) => [
       html`<a href="${view.root}service-accounts/${row.serviceAccountId}">${row.name}</a>`,
       statusBadge(view, row.status),
-      row.impersonation ? s.staff : row.permissions.join(', '),
+      row.impersonation ? s.staff : permissionList(view, row.permissions),
       row.lastUsedAt === null ? s.never : time(view, row.lastUsedAt),
       row.expiresAt === null ? s.noEnd : time(view, row.expiresAt),
     ]),
@@ -280,7 +286,7 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
       ${account.impersonation && message('neutral', s.impersonation)}
       ${facts([
         [s.apiKey, identifier(view, account.apiKey, s.apiKey)],
-        [s.permissions, account.permissions.join(', ')],
+        [s.permissions, permissionList(view, account.permissions)],
         [s.addresses, account.allowedAddresses.length === 0 ? s.anyAddress : account.allowedAddresses.join(', ')],
         [s.lastUsed, at(account.lastUsedAt) ?? s.never],
         [s.created, time(view, account.createdAt)],
@@ -295,6 +301,19 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
 }
 
 const replaced = (view: ConsoleView, id: string): Html => html`<a href="${view.root}service-accounts/${id}">${id}</a>`
+
+/** Permissions in words, by what they are about. The title has their names in the API. */
+function permissionList(view: ConsoleView, given: readonly string[]): Html {
+  const s = texts[view.language].serviceAccounts
+  if (given.length === allPermissions.length) return html`<span title="${given.join(', ')}">${s.allPermissions}</span>`
+  const lines = tags.flatMap((tag) => {
+    const own = given.filter((permission) => permission.startsWith(`${tag}:`))
+    const isWriting = own.includes(`${tag}:write`)
+    const words = own.length > 1 ? s.readsAndWrites : isWriting ? s.writes : s.reads
+    return own.length === 0 ? [] : [html`<span title="${own.join(', ')}">${s.groups[tag]}: ${words}</span>`]
+  })
+  return html`<span class="lines">${lines}</span>`
+}
 
 function changeForm(view: ConsoleView, { account, held, typed, chosen = account.permissions, problems }: One): Html {
   const s = texts[view.language].serviceAccounts

@@ -13,17 +13,9 @@ import { html, type Html } from '../html.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import { message, time } from '../kit/parts.ts'
-import { browserOf, clientOf, type Form, headersOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { browserOf, clientOf, type Form, headersOf, nextOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import {
-  type Frame,
-  nextOf,
-  noSessionCookie,
-  partnerCookieOf,
-  sessionCookieOf,
-  signedInCookies,
-  viewOf,
-} from './request.ts'
+import { type Frame, noSessionCookie, partnerCookieOf, sessionCookieOf, signedInCookies, viewOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type PasskeyForm = {

@@ -1,8 +1,16 @@
 /** The routes of the team's pages: which page a request gets, and what a form does. */
-import { encodingFor, type PublicAnswer, type PublicRoute, type PublicSite } from '../../kernel/api/index.ts'
+import {
+  encodingFor,
+  type PublicAnswer,
+  type PublicRoute,
+  type PublicSite,
+  readCookie,
+  sessionCookie,
+} from '../../kernel/api/index.ts'
 import { unknownPage } from '../answer.ts'
 import { type Assets, readAssets } from '../assets.ts'
 import { consoleMessage } from '../kit/frame.ts'
+import { keepingForms } from '../kit/kept-forms.ts'
 import { page, seeOther } from '../kit/request.ts'
 import { accountRoutes, sessionRoutes } from './account.ts'
 import { appearanceRoutes } from './appearance.ts'
@@ -50,7 +58,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...recoverRoutes(frame),
       ...signInRoutes(frame),
       ...supportRoutes(frame),
-      ...refusingSupport(frame, personRoutes(frame)),
+      ...keepingForms(keptSite(frame)),
       unknownPage('/console/*'),
     ],
     refused: (request, { status }) => {
@@ -70,6 +78,29 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
     },
   }
 }
+
+/** Their forms are kept if the session has ended. */
+const keptSite = (frame: Frame): Parameters<typeof keepingForms>[0] => ({
+  root: 'console',
+  routes: refusingSupport(frame, personRoutes(frame)),
+  forms: frame.signIn.forms,
+  tokenOf: ({ headers }) => readCookie(headers['cookie'], sessionCookie),
+  viewOf: (request) => viewOf(frame, request),
+  asPerson: (request, answer) => createPerson(frame, 'money')(request, ({ view }) => answer(view)),
+  notKept: {
+    '/console/account/passkey': 'it has no field but the answer of a passkey',
+    '/console/account/password': 'it has no field but a password and a code',
+    '/console/payouts/{id}/approve': 'a passkey or a code confirms what is shown now',
+    '/console/bulk-payouts/{id}/approve': 'a passkey or a code confirms what is shown now',
+  },
+  before: {
+    '/console/payouts/new/send': '/console/payouts/new/preview',
+    '/console/payees/new': '/console/payees/new/check',
+    '/console/payees/new/save': '/console/payees/new/check',
+    '/console/bulk-payouts/new/send': '/console/bulk-payouts/new/check',
+    '/console/checkout/{id}/refund/send': '/console/checkout/{id}/refund',
+  },
+})
 
 /** The pages of a person who is signed in. */
 function personRoutes(frame: Frame): readonly PublicRoute[] {

@@ -9,7 +9,6 @@ import { type Listed, listPage, type Sum, sumsNote } from '../kit/lists.ts'
 import {
   account,
   accountText,
-  call,
   facts,
   freeText,
   identifier,
@@ -32,7 +31,8 @@ import {
 import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { currencyOptions } from './payees.ts'
-import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
+import { proofOf } from './audit.ts'
+import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 import { exportTransactions, partyOf, queryOf } from './transaction-export.ts'
 
@@ -104,16 +104,16 @@ export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Tr
       time(view, createdAt),
       money(view, amount, currency),
     ]),
-    none: {
-      title: p.transactionsEmpty,
-      text: p.transactionsEmptyText,
-      more: call(view, 'GET /v1/transactions', p.transactionsCall),
-    },
-    after: html`<p class="more">
-      <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, shown.values)}" download
-        >${p.exportCsv}</a
-      >
-    </p>`,
+    none: { title: p.transactionsEmpty, text: p.transactionsEmptyText },
+    after: html`<section aria-labelledby="export-title">
+      <h2 id="export-title">${p.exportTitle}</h2>
+      <p>
+        <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, shown.values)}" download
+          >${p.exportCsv}</a
+        >
+      </p>
+      <p class="soft">${p.exportText} <a href="${view.root}reports">${view.t.reports}</a></p>
+    </section>`,
   })
 }
 
@@ -197,7 +197,8 @@ type TransactionDetails = {
   readonly eventsHref?: string | undefined
   /** `read`: the proof was asked for. Reading it costs more than the rest of the page. */
   readonly proof: {
-    readonly path: string
+    /** The proof as a file. */
+    readonly fileHref: string
     readonly href: string
     readonly read?: { readonly records: number; readonly pending: number } | undefined
   }
@@ -302,7 +303,7 @@ function relatedTable(view: ConsoleView, rows: readonly RelatedRow[]): Html {
   })
 }
 
-function proofPart(view: ConsoleView, { proof: { path, href, read } }: TransactionDetails): Html {
+function proofPart(view: ConsoleView, { proof: { fileHref, href, read } }: TransactionDetails): Html {
   const p = texts[view.language].payments
   return html`<section aria-labelledby="proof">
     <h2 id="proof">${p.proof}</h2>
@@ -311,7 +312,7 @@ function proofPart(view: ConsoleView, { proof: { path, href, read } }: Transacti
         ? html`<p><a class="button" href="${href}">${p.showProof}</a></p>`
         : html`<p>${fill(p.proofText, { count: String(read.records) })}</p>
             ${read.pending > 0 && html`<p>${fill(p.proofPending, { count: String(read.pending) })}</p>`}
-            ${call(view, `GET ${path}`, p.proofCall)}`
+            <p><a class="button" href="${fileHref}" download>${texts[view.language].audit.saveProof}</a></p>`
     }
   </section>`
 }
@@ -447,7 +448,7 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       eventsHref: eventsHrefOf(person, reference),
       payoutHref: payout && `${view.root}payouts/${payout.id}`,
       proof: {
-        path: `/v1/transactions/${encodeURIComponent(reference)}/proof`,
+        fileHref: `${transactionHref(view, reference)}/proof`,
         href: `${transactionHref(view, reference)}?proof=1#proof`,
         read: proof && { records: proof.records.length, pending: proof.pending },
       },
@@ -462,6 +463,9 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       exportTransactions(frame, request, person, transactionFilters),
     ),
     route('GET', '/{id}', 'transactions:read', showOne),
+    route('GET', '/{id}/proof', 'transactions:read', (_frame, request, person) =>
+      proofOf(frame, request, person, request.params['id'] ?? ''),
+    ),
   ]
 }
 

@@ -6,7 +6,7 @@ import { html, type Html } from '../html.ts'
 import { type Draft, formPage, input, type Options, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
-import { call, facts, identifier, message, money, strip, time, whole } from '../kit/parts.ts'
+import { facts, identifier, message, money, strip, time, whole } from '../kit/parts.ts'
 import { idOf, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, valuesIn } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type CustomerLink, customerLinksOf } from './customer-link.ts'
@@ -26,9 +26,6 @@ type WalletRow = {
   readonly received: string
   readonly createdAt: Date
 }
-
-const walletCall = `POST /v1/wallets
-{ "customerId": "…", "currency": "USDC" }`
 
 type Wallets = Listed<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
 
@@ -55,7 +52,7 @@ export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...show
       time(view, createdAt, 'date'),
       money(view, received, currency),
     ]),
-    none: { title: w.empty, text: w.emptyText, more: call(view, walletCall, w.call) },
+    none: { title: w.empty, text: w.emptyText },
   })
 }
 

@@ -195,9 +195,10 @@ const webhookButtons = (view: ConsoleView, status: WebhookRow['status'], path: s
 
 function testResult(view: ConsoleView, { delivered, durationMs, status, error, responseBody }: TestOfWebhook): Html {
   const d = texts[view.language].developers
-  const text = delivered
-    ? fill(d.testDelivered, { status: String(status), ms: String(durationMs) })
-    : fill(d.testRefused, { reason: error ?? d.noAnswer })
+  const answered = { status: String(status), ms: String(durationMs) }
+  const refused =
+    status === undefined ? fill(d.testRefused, { reason: error ?? d.noAnswer }) : fill(d.testAnswered, answered)
+  const text = delivered ? fill(d.testDelivered, answered) : refused
   return html`${message(delivered ? 'good' : 'bad', text)}
   ${responseBody && html`<pre tabindex="0"><code>${responseBody}</code></pre>`}`
 }

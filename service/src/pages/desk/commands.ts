@@ -1,9 +1,10 @@
 /** The sign-in of commands, and the changes that wait for a second person. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { deviceOf } from '../../people/sign-in/index.ts'
 import type { SignedStaff, StaffChange } from '../../people/staff/index.ts'
 import { asking, field, hiddenField, openDialog, postButton } from '../kit/forms.ts'
-import { badge, call, empty, freeText, message, table, time } from '../kit/parts.ts'
+import { badge, browser, call, empty, freeText, identifier, message, table, time } from '../kit/parts.ts'
 import { page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { connection } from '../console/sign-in.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -82,12 +83,15 @@ function sessionTable(view: ConsoleView, sessions: DeviceShown['sessions']): Htm
       caption: s.sessions,
       columns: [[s.session, 'head'], s.address, s.lastUsed, [s.end, 'actions']],
       rows: sessions.map(({ id, ip, userAgent, lastUsedAt, isThis }) => [
-        freeText(userAgent),
+        browser(view, userAgent),
         ip,
         time(view, lastUsedAt),
         isThis
           ? badge('neutral', s.thisOne)
-          : postButton(`${view.root}sessions/${id}/end`, s.end, { look: 'small danger', about: userAgent }),
+          : postButton(`${view.root}sessions/${id}/end`, s.end, {
+              look: 'small danger',
+              about: deviceOf(userAgent, view.t.deviceWords),
+            }),
       ]),
     })}`
 }

@@ -15,7 +15,6 @@ import {
   account,
   badge,
   calendarDay,
-  call,
   empty,
   facts,
   freeText,
@@ -85,15 +84,7 @@ export function filesPage(view: ConsoleView, { files, banks, bank, show, next, f
         ],
         active: bank !== undefined || show !== 'all',
       })}
-      ${
-        files.length === 0
-          ? empty({
-              title: d.none,
-              text: d.noneText,
-              more: call(view, 'npm run -s operator -- bank files', d.noneCall),
-            })
-          : filesTable(view, files)
-      }
+      ${files.length === 0 ? empty({ title: d.none, text: d.noneText }) : filesTable(view, files)}
       ${pager(view, { next, first })}`,
   })
 }
@@ -145,7 +136,9 @@ export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
       ${
         found !== undefined &&
         html`<div class="buttons">
-            <a class="button" href="${view.root}cases/${found.partnerId}/${found.id}">${d.openCase}: ${kindName(view, found.kind)}</a>
+            <a class="button" href="${view.root}cases/${found.partnerId}/${found.id}"
+              >${d.openCase}: ${kindName(view, found.kind)}</a
+            >
           </div>
           ${canBeTaken.has(found.kind) && file.messageId !== null && takeForm(view, { ...shown, caseId: found.id })}`
       }
@@ -363,7 +356,9 @@ export function partnerLink(view: ConsoleView, id: string | null): Html | string
 
 function caseLink(view: ConsoleView, cases: CasesAbout, subjects: readonly (string | null)[]): Html | string {
   const found = subjects.map((id) => (id === null ? undefined : cases.get(id))).find((each) => each !== undefined)
-  return found === undefined ? '' : html`<a href="${view.root}cases/${found.partnerId}/${found.id}">${kindName(view, found.kind)}</a>`
+  return found === undefined
+    ? ''
+    : html`<a href="${view.root}cases/${found.partnerId}/${found.id}">${kindName(view, found.kind)}</a>`
 }
 
 const filesShown = 50

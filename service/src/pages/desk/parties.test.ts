@@ -87,7 +87,15 @@ suite('pages of a partner and its people', () => {
   test('the partner leads to its customer, payee, payment, case, hit and alert, with amounts in groups and words', async () => {
     const { status, text } = await get(`partners/${partnerId}`)
     assert.equal(status, 200)
-    shows(text, 'Hedy Lamarr', 'Rent', '1,234.50 EUR', 'Report that contradicts a payment', 'Many small payments', 'Open cases')
+    shows(
+      text,
+      'Hedy Lamarr',
+      'Rent',
+      '1,234.50 EUR',
+      'Report that contradicts a payment',
+      'Many small payments',
+      'Open cases',
+    )
     leads(
       text,
       customer,
@@ -103,7 +111,15 @@ suite('pages of a partner and its people', () => {
   test('the customer has everything that concerns it, in both languages, and leads to each', async () => {
     const { text } = await get(customer)
     shows(text, 'Hedy Lamarr', 'Nov 9, 1914', 'Austria (AT)', identifier, '1,234.50 EUR', 'It was never reviewed.')
-    shows(text, 'Report that contradicts a payment', 'Alert of monitoring', 'Many small payments', 'UN', '91', 'Customer')
+    shows(
+      text,
+      'Report that contradicts a payment',
+      'Alert of monitoring',
+      'Many small payments',
+      'UN',
+      '91',
+      'Customer',
+    )
     leads(
       text,
       `partners/${partnerId}`,
@@ -113,7 +129,14 @@ suite('pages of a partner and its people', () => {
       `rules/${ruleId}`,
     )
     const german = await get(customer, lena, 'de')
-    shows(german.text, '1.234,50 EUR', '09.11.1914', 'Österreich (AT)', 'Meldung, die einer Zahlung widerspricht', 'Überprüfung eintragen')
+    shows(
+      german.text,
+      '1.234,50 EUR',
+      '09.11.1914',
+      'Österreich (AT)',
+      'Meldung, die einer Zahlung widerspricht',
+      'Überprüfung eintragen',
+    )
     const { text: payments } = await get(`partners/${partnerId}/payments?customer=${customerId}`)
     shows(payments, reference, '1,234.50 EUR', 'Payout')
     leads(payments, customer)
@@ -374,7 +397,13 @@ suite('numbers', () => {
   test('compliance reads them and takes them as a file, finance those of money, and support none', async () => {
     const page = await get('numbers?months=3')
     assert.equal(page.status, 200)
-    shows(page.text, 'Open now, by age in days', 'Screening hit', 'Alert of monitoring', 'Report that contradicts a payment')
+    shows(
+      page.text,
+      'Open now, by age in days',
+      'Screening hit',
+      'Alert of monitoring',
+      'Report that contradicts a payment',
+    )
     shows((await get('numbers', lena, 'de')).text, 'Jetzt offen, nach Alter in Tagen', 'Treffer der Prüfung')
     const file = await get('numbers/file?months=3')
     assert.match(file.headers.get('content-type') ?? '', /^text\/csv/)

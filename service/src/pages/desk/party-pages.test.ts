@@ -247,7 +247,16 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): P
     ['numbers', numbersPage(view, numbersOf(text))],
     [
       'no numbers',
-      numbersPage(view, { at, months: ['2026-11'], open: [], decided: [], times: [], lists: [], rules: [], findings: [] }),
+      numbersPage(view, {
+        at,
+        months: ['2026-11'],
+        open: [],
+        decided: [],
+        times: [],
+        lists: [],
+        rules: [],
+        findings: [],
+      }),
     ],
     ...partnerPages(view, text, mayDecide),
     ...actPages(view, text),
@@ -461,7 +470,11 @@ test('a duration is told in a unit of which there are at least two', () => {
 
 test('compliance and admins read all numbers, each other role those of the kinds that it decides', () => {
   const kinds = ['screening_hit', 'monitoring_alert', 'bank_fee'] as const
-  const roles = { screening_hit: ['compliance', 'admin'], monitoring_alert: ['admin'], bank_fee: ['finance', 'admin'] } as const
+  const roles = {
+    screening_hit: ['compliance', 'admin'],
+    monitoring_alert: ['admin'],
+    bank_fee: ['finance', 'admin'],
+  } as const
   const deciders = kinds.map((kind) => ({ kind, roles: roles[kind], setBy: null, setAt: null }))
   const read = (role: Parameters<typeof readsNumbersOf>[0]) => {
     const isShown = readsNumbersOf(role, deciders)

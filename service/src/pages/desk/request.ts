@@ -32,8 +32,9 @@ import type { DeliveryEngine } from '../../webhooks/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Assets } from '../assets.ts'
 import { html, type Html } from '../html.ts'
-import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../kit/language.ts'
-import { type Form, seeOther, uuid } from '../kit/request.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
+import { preferencesOf } from '../kit/preferences.ts'
+import { type Form, linkOf, nextOf, seeOther, uuid } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
 import { deskTexts } from './texts.ts'
@@ -161,10 +162,9 @@ export type DeskDeps = {
 /** The parts, and the names of the files of the pages. */
 export type DeskFrame = Omit<DeskDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
-export function viewOf({ sandbox, css, js, brand }: DeskFrame, { path, headers }: PublicRequest): ConsoleView {
-  const language = consoleLanguageOf(null, headers['accept-language'])
-  const root = '../'.repeat(Math.max(0, path.split('/').length - 3))
-  return { language, t: consoleTexts[language], sandbox, root, css, js, brand }
+export function viewOf({ sandbox, css, js, brand }: DeskFrame, request: PublicRequest): ConsoleView {
+  const root = '../'.repeat(Math.max(0, request.path.split('/').length - 3))
+  return { ...preferencesOf(request, root), sandbox, root, css, js, brand }
 }
 
 export type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
@@ -229,11 +229,18 @@ export async function withStaff(
   const token = readCookie(request.headers['cookie'], staffCookie)
   const signed = token === undefined ? undefined : await frame.staff.signedIn(token)
   const view = viewOf(frame, request)
-  if (signed === undefined) return seeOther(`${view.root}sign-in`)
+  if (signed === undefined) return toSignIn(view, request)
   const d = deskTexts[view.language].queue
   const { fullName, email, role } = signed.account
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
   return answer({ signed, view: { ...view, person, places: placesOf(view.language, role), current } })
+}
+
+/** Leads to the sign-in, and from there back to a page. A form has no page of its own. */
+export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicRequest): PublicAnswer {
+  const asked = path.slice('/desk/'.length) + (query === '' ? '' : `?${query}`)
+  const next = nextOf(body.length === 0 ? asked : undefined)
+  return seeOther(next === 'home' ? `${root}sign-in` : linkOf(`${root}sign-in`, { next }))
 }
 
 /** A route for persons of staff. `current`: the place of its page in the navigation. */

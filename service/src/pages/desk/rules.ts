@@ -10,7 +10,7 @@ import {
   severities,
 } from '../../monitoring/index.ts'
 import { asking, field, hiddenField, select } from '../kit/forms.ts'
-import { badge, call, empty, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
+import { badge, dayText, empty, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
@@ -186,7 +186,15 @@ function settingsOf(view: ConsoleView, { settings }: RuleVersion): readonly (rea
   return Object.entries(given)
     .filter(([name]) => !shownElsewhere.includes(name))
     .map(([name, value]) => {
-      const text = typeof value === 'object' && value !== null ? value.join(', ') : String(value)
+      const { yes, no } = view.t
+      const text =
+        typeof value === 'object' && value !== null
+          ? value.join(', ')
+          : typeof value === 'boolean'
+            ? value
+              ? yes
+              : no
+            : String(value)
       return [
         (d[name] ?? name).split(',', 1)[0] ?? name,
         name === 'direction' || name === 'counts' ? (d[text] ?? text) : text,
@@ -218,7 +226,6 @@ function switches(view: ConsoleView, last: RuleVersion, on: RuleVersion | undefi
 function backtests(view: ConsoleView, version: RuleVersion, options: Shown['options'] | false, typed: Form): Html {
   const d = deskTexts[view.language].rules
   const { id, backtests: rows, runs } = version
-  const command = `npm run -s operator -- monitoring rule backtest --id ${id} --from DAY --until DAY`
   return html`<h2>${d.backtests}</h2>
     ${
       rows.length === 0
@@ -234,7 +241,7 @@ function backtests(view: ConsoleView, version: RuleVersion, options: Shown['opti
                 d.ranBy,
               ],
               rows: rows.map(({ from, until, transactions, hits, subjects, ranBy, ranAt }) => [
-                `${from} – ${until}`,
+                periodText(view, from, until),
                 ...[transactions, hits, subjects].map(String),
                 html`${freeText(ranBy)}, ${time(view, ranAt)}`,
               ]),
@@ -244,14 +251,16 @@ function backtests(view: ConsoleView, version: RuleVersion, options: Shown['opti
     ${
       // One at a time: the form would be refused.
       options !== false && !runs.some(({ problem }) => problem === null) && backtestForm(view, version, options, typed)
-    }
-    ${call(view, command, d.backtestCall)}`
+    }`
 }
+
+const periodText = (view: ConsoleView, from: string, until: string): string =>
+  `${dayText(view, from)} – ${dayText(view, until)}`
 
 function runMessage(view: ConsoleView, id: string, run: RuleVersion['runs'][number]): Html {
   const d = deskTexts[view.language].rules
   const { from, until, transactions, askedBy, askedAt, problem } = run
-  const said = { days: `${from} – ${until}`, name: askedBy, count: String(transactions) }
+  const said = { days: periodText(view, from, until), name: askedBy, count: String(transactions) }
   if (problem !== null)
     return html`<p class="message bad">
       ${fill(problem === 'failed' ? d.runFailed : d.runTooMany, said)} ${time(view, askedAt)}
@@ -355,10 +364,7 @@ function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<Form
 }
 
 /** The fields of a kind: those that it needs, and in brackets those that it may have. */
-function ruleForm(
-  view: ConsoleView,
-  { action, kind, version, typed, error, title, text, save }: FormShown,
-): Html {
+function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: FormShown): Html {
   const d = deskTexts[view.language].rules
   const wrong = error === undefined ? undefined : fieldOf(error)
   const own = ruleFields[kind]

@@ -13,6 +13,7 @@ import {
   account,
   badge,
   calendarDay,
+  dayText,
   empty,
   facts,
   freeText,
@@ -68,7 +69,13 @@ export function daysPage(view: ConsoleView, { days, next, first, acts, said }: D
       ${acts}
       ${
         days.length === 0
-          ? empty({ title: d.none, text: d.noneText })
+          ? empty({
+              title: d.none,
+              text: d.noneText,
+              more: html`<p class="more">
+                ${linkButton(`${view.root}runbooks/safeguarding`, deskTexts[view.language].connectors.runbook)}
+              </p>`,
+            })
           : table({
               caption: d.days,
               columns: [
@@ -239,10 +246,6 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
 /** The forms of a file for an auditor, which verifies its signature. */
 const formats = ['pdf', 'csv', 'json'] as const
 const mediaTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
-
-/** A day in a sentence, in the language of the reader. */
-const dayText = ({ language }: ConsoleView, day: string): string =>
-  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
 
 function fileOf(format: (typeof formats)[number], signed: readonly Signed[]): PublicAnswer['body'] {
   if (format === 'pdf') return safeguardingPdf(signed)

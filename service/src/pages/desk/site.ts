@@ -15,7 +15,8 @@ import { type Client, type GivenFactor, isRecentSignIn } from '../../people/sign
 import { readAssets } from '../assets.ts'
 import { joinPage, recoveryCodesPage } from '../console/join.ts'
 import { consoleMessage, shell } from '../kit/frame.ts'
-import { browserOf, deviceCookieOf, errorsOf, type Form, page, readForm, seeOther } from '../kit/request.ts'
+import { keepingForms } from '../kit/kept-forms.ts'
+import { browserOf, deviceCookieOf, errorsOf, type Form, nextOf, page, readForm, seeOther } from '../kit/request.ts'
 import {
   attemptOf,
   failedPage,
@@ -47,7 +48,16 @@ import { paymentRoutes } from './payments.ts'
 import { reviewRoutes } from './reviews.ts'
 import { payoutRoutes } from './payouts.ts'
 import { reconciliationRoutes } from './reconciliation.ts'
-import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, staffRoute, viewOf } from './request.ts'
+import {
+  type DeskDeps,
+  type DeskFrame,
+  noStaffCookie,
+  staffCookieOf,
+  staffRoute,
+  toSignIn,
+  viewOf,
+  withStaff,
+} from './request.ts'
 import { ruleRoutes } from './rules.ts'
 import { safeguardingRoutes } from './safeguarding.ts'
 import { staffRoutes } from './staff.ts'
@@ -74,30 +84,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...joinRoutes(frame),
       ...signInRoutes(frame),
       ...ssoRoutes(frame),
-      ...actRoutes(frame),
-      ...caseRoutes(frame),
-      ...thingRoutes(frame),
-      ...deciderRoutes(frame),
-      ...connectorRoutes(frame),
-      ...findRoutes(frame),
-      ...payoutRoutes(frame),
-      ...hitRoutes(frame),
-      ...fileRoutes(frame),
-      ...reconciliationRoutes(frame),
-      ...safeguardingRoutes(frame),
-      ...reviewRoutes(frame),
-      ...customerRoutes(frame),
-      ...payeeRoutes(frame),
-      ...paymentRoutes(frame),
-      ...noteRoutes(frame),
-      ...numberRoutes(frame),
-      ...ruleRoutes(frame),
-      ...countryRoutes(frame),
-      ...runbookRoutes(frame),
-      ...partnerRoutes(frame),
-      ...commandRoutes(frame),
-      ...staffRoutes(frame),
-      ...notificationRoutes(frame),
+      ...keepingForms(keptSite(frame)),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)
@@ -116,6 +103,49 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
     },
   }
 }
+
+/** Their forms are kept if the session has ended. */
+const keptSite = (frame: DeskFrame): Parameters<typeof keepingForms>[0] => ({
+  root: 'desk',
+  routes: staffPages(frame),
+  forms: frame.staff.forms,
+  tokenOf: ({ headers }) => readCookie(headers['cookie'], staffCookie),
+  viewOf: (request) => viewOf(frame, request),
+  asPerson: (request, answer) =>
+    withStaff(frame, request, 'queue', ({ view, signed }) =>
+      signed.session.rested ? toSignIn(view, request) : answer(view),
+    ),
+  notKept: { '/desk/device': 'it has no field but a code that a command shows' },
+  before: {},
+})
+
+/** The pages of a person of staff who is signed in. */
+const staffPages = (frame: DeskFrame): readonly PublicRoute[] => [
+  ...actRoutes(frame),
+  ...caseRoutes(frame),
+  ...thingRoutes(frame),
+  ...deciderRoutes(frame),
+  ...connectorRoutes(frame),
+  ...findRoutes(frame),
+  ...payoutRoutes(frame),
+  ...hitRoutes(frame),
+  ...fileRoutes(frame),
+  ...reconciliationRoutes(frame),
+  ...safeguardingRoutes(frame),
+  ...reviewRoutes(frame),
+  ...customerRoutes(frame),
+  ...payeeRoutes(frame),
+  ...paymentRoutes(frame),
+  ...noteRoutes(frame),
+  ...numberRoutes(frame),
+  ...ruleRoutes(frame),
+  ...countryRoutes(frame),
+  ...runbookRoutes(frame),
+  ...partnerRoutes(frame),
+  ...commandRoutes(frame),
+  ...staffRoutes(frame),
+  ...notificationRoutes(frame),
+]
 
 function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
@@ -160,12 +190,16 @@ function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
 
 function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
-  const ask = async (request: PublicRequest, refused?: { readonly email: string; readonly error: string }) => {
+  const ask = async (
+    request: PublicRequest,
+    next: string,
+    refused?: { readonly email: string; readonly error: string },
+  ) => {
     const view = viewOf(frame, request)
     const passkeyOptions = await staff.passkeyOptions()
     const partnerName = deskTexts[view.language].queue.desk
-    const sso = staff.singleSignOn.isOn
-    return page(request, refused ? 400 : 200, signInPage(view, { passkeyOptions, partnerName, sso, ...refused }))
+    const shown = { passkeyOptions, partnerName, next, sso: staff.singleSignOn.isOn }
+    return page(request, refused ? 400 : 200, signInPage(view, { ...shown, ...refused }))
   }
   const signIn = (
     way: 'passkey' | 'password',
@@ -176,20 +210,21 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
     handle: async (request) => {
       const form = readForm(request)
       const view = viewOf(frame, request)
+      const next = nextOf(form('next'))
       try {
         const browser = browserOf(request)
         const token = await verify(form, browser)
-        if (token !== undefined) return seeOther('../queue', staffCookieOf(token), deviceCookieOf(browser.device))
+        if (token !== undefined) return seeOther(`../${next}`, staffCookieOf(token), deviceCookieOf(browser.device))
       } catch (error) {
         const said = signOnError(view, error)
         if (said === undefined) throw error
-        return ask(request, { email: form('email'), error: said.form })
+        return ask(request, next, { email: form('email'), error: said.form })
       }
-      return ask(request, { email: form('email'), error: view.t.signInRefused })
+      return ask(request, next, { email: form('email'), error: view.t.signInRefused })
     },
   })
   return [
-    { method: 'GET', path: '/desk/sign-in', handle: (request) => ask(request) },
+    { method: 'GET', path: '/desk/sign-in', handle: (request) => ask(request, nextIn(request)) },
     signIn('passkey', (form, browser) => staff.signInByPasskey(form('credential'), browser)),
     signIn('password', (form, browser) => {
       const given = { email: form('email'), password: form('password'), code: form('code') }
@@ -208,6 +243,9 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
+/** The page that the person wanted. */
+const nextIn = ({ query }: PublicRequest): string => nextOf(new URLSearchParams(query).get('next') ?? undefined)
+
 function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff, clock } = frame
   const { singleSignOn } = staff
@@ -223,7 +261,8 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
       method: 'GET',
       path: '/desk/sign-in/sso',
       callsChosenHost: true,
-      handle: (request) => tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'sign in' }))),
+      handle: (request) =>
+        tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'sign in', next: nextIn(request) }))),
     },
     {
       method: 'GET',
@@ -255,8 +294,9 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
         tried(request, async () => {
           const given = { attempt: attemptOf(request), query: request.query, signed: await signedIn(frame, request) }
           const browser = browserOf(request)
-          const { kind, token } = await singleSignOn.finish(given, browser)
-          if (token !== undefined) return seeOther('../queue', staffCookieOf(token), deviceCookieOf(browser.device))
+          const { kind, token, next } = await singleSignOn.finish(given, browser)
+          if (token !== undefined)
+            return seeOther(`../${nextOf(next)}`, staffCookieOf(token), deviceCookieOf(browser.device))
           const view = viewOf(frame, request)
           const s = consoleTexts[view.language].signOn
           return kind === 'connect'

@@ -10,6 +10,8 @@ export type RoleName = 'Admin' | 'Developer' | 'Operator'
 /** Request data that a page needs. All links are relative, so that PUBLIC_URL may have a path. */
 export type ConsoleView = {
   readonly language: ConsoleLanguage
+  /** The variety of the language for dates and times, such as `en-GB`. Absent: the language. */
+  readonly locale?: string
   readonly t: Texts
   readonly sandbox: boolean
   /** Relative path from the page to `/console/`: empty or `../`. */
@@ -18,10 +20,12 @@ export type ConsoleView = {
   readonly js: string
   /** The brand of the installation. */
   readonly brand: PageBrand
-  /** Time zone of the reader. Absent: the page shows UTC, and the script changes it to the zone of the browser. */
+  /** Time zone of the reader. Absent: the first page of a browser, which shows UTC; the script changes it to the zone of the browser. */
   readonly zone?: string
   /** The same page in the other languages. Absent: no links to them. */
   readonly languageLinks?: readonly { readonly language: ConsoleLanguage; readonly href: string }[]
+  /** The page that chooses the time zone. Absent: no link to it. */
+  readonly zoneLink?: string
   readonly person?: {
     readonly fullName: string
     readonly email: string
@@ -154,11 +158,16 @@ const logoImage = (root: string, logo: string): Html =>
 export const homeOf = ({ places = [] }: ConsoleView): string =>
   places.some(({ name }) => name === 'home') ? 'home' : (places.at(-1)?.name ?? 'home')
 
-function supportBand({ t, language, support }: ConsoleView): Html | undefined {
+function supportBand({ t, language, locale = language, zone = 'UTC', support }: ConsoleView): Html | undefined {
   if (support === undefined) return undefined
   const { staff, reason, expiresAt } = support
-  const form = new Intl.DateTimeFormat(language, { timeStyle: 'short', timeZone: 'UTC' })
-  const time = `${form.format(expiresAt)} UTC`
+  const form = new Intl.DateTimeFormat(locale, {
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: zone,
+    timeZoneName: 'short',
+  })
+  const time = form.format(expiresAt)
   return html`<p class="band support">${fill(t.supportBand, { staff, reason, time })}</p>`
 }
 
@@ -239,7 +248,7 @@ const placeItem = ({ root, current, t }: ConsoleView, { name, text, icon, count 
 /** Counts stop here. */
 const countMax = 100
 
-function languageNavigation({ t, language, languageLinks = [] }: ConsoleView): Html | undefined {
+function languageNavigation({ t, language, languageLinks = [], zone, zoneLink }: ConsoleView): Html | undefined {
   if (languageLinks.length === 0) return undefined
   const links = languageLinks.map(
     (link) =>
@@ -251,7 +260,8 @@ function languageNavigation({ t, language, languageLinks = [] }: ConsoleView): H
         >${consoleTexts[link.language].languageName}</a
       > `,
   )
-  return html`<nav class="languages" aria-label="${t.languages}">${links}</nav>`
+  const times = zoneLink !== undefined && html`<a href="${zoneLink}">${fill(t.timesIn, { zone: zone ?? 'UTC' })}</a>`
+  return html`<nav class="languages" aria-label="${t.languages}">${links} ${times}</nav>`
 }
 
 /** A role of staff has its text already. */

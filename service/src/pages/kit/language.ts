@@ -1,5 +1,6 @@
-/** The languages of the console, chosen as those of the payment page. */
-import { preferredOf } from '../language.ts'
+/** How a reader wants the pages: language, variety of the language, and time zone. A choice is kept in cookies of the browser. */
+import { type PublicRequest, readCookie } from '../../kernel/api/index.ts'
+import { acceptedTags, preferredOf } from '../language.ts'
 import { de } from './texts/de.ts'
 import { en, type Texts } from './texts/en.ts'
 
@@ -8,5 +9,56 @@ export type ConsoleLanguage = (typeof consoleLanguages)[number]
 
 export const consoleTexts: Readonly<Record<ConsoleLanguage, Texts>> = { en, de }
 
-export const consoleLanguageOf = (chosen: string | null, header: string | undefined): ConsoleLanguage =>
-  preferredOf(consoleLanguages, chosen, header) ?? 'en'
+/** The cookies of the choices. The script of the pages writes the zone of the browser (`browser/console.js`). */
+export const languageCookie = '__Host-language'
+export const zoneCookie = '__Host-zone'
+export const browserZoneCookie = '__Host-browser-zone'
+
+export const isLanguage = (text: string): text is ConsoleLanguage => consoleLanguages.some((each) => each === text)
+
+/** Reports whether a text names a time zone that times can be shown in. */
+export function isZone(text: string): boolean {
+  try {
+    return text !== '' && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
+/** The variety of the language that the browser names, such as `en-GB`. */
+function localeOf(language: ConsoleLanguage, header: string | undefined): string {
+  const tag = acceptedTags(header ?? '').find((each) => each.split('-', 1)[0] === language) ?? language
+  try {
+    return Intl.getCanonicalLocales(tag)[0] ?? language
+  } catch {
+    return language
+  }
+}
+
+export type Reader = {
+  readonly language: ConsoleLanguage
+  readonly locale: string
+  /** The zone that the person has chosen. Absent: that of the browser. */
+  readonly chosenZone?: string
+  /** Absent: the browser has not said its zone yet. */
+  readonly zone?: string
+}
+
+export function readerOf({ headers }: Pick<PublicRequest, 'headers'>): Reader {
+  const { cookie, 'accept-language': accepted } = headers
+  const language = preferredOf(consoleLanguages, readCookie(cookie, languageCookie) ?? null, accepted) ?? 'en'
+  const [chosenZone, browserZone] = [zoneCookie, browserZoneCookie]
+    .map((name) => readCookie(cookie, name) ?? '')
+    .map(decoded)
+  const chosen = chosenZone !== undefined && isZone(chosenZone) ? { chosenZone, zone: chosenZone } : undefined
+  const zone = browserZone !== undefined && isZone(browserZone) ? { zone: browserZone } : undefined
+  return { language, locale: localeOf(language, accepted), ...(chosen ?? zone) }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}

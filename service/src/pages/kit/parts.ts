@@ -1,4 +1,5 @@
 /** Parts of pages: messages, badges, times, money, identifiers, facts, steps, tables. `console/design.ts` shows each in its states. */
+import { deviceOf } from '../../people/sign-in/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleView } from './frame.ts'
@@ -35,9 +36,13 @@ export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html
   </button>`
 
 /** A time in the zone of the reader, with UTC in its title. `seconds`: a time at which something ends soon. */
-export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | 'time' | 'seconds' = 'time'): Html {
+export function time(
+  { language, locale = language, zone }: ConsoleView,
+  at: Date,
+  form: 'date' | 'time' | 'seconds' = 'time',
+): Html {
   const show = (timeZone: string, withTime: boolean) =>
-    new Intl.DateTimeFormat(language, {
+    new Intl.DateTimeFormat(locale, {
       dateStyle: 'medium',
       ...(withTime ? { timeStyle: form === 'seconds' ? 'medium' : 'short' } : {}),
       timeZone,
@@ -49,12 +54,13 @@ export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | '
     : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form !== 'date')}</time>`
 }
 
-/** A day of the calendar, `YYYY-MM-DD`. It is the same day in every zone. */
-export const calendarDay = (view: ConsoleView, day: string): Html =>
-  html`<time datetime="${day}">${calendarDayText(view, day)}</time>`
+/** A day of the calendar, `YYYY-MM-DD`, as a text. */
+export const dayText = ({ language, locale = language }: ConsoleView, day: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
 
-export const calendarDayText = ({ language }: ConsoleView, day: string): string =>
-  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
+/** A day of the calendar. It is the same day in every zone. */
+export const calendarDay = (view: ConsoleView, day: string): Html =>
+  html`<time datetime="${day}">${dayText(view, day)}</time>`
 
 export function grouped(language: string, amount: string): string {
   const decimals = amount.split('.')[1]?.length ?? 0
@@ -117,6 +123,11 @@ export const referenceCell = (payment: Parameters<typeof referenceText>[0]): Htm
 /** The reference that the service gave, if people know the payment by another text. */
 export const serviceReference = (payment: Parameters<typeof referenceText>[0]): string | undefined =>
   referenceText(payment) === payment.reference ? undefined : payment.reference
+
+/** The browser of a session, with its user agent in the title. */
+export function browser({ t }: ConsoleView, userAgent: string): Html {
+  return html`<span title="${userAgent}">${deviceOf(userAgent, t.deviceWords)}</span>`
+}
 
 export type Link = { readonly text: string; readonly href?: string | undefined }
 

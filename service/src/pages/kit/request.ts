@@ -61,10 +61,15 @@ const deviceBytes = 32
 
 const deviceForm = /^[\w-]{43}$/
 
+/** The value of the device of a browser. Undefined: it has never signed in, or has forgotten it. */
+export function deviceIn({ headers }: PublicRequest): string | undefined {
+  const given = readCookie(headers['cookie'], deviceCookie) ?? ''
+  return deviceForm.test(given) ? given : undefined
+}
+
 /** The client of a sign-in, with the value of its device: that of the cookie, or a new one. */
 export function browserOf(request: PublicRequest): Client & { readonly device: string } {
-  const given = readCookie(request.headers['cookie'], deviceCookie) ?? ''
-  const device = deviceForm.test(given) ? given : Buffer.from(randomBytes(deviceBytes)).toString('base64url')
+  const device = deviceIn(request) ?? Buffer.from(randomBytes(deviceBytes)).toString('base64url')
   return { ...clientOf(request), device }
 }
 
@@ -79,6 +84,26 @@ export function idOf({ params }: PublicRequest): string {
 }
 
 export const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const nextCharsMax = 1000
+
+/** Path and query of a page of ours, below the root. It cannot begin with a slash, nor name a host or a scheme. */
+const nextForm = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*(?:\?[\w&=%.+*~-]*)?$/i
+
+/** The page after the sign-in: one of ours. */
+export const nextOf = (text: string | undefined): string =>
+  text !== undefined && text.length <= nextCharsMax && nextForm.test(text) ? text : 'home'
+
+/** The page that a form stood on, below the root of the pages. Undefined: the browser does not say. */
+export function pageOf({ headers }: PublicRequest, root: 'console' | 'desk'): string | undefined {
+  const { pathname, searchParams } = URL.parse(headers['referer'] ?? '') ?? {}
+  const [, below] = pathname?.split(`/${root}/`, 2) ?? []
+  if (below === undefined) return undefined
+  searchParams?.delete('kept')
+  const query = searchParams?.toString() ?? ''
+  const path = query === '' ? below : `${below}?${query}`
+  return nextOf(path) === path ? path : undefined
+}
 
 export type Form = (name: string) => string
 
@@ -201,6 +226,9 @@ export const statusOf = (problems: Problems): 200 | 400 => (Object.keys(problems
 /** The service checks the same length. */
 export const passwordCharsMin = 12
 
+/** A reason of the service for people: names of the API stand between marks of code. */
+export const withoutMarks = (reason: string): string => reason.replaceAll('`', '')
+
 /** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
 export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Refusal)) throw error
@@ -208,10 +236,10 @@ export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, stri
     const name = refused.pointer.split('/').at(-1) ?? ''
     return name in fieldTexts
       ? ([name, fieldTexts[name]?.(t, refused.code) ?? ''] as const)
-      : (['form', refused.message] as const)
+      : (['form', withoutMarks(refused.message)] as const)
   })
   if (fields.length > 0) return Object.fromEntries(fields)
-  return { form: formTexts[error.code]?.(t) ?? error.detail }
+  return { form: formTexts[error.code]?.(t) ?? withoutMarks(error.detail) }
 }
 
 const fieldTexts: Readonly<Record<string, (t: Texts, code: FieldError['code']) => string>> = {

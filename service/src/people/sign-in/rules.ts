@@ -13,6 +13,13 @@ const blockedMs = 15 * minuteMs
 /** Reports whether this was the last attempt before the block. */
 export const isLastAttempt = (attempts: number): boolean => attempts >= failuresMax
 
+/** A session that is over by itself stays known for so long, so that a form of its browser is kept for its person. */
+export const endedKnownMs = 7 * dayMs
+/** A form that met an ended session is kept for so long. */
+export const keptFormMs = 30 * minuteMs
+/** Kept forms of a person: more are not of one browser with some tabs. */
+export const keptFormsMax = 20
+
 /** The cookie of a device lasts as long, from its last sign-in. */
 export const deviceMs = 365 * dayMs
 /** Devices of a member: those of the last sign-ins. An older one counts as new again. */
@@ -158,9 +165,14 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
+/** The words of a language about devices. `on` has `{browser}` and `{system}`. */
+export type DeviceWords = { readonly on: string; readonly browser: string; readonly system: string }
+
+const english: DeviceWords = { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' }
+
 /** The browser and the system, for example `Firefox on Windows`. */
-export function deviceOf(userAgent: string): string {
-  const [browser, system] = [browsers, systems].map((words) => words.find(([form]) => form.test(userAgent))?.[1])
-  if (browser === undefined && system === undefined) return 'an unknown browser'
-  return `${browser ?? 'an unknown browser'} on ${system ?? 'an unknown system'}`
+export function deviceOf(userAgent: string, words = english): string {
+  const [browser, system] = [browsers, systems].map((known) => known.find(([form]) => form.test(userAgent))?.[1])
+  if (browser === undefined && system === undefined) return words.browser
+  return words.on.replace('{browser}', browser ?? words.browser).replace('{system}', system ?? words.system)
 }

@@ -14,6 +14,7 @@ import {
   verifyNewPasskey,
 } from './passkeys.ts'
 import { hashPassword, isPassword, type Person, refuseWeakPassword, totpContext } from './passwords.ts'
+import { createKeptForms, type KeptForms } from './kept-forms.ts'
 import * as rules from './rules.ts'
 import * as store from './store.ts'
 import { challengeOf, type SignedApproval } from '@partner-payments/wire'
@@ -110,6 +111,7 @@ export type SignIn = {
   readonly removePasskey: (tx: Tx, partnerId: string, memberId: string, id: string) => Promise<boolean>
   /** Replaces the token of a session, which keeps its times. A token that was copied before ends. */
   readonly rotate: (partnerId: string, sessionId: string) => Promise<string>
+  readonly forms: KeptForms
 } & Confirmations
 
 export type SignInDeps = {
@@ -127,14 +129,29 @@ export function createSignIn(deps: SignInDeps): SignIn {
   const { db, clock } = deps
   const keyed = { ...deps, key: deriveKey(deps.masterKey, 'sign-in') }
   const alive = (): store.Alive => ({ usedAfter: after(clock.now(), -rules.idleMs), now: clock.now() })
+  const session: SignIn['session'] = async (token, by = 'person') => {
+    const partnerId = readLink(token)
+    if (partnerId === undefined) return undefined
+    const row = await store.sessionOf(db, partnerId, rules.tokenHash(token), alive())
+    if (row === undefined) return undefined
+    const now = clock.now()
+    const restedBefore = after(now, -rules.moneyIdleMs)
+    const rested = row.rested || row.lastUsedAt <= restedBefore
+    if (by === 'person' && now.getTime() - row.lastUsedAt.getTime() > minuteMs)
+      await store.recordSessionUse(db, partnerId, row.id, { now, restedBefore })
+    return toSession(partnerId, { ...row, rested })
+  }
   return {
+    forms: createKeptForms({ ...deps, session }),
+    session,
     ...createEnrolment(keyed),
     ...createProofs(keyed),
     ...createConfirmations(keyed),
     open: async (tx, partnerId, memberId, { ip, userAgent, factor, device }) => {
       const now = clock.now()
       const token = newLinkToken(partnerId)
-      await store.forgetSessions(tx, partnerId, memberId, alive())
+      const known = after(now, -rules.endedKnownMs)
+      await store.forgetSessions(tx, partnerId, memberId, { usedAfter: after(known, -rules.idleMs), now: known })
       const times = { createdAt: now, lastUsedAt: now, expiresAt: after(now, rules.sessionMs) }
       const by = { factor, ip, userAgent: userAgent.slice(0, userAgentCharsMax) }
       await store.insertSession(tx, partnerId, {
@@ -149,18 +166,6 @@ export function createSignIn(deps: SignInDeps): SignIn {
       const kept = { now, usedAfter: after(now, -rules.deviceMs), devicesMax: rules.devicesMax }
       return { token, isNewDevice: await store.recordDevice(tx, partnerId, used, kept) }
     },
-    session: async (token, by = 'person') => {
-      const partnerId = readLink(token)
-      if (partnerId === undefined) return undefined
-      const row = await store.sessionOf(db, partnerId, rules.tokenHash(token), alive())
-      if (row === undefined) return undefined
-      const now = clock.now()
-      const restedBefore = after(now, -rules.moneyIdleMs)
-      const rested = row.rested || row.lastUsedAt <= restedBefore
-      if (by === 'person' && now.getTime() - row.lastUsedAt.getTime() > minuteMs)
-        await store.recordSessionUse(db, partnerId, row.id, { now, restedBefore })
-      return toSession(partnerId, { ...row, rested })
-    },
     sessions: async (partnerId, memberId) =>
       (await store.sessionsOf(db, partnerId, memberId, alive())).map((row) => toSession(partnerId, row)),
     end: async (partnerId, memberId, id) => (await store.endSession(db, partnerId, memberId, id)) === 1,
@@ -170,6 +175,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       await store.endSessions(tx, partnerId, memberId, null)
       await store.forgetFactors(tx, partnerId, memberId)
       await store.forgetDevices(tx, partnerId, memberId)
+      await store.forgetForms(tx, partnerId, memberId)
     },
     factorsOf: store.factorsOf,
     factorList: store.factorList,

@@ -1,5 +1,5 @@
 /** All SQL of signing in. */
-import { insertBy, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, insertBy, sql, type Tx } from '../../postgres/index.ts'
 
 export type PasswordRow = {
   readonly hash: string
@@ -228,7 +228,7 @@ export function endSessions(tx: Tx, partnerId: string, memberId: string, keptId:
     where partner_id = ${partnerId} and member_id = ${memberId} and id is distinct from ${keptId}::uuid`)
 }
 
-/** Deletes the sessions of a member that are over. */
+/** Deletes the sessions of a member that were over before these times. */
 export async function forgetSessions(
   tx: Tx,
   partnerId: string,
@@ -334,6 +334,78 @@ export async function recordDevice(
 export async function forgetDevices(tx: Tx, partnerId: string, memberId: string): Promise<void> {
   await tx.run(sql`/* sign_in.forgetDevices */
     delete from sign_in.known_devices where partner_id = ${partnerId} and member_id = ${memberId}`)
+}
+
+// The SQL of kept forms: what a person had typed when the session ended.
+
+/** The member of a session, also of one that is over. */
+export async function memberOfToken(tx: Tx, partnerId: string, tokenHash: Buffer): Promise<string | undefined> {
+  const row = await tx.row<{ readonly memberId: string }>(sql`/* sign_in.memberOfToken */
+    select member_id from sign_in.sessions where partner_id = ${partnerId} and token_hash = ${tokenHash}`)
+  return row?.memberId
+}
+
+type FormKey = { readonly id: string; readonly memberId: string; readonly deviceHash: Buffer }
+
+export async function insertForm(
+  tx: Tx,
+  partnerId: string,
+  {
+    id,
+    memberId,
+    deviceHash,
+    formSealed,
+    expiresAt,
+  }: FormKey & { readonly formSealed: Buffer; readonly expiresAt: Date },
+): Promise<void> {
+  await tx.run(sql`/* sign_in.insertForm */
+    insert into sign_in.kept_forms (partner_id, id, member_id, device_hash, form_sealed, expires_at)
+    values (${partnerId}, ${id}, ${memberId}, ${deviceHash}, ${formSealed}, ${expiresAt})`)
+}
+
+/** Deletes all but the newest forms of a member. */
+export async function deleteOldForms(tx: Tx, partnerId: string, memberId: string, formsMax: number): Promise<void> {
+  await tx.run(sql`/* sign_in.deleteOldForms */
+    delete from sign_in.kept_forms where partner_id = ${partnerId} and member_id = ${memberId} and id in (
+      select id from sign_in.kept_forms where partner_id = ${partnerId} and member_id = ${memberId}
+      order by id desc offset ${formsMax})`)
+}
+
+export function formOf(
+  tx: Tx,
+  partnerId: string,
+  { id, memberId, deviceHash, now }: FormKey & { readonly now: Date },
+): Promise<{ readonly formSealed: Buffer } | undefined> {
+  return tx.row(sql`/* sign_in.formOf */
+    select form_sealed from sign_in.kept_forms
+    where partner_id = ${partnerId} and id = ${id} and member_id = ${memberId} and device_hash = ${deviceHash} and expires_at > ${now}`)
+}
+
+export async function deleteForm(tx: Tx, partnerId: string, { id, memberId, deviceHash }: FormKey): Promise<void> {
+  await tx.run(sql`/* sign_in.deleteForm */
+    delete from sign_in.kept_forms
+    where partner_id = ${partnerId} and id = ${id} and member_id = ${memberId} and device_hash = ${deviceHash}`)
+}
+
+export async function forgetForms(tx: Tx, partnerId: string, memberId: string): Promise<void> {
+  await tx.run(sql`/* sign_in.forgetForms */
+    delete from sign_in.kept_forms where partner_id = ${partnerId} and member_id = ${memberId}`)
+}
+
+export async function partnersWithFormsOver(tx: Tx, now: Date, partnersMax: number): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly partnerId: string }>(
+    dueWork(
+      'finds partners with kept forms that are over, without a lock',
+      (whose) => sql`/* sign_in.partnersWithFormsOver */
+      select distinct partner_id from sign_in.kept_forms where expires_at <= ${now} and ${whose()} limit ${partnersMax}`,
+    ),
+  )
+  return rows.map(({ partnerId }) => partnerId)
+}
+
+export function deleteFormsOver(tx: Tx, partnerId: string, now: Date): Promise<number> {
+  return tx.run(sql`/* sign_in.deleteFormsOver */
+    delete from sign_in.kept_forms where partner_id = ${partnerId} and expires_at <= ${now}`)
 }
 
 // The SQL of identities: who a member is at a provider of single sign-on.

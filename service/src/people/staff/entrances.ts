@@ -127,7 +127,7 @@ export function createEntrances(deps: StaffDeps): Entrances {
 
 /** A person of staff signs in, joins or connects an account. */
 export type StaffPurpose =
-  | { readonly kind: 'sign in' }
+  | { readonly kind: 'sign in'; readonly next: string }
   | { readonly kind: 'join'; readonly token: string }
   | { readonly kind: 'connect'; readonly signed: SignedStaff }
 
@@ -138,13 +138,13 @@ export type StaffSingleSignOn = {
   /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: StaffPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
-   * Does what was begun. `token`: that of a session which was opened. `signed`: who is signed in in the browser. Throws SignOnFailed. Refuses:
-   * not_found (the invitation, also if an account has the address or the name).
+   * Does what was begun. `token`: that of a session which was opened. `next`: the page that the person wanted. `signed`: who is signed in in the
+   * browser. Throws SignOnFailed. Refuses: not_found (the invitation, also if an account has the address or the name).
    */
   readonly finish: (
     given: { readonly attempt: string; readonly query: string; readonly signed: SignedStaff | undefined },
     client: Client,
-  ) => Promise<{ readonly kind: SignOnAnswer['purpose']['kind']; readonly token?: string }>
+  ) => Promise<{ readonly kind: SignOnAnswer['purpose']['kind']; readonly token?: string; readonly next?: string }>
 }
 
 export function createStaffSingleSignOn(deps: StaffDeps): StaffSingleSignOn {
@@ -157,7 +157,7 @@ export function createStaffSingleSignOn(deps: StaffDeps): StaffSingleSignOn {
         : ((await singleSignOn.connectedSince(db, staffRealmId, provider.issuer, id)) ?? null),
     begin: async (purpose) => {
       if (provider === undefined) throw new SignOnFailed('off')
-      if (purpose.kind === 'sign in') return singleSignOn.begin(staffRealmId, provider, { ...purpose, next: 'queue' })
+      if (purpose.kind === 'sign in') return singleSignOn.begin(staffRealmId, provider, purpose)
       if (purpose.kind === 'connect') {
         const memberId = purpose.signed.account.id
         return singleSignOn.begin(staffRealmId, provider, { kind: 'connect', memberId })
@@ -176,11 +176,8 @@ export function createStaffSingleSignOn(deps: StaffDeps): StaffSingleSignOn {
           await connectAccount(deps, tx, signed, proved)
           return { kind: 'connect' }
         }
-        const token =
-          purpose.kind === 'join'
-            ? await join(deps, tx, purpose.token, proved, client)
-            : await signIn(deps, tx, proved, client)
-        return { kind: purpose.kind, token }
+        if (purpose.kind === 'join') return { kind: 'join', token: await join(deps, tx, purpose.token, proved, client) }
+        return { kind: 'sign in', token: await signIn(deps, tx, proved, client), next: purpose.next }
       })
     },
   }

@@ -33,6 +33,8 @@ export type Staff = Entrances & {
   /** Undefined: the session has ended, or is not of staff. */
   readonly signedIn: (token: string) => Promise<SignedStaff | undefined>
   readonly signOut: (signed: SignedStaff) => Promise<void>
+  /** Forms that met an ended session. */
+  readonly forms: SignIn['forms']
   /** Ends all sessions and tokens of commands at once. Refuses: not_found, validation_failed (the last admin). */
   readonly remove: (tx: Tx, id: string) => Promise<StaffAccount>
   /** The role counts from the next request. Refuses: not_found, validation_failed (the last admin). */
@@ -185,6 +187,7 @@ export function createStaff(deps: StaffDeps): Staff {
       const account = await store.accountById(db, session.memberId)
       return account && { session, account }
     },
+    forms: signIn.forms,
     signOut: async ({ session, account }) => void (await signIn.end(staffRealmId, account.id, session.id)),
     recordSearch: createRecordRead(deps, 'staff find'),
     recordFile: createRecordRead(deps, 'staff file'),

@@ -71,7 +71,7 @@ test('a person joins and signs in by the provider; the log of the operator says 
   const { token } = await joinBy(person)
   const signed = await service.staff.signedIn(token ?? '')
   assert.deepEqual([signed?.account.email, signed?.session.factor], [person.email, 'sso'])
-  const again = await (await come(person, { kind: 'sign in' })).finish()
+  const again = await (await come(person, { kind: 'sign in', next: 'home' })).finish()
   assert.equal((await service.staff.signedIn(again.token ?? ''))?.account.id, person.id)
   const { data } = await service.audit.list(operatorPartnerId, {})
   const acts = data.filter(({ subject }) => subject['staffId'] === person.id)
@@ -89,14 +89,14 @@ test('an account is found by the subject: an address that was changed at the pro
   const [one, two] = [await invited('support'), await invited('admin')]
   await joinBy(one)
   provider.people.set(one.login, { email: two.email, email_verified: true })
-  const { token } = await (await come(one, { kind: 'sign in' })).finish()
+  const { token } = await (await come(one, { kind: 'sign in', next: 'home' })).finish()
   assert.equal((await service.staff.signedIn(token ?? ''))?.account.id, one.id)
 })
 
 test('who has no account is refused, and an invitation is only for the address that it names', async () => {
   provider.people.set('stranger', { email: 'stranger@example.com', email_verified: true })
   const stranger = { login: 'stranger', browser: createProviderBrowser() }
-  await assert.rejects((await come(stranger, { kind: 'sign in' })).finish(), { reason: 'unknown' })
+  await assert.rejects((await come(stranger, { kind: 'sign in', next: 'home' })).finish(), { reason: 'unknown' })
   const person = await invited('admin')
   const stolen = await come(stranger, { kind: 'join', token: person.token })
   await assert.rejects(stolen.finish(), { reason: 'address' })
@@ -112,10 +112,13 @@ test('who has no account is refused, and an invitation is only for the address t
 test('an answer is used once, in the browser that asked, within ten minutes', async () => {
   const person = await invited('finance')
   await joinBy(person)
-  const done = await come(person, { kind: 'sign in' })
+  const done = await come(person, { kind: 'sign in', next: 'home' })
   await done.finish()
   await assert.rejects(done.finish(), { reason: 'refused' })
-  const [mine, other] = [await come(person, { kind: 'sign in' }), await come(person, { kind: 'sign in' })]
+  const [mine, other] = [
+    await come(person, { kind: 'sign in', next: 'home' }),
+    await come(person, { kind: 'sign in', next: 'home' }),
+  ]
   for (const attempt of ['', 'x', other.attempt, mine.attempt.slice(2), Buffer.from('{}').toString('base64url')])
     await assert.rejects(mine.finish({ attempt }), { reason: 'expired' }, attempt)
   const states = new URLSearchParams(mine.query)
@@ -149,13 +152,13 @@ test('an account of before is connected by its own session, and an identity belo
   const opened = await service.staff.join(person.token, factor, client)
   const signed = await service.staff.signedIn(opened.token)
   assert.ok(signed)
-  await assert.rejects((await come(person, { kind: 'sign in' })).finish(), { reason: 'unknown' })
+  await assert.rejects((await come(person, { kind: 'sign in', next: 'home' })).finish(), { reason: 'unknown' })
   const connect = await come(person, { kind: 'connect', signed })
   await assert.rejects(connect.finish({ signed: undefined }), { reason: 'expired' })
   assert.equal(await service.staff.singleSignOn.connectedSince(person.id), null)
   await (await come(person, { kind: 'connect', signed })).finish()
   assert.ok(await service.staff.singleSignOn.connectedSince(person.id))
-  assert.ok((await (await come(person, { kind: 'sign in' })).finish()).token)
+  assert.ok((await (await come(person, { kind: 'sign in', next: 'home' })).finish()).token)
   const other = await invited('support')
   const { token } = await joinBy(other)
   const taker = await service.staff.signedIn(token ?? '')
@@ -167,11 +170,11 @@ test('who was removed does not come back by the provider, and does by a new invi
   const person = await invited('support')
   await joinBy(person)
   await service.db.transaction((tx) => service.staff.remove(tx, person.id))
-  await assert.rejects((await come(person, { kind: 'sign in' })).finish(), { reason: 'unknown' })
+  await assert.rejects((await come(person, { kind: 'sign in', next: 'home' })).finish(), { reason: 'unknown' })
   const again = { email: person.email, fullName: 'A New Name', role: 'support' } as const
   const { id, token } = await service.db.transaction((tx) => service.staff.invite(tx, again))
   await (await come(person, { kind: 'join', token })).finish()
-  const signedIn = await (await come(person, { kind: 'sign in' })).finish()
+  const signedIn = await (await come(person, { kind: 'sign in', next: 'home' })).finish()
   assert.equal((await service.staff.signedIn(signedIn.token ?? ''))?.account.id, id)
 })
 
@@ -187,10 +190,10 @@ test('with a claim of roles the provider can only take a role away; when it is r
     assert.ok((await joinBy(person, strict)).token)
     for (const groups of [['payments-admins'], [], undefined, 'other', { treasury: true }]) {
       provider.people.set(person.login, { email: person.email, ...(groups === undefined ? {} : { groups }) })
-      await assert.rejects((await come(person, { kind: 'sign in' }, strict)).finish(), { reason: 'role' })
+      await assert.rejects((await come(person, { kind: 'sign in', next: 'home' }, strict)).finish(), { reason: 'role' })
     }
     provider.people.set(person.login, { email: person.email, groups: 'treasury' })
-    assert.ok((await (await come(person, { kind: 'sign in' }, strict)).finish()).token)
+    assert.ok((await (await come(person, { kind: 'sign in', next: 'home' }, strict)).finish()).token)
     const reader = await invited('support', { groups: ['payments-admins'] }, strict)
     await assert.rejects(joinBy(reader, strict), { reason: 'role' })
     const admin = await invited('admin', {}, strict)
@@ -204,9 +207,9 @@ test('with a claim of roles the provider can only take a role away; when it is r
 
 test('without a provider, and with one that does not answer, the person is told', async () => {
   const off = await createTestService({ url: service.url })
-  await assert.rejects(off.staff.singleSignOn.begin({ kind: 'sign in' }), { reason: 'off' })
+  await assert.rejects(off.staff.singleSignOn.begin({ kind: 'sign in', next: 'home' }), { reason: 'off' })
   await off.close()
   const closed = await createTestService({ url: service.url, settings: settingsOf({ issuer: 'http://127.0.0.1:1' }) })
-  await assert.rejects(closed.staff.singleSignOn.begin({ kind: 'sign in' }), { reason: 'unreachable' })
+  await assert.rejects(closed.staff.singleSignOn.begin({ kind: 'sign in', next: 'home' }), { reason: 'unreachable' })
   await closed.close()
 })

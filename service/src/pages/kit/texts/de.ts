@@ -33,6 +33,33 @@ export const de: Texts = {
   nothingFoundText: 'Ändern Sie einen Filter, oder setzen Sie alle zurück.',
   rawJson: 'Als JSON der API',
   optional: '{label} (freiwillig)',
+  timesIn: 'Zeiten: {zone}',
+  timeZone: {
+    title: 'Zeitzone',
+    text: 'Zeiten auf allen Seiten stehen in dieser Zone, UTC steht im Hinweis dazu. Dateien, die Sie herunterladen, haben UTC.',
+    label: 'Zeiten zeigen in',
+    asBrowser: 'Zone meines Browsers',
+    save: 'Zeitzone speichern',
+  },
+  yes: 'Ja',
+  no: 'Nein',
+  deviceWords: { on: '{browser} auf {system}', browser: 'ein unbekannter Browser', system: 'einem unbekannten System' },
+  keptForm: {
+    asLeft:
+      'Ihr Formular ist so, wie Sie es verlassen haben. Es wurde nichts gesendet: Prüfen Sie es, und drücken Sie die Schaltfläche noch einmal.',
+    over: 'Dieses Formular ist nicht mehr aufgehoben',
+    overText:
+      'Ein Formular wird 30 Minuten lang aufgehoben, für die Person, die es ausgefüllt hat, im selben Browser. Es wurde nichts gesendet.',
+    changed: 'Die Seite Ihres Formulars hat sich geändert',
+    changedText:
+      'Das Formular kann nicht mehr so gezeigt werden, weil sich seine Seite inzwischen geändert hat. Es wurde nichts gesendet. Sie hatten eingegeben:',
+  },
+  formTooLarge: {
+    title: 'Sie wurden abgemeldet, und dieses Formular ist zu groß, um es aufzuheben',
+    text: 'Es wurde nichts gesendet. Das Formular hat {size} KB; bis {most} KB können aufgehoben werden, während Sie sich anmelden.',
+    how: 'Ihr Browser hat das Formular noch: Melden Sie sich in einem neuen Tab an, kehren Sie zu diesem zurück, und laden Sie ihn neu. Der Browser fragt dann, ob er das Formular noch einmal senden soll.',
+    label: 'In einem neuen Tab anmelden',
+  },
   payoutStatus: {
     Pending: 'Ausstehend',
     PendingApproval: 'Wartet auf Freigabe',
@@ -179,11 +206,9 @@ export const de: Texts = {
   day: 'Tag',
   balancesEmpty: 'Noch kein Guthaben',
   balancesEmptyText:
-    'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Eröffnen Sie ein Konto für einen Kunden, damit die erste Zahlung ankommen kann:',
+    'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Eröffnen Sie ein Konto für einen Kunden, damit die erste Zahlung ankommen kann.',
   balancesEmptySandbox:
-    'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Simulieren Sie eine Einzahlung für einen Ihrer Kunden, um die erste zu sehen:',
-  depositCall: 'API-Aufruf, der eine Einzahlung simuliert',
-  accountCall: 'API-Aufruf, der ein Konto eröffnet',
+    'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Simulieren Sie eine Einzahlung für einen Ihrer Kunden, um die erste zu sehen.',
 
   invite: 'Person einladen',
   teamReadOnly: 'Nur ein Admin kann Personen einladen, Rollen ändern und Mitglieder entfernen.',

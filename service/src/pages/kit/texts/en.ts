@@ -33,6 +33,31 @@ export const en = {
   nothingFoundText: 'Change a filter, or clear them all.',
   rawJson: 'As JSON of the API',
   optional: '{label} (optional)',
+  timesIn: 'Times: {zone}',
+  timeZone: {
+    title: 'Time zone',
+    text: 'Times on all pages are in this zone, with UTC in the tooltip. Files that you download have UTC.',
+    label: 'Show times in',
+    asBrowser: 'The zone of my browser',
+    save: 'Save time zone',
+  },
+  yes: 'Yes',
+  no: 'No',
+  deviceWords: { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' },
+  keptForm: {
+    asLeft: 'Your form is as you left it. Nothing was sent: check it, and press the button again.',
+    over: 'This form is no longer kept',
+    overText: 'A form is kept for 30 minutes, for the person who filled it in, in the same browser. Nothing was sent.',
+    changed: 'The page of your form has changed',
+    changedText:
+      'The form cannot be shown as it was, because its page has changed meanwhile. Nothing was sent. You had typed:',
+  },
+  formTooLarge: {
+    title: 'You were signed out, and this form is too large to keep',
+    text: 'Nothing was sent. The form has {size} KB, and {most} KB can be kept while you sign in.',
+    how: 'Your browser still has the form: sign in in a new tab, come back to this one, and reload it. The browser then asks whether to send the form again.',
+    label: 'Sign in in a new tab',
+  },
   payoutStatus: {
     Pending: 'Pending',
     PendingApproval: 'Waits for approval',
@@ -176,11 +201,9 @@ export const en = {
   day: 'Day',
   balancesEmpty: 'No balance yet',
   balancesEmptyText:
-    'Each currency that you hold gets a row here, with what is available and what is reserved. Open an account for a customer, so that the first payment can arrive:',
+    'Each currency that you hold gets a row here, with what is available and what is reserved. Open an account for a customer, so that the first payment can arrive.',
   balancesEmptySandbox:
-    'Each currency that you hold gets a row here, with what is available and what is reserved. Simulate a deposit for one of your customers to see the first:',
-  depositCall: 'API call that simulates a deposit',
-  accountCall: 'API call that opens an account',
+    'Each currency that you hold gets a row here, with what is available and what is reserved. Simulate a deposit for one of your customers to see the first.',
 
   invite: 'Invite person',
   teamReadOnly: 'Only an Admin can invite people, change roles and remove members.',

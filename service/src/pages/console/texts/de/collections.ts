@@ -248,9 +248,7 @@ export const collectionsDe: Words<typeof collectionsEn> = {
   wallets: {
     lead: 'Adressen, auf denen Sie und Ihre Kunden Token empfangen. Die neueste steht oben.',
     empty: 'Noch keine Wallet',
-    emptyText:
-      'Eine Wallet hat eine Adresse, die einen Token auf einer Blockchain annimmt. Öffnen Sie die erste hier, oder über die API:',
-    call: 'API-Aufruf, der eine Wallet anlegt',
+    emptyText: 'Eine Wallet hat eine Adresse, die einen Token auf einer Blockchain annimmt. Öffnen Sie die erste hier.',
     newWallet: 'Neue Wallet',
     newText: 'Ein Inhaber hat für jeden Token eine Wallet. Gibt es sie schon, bekommen Sie dieselbe.',
     open: 'Wallet öffnen',

@@ -6,9 +6,7 @@ export const customersDe: Words<typeof customersEn> = {
   customers: {
     text: 'Die Personen und Unternehmen, für die Sie zahlen. Die neuesten stehen oben.',
     empty: 'Noch kein Kunde',
-    emptyText:
-      'Legen Sie einen Kunden an, eröffnen Sie ein Konto für ihn, und lassen Sie Zahlungen eingehen. Das geht auch mit der API:',
-    call: 'API-Aufruf, der einen Kunden anlegt',
+    emptyText: 'Legen Sie einen Kunden an, eröffnen Sie ein Konto für ihn, und lassen Sie Zahlungen eingehen.',
     newCustomer: 'Neuer Kunde',
     namePrefix: 'Name beginnt mit',
     namePrefixHelp: 'Mindestens 2 Buchstaben.',
@@ -87,8 +85,7 @@ export const customersDe: Words<typeof customersEn> = {
 
     dataTitle: 'Datenschutz',
     exportText:
-      'Die API liefert alles, was über den Kunden gespeichert ist, wenn die betroffene Person es verlangt (DSGVO, Art. 15 und 20):',
-    exportCall: 'API-Aufruf, der einen Kunden exportiert',
+      'Verlangt der Kunde Auskunft über seine Daten (DSGVO, Art. 15 und 20), exportiert Ihre Entwicklung sie über die API. Verlangt er die Löschung (Art. 17), löschen Sie sie hier.',
     erase: 'Kundendaten löschen',
     eraseTitle: 'Daten von {name} löschen?',
     eraseEffects: 'Keine Operation und keine Seite findet den Kunden danach.',
@@ -101,7 +98,7 @@ export const customersDe: Words<typeof customersEn> = {
       'Die Daten des Kunden sind gelöscht. Was das Gesetz verlangt, bleibt bis zum Ende seiner Frist gespeichert.',
 
     type: { Individual: 'Privatperson', Business: 'Unternehmen', SoleTrader: 'Einzelunternehmer' },
-    states: { Complete: 'Vollständig', Incomplete: 'Unvollständig', Invalid: 'Ungültig' },
+    states: { Complete: 'Daten vollständig', Incomplete: 'Daten fehlen', Invalid: 'Daten falsch' },
     fieldStates: { Valid: 'Gültig', Unchecked: 'Nicht geprüft', Invalid: 'Ungültig', Missing: 'Fehlt' },
     cures: {
       field_required: 'Ein Kunde dieses Typs braucht das Feld. Fragen Sie den Kunden danach.',
@@ -166,7 +163,7 @@ export const customersDe: Words<typeof customersEn> = {
   identity: {
     title: 'Identitätsprüfungen',
     text: 'Ein Anbieter vergleicht Ausweise und Nachweise mit den Angaben des Kunden.',
-    none: 'Die Identität dieses Kunden wurde noch nicht geprüft.',
+    none: 'Es wurde noch kein Dokument geprüft. Die Verifizierung oben gilt den Daten, die Sie angegeben haben.',
     kinds: { Document: 'Ausweis', Address: 'Adresse', Company: 'Unternehmen' },
     kind: 'Nachweis',
     status: 'Status',

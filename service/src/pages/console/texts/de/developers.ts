@@ -56,6 +56,8 @@ export const developersDe: Words<typeof developersEn> = {
     openWebhook: 'Endpunkt öffnen',
     sendTest: 'Testereignis senden',
     testDelivered: 'Der Endpunkt hat das Testereignis angenommen: HTTP {status} nach {ms} ms.',
+    testAnswered:
+      'Der Endpunkt hat das Testereignis nicht angenommen: Er hat nach {ms} ms mit HTTP {status} geantwortet.',
     testRefused: 'Der Endpunkt hat das Testereignis nicht angenommen: {reason}',
     rotate: 'Neues Geheimnis',
     rotateTitle: 'Neues Signaturgeheimnis erzeugen?',

@@ -70,9 +70,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
 
     transactionsText: 'Alle Zahlungen, die ein- und ausgehen, und alle Tauschgeschäfte. Die neuesten stehen oben.',
     transactionsEmpty: 'Noch keine Transaktion',
-    transactionsEmptyText:
-      'Hier erscheinen Einzahlungen, Auszahlungen und Tauschgeschäfte. So lesen Sie sie mit der API:',
-    transactionsCall: 'API-Aufruf, der Transaktionen auflistet',
+    transactionsEmptyText: 'Hier erscheinen Einzahlungen, Auszahlungen und Tauschgeschäfte.',
     orderNote:
       'Die Liste ist anders sortiert: Ein Filter auf Beträge zeigt die größten zuerst, einer auf Änderungen die älteste Änderung zuerst.',
     exportTitle: 'Export',
@@ -88,17 +86,16 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     proof: 'Nachweis',
     showProof: 'Nachweis anzeigen',
     proofText:
-      '{count} Einträge dieser Transaktion stehen im Prüfprotokoll unter signierten Köpfen. Speichern Sie den Nachweis mit der API, und prüfen Sie ihn ohne den Dienst mit npm run verify:proof.',
+      '{count} Einträge dieser Transaktion stehen im Prüfprotokoll unter signierten Köpfen. Speichern Sie den Nachweis für Ihren Prüfer, der ihn ohne den Dienst prüfen kann.',
     proofPending: '{count} weitere Einträge erhalten ihren signierten Kopf, wenn der Tag (UTC) zu Ende ist.',
-    proofCall: 'API-Aufruf, der den Nachweis liest',
 
     payout: 'Auszahlung',
     toPayee: 'Empfänger öffnen',
     newPayout: 'Neue Auszahlung',
     payoutsText: 'Geld, das Sie senden. Die neuesten Auszahlungen stehen oben.',
     payoutsEmpty: 'Noch keine Auszahlung',
-    payoutsEmptyText: 'Auszahlungen, die Sie hier oder mit der API veranlassen, erscheinen in dieser Liste:',
-    payoutsCall: 'API-Aufruf, der eine Auszahlung anlegt',
+    payoutsEmptyText:
+      'Auszahlungen, die Sie veranlassen, erscheinen in dieser Liste. Wählen Sie einen Empfänger für die erste.',
     tabs: 'Ansichten der Auszahlungen',
     tabAll: 'Alle Auszahlungen',
     tabMine: 'Warten auf mich',
@@ -167,6 +164,8 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     otherPayee: 'Anderen Empfänger wählen',
     payoutAmount: 'Betrag in {currency}',
     payoutAmountHelp: 'Nur Ziffern, etwa 1250 oder 1250,00.',
+    amountLarge: 'Geben Sie höchstens {most} ein.',
+    amountSmall: 'Geben Sie mindestens {least} ein.',
     payoutAmountWrong: `Geben Sie einen Betrag von 0,01 bis ${amountMajorMax},00 ohne Tausenderpunkte ein, etwa 1250,00.`,
     payoutReference: 'Verwendungszweck',
     payoutReferenceHelp: 'Der Empfänger liest ihn auf dem Kontoauszug. Höchstens 140 Zeichen.',
@@ -187,9 +186,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
 
     payeesText: 'Die Konten und Wallets, an die Sie zahlen.',
     payeesEmpty: 'Noch kein Empfänger',
-    payeesEmptyText:
-      'Speichern Sie das Konto eines Empfängers einmal, und zahlen Sie daran, so oft Sie wollen. Das geht auch mit der API:',
-    payeesCall: 'API-Aufruf, der einen Empfänger speichert',
+    payeesEmptyText: 'Speichern Sie das Konto eines Empfängers einmal, und zahlen Sie daran, so oft Sie wollen.',
     newPayee: 'Neuer Empfänger',
     payeeName: 'Name des Kontoinhabers',
     namePrefixHelp: 'Mindestens 2 Buchstaben eines Wortes des Namens.',
@@ -327,7 +324,13 @@ export const paymentsDe: Words<typeof paymentsEn> = {
       InvalidWalletAddress: 'Die Adresse der Wallet ist falsch.',
       RecipientBlocked: 'Der Empfänger ist gesperrt.',
     },
-    verdict: { passed: 'Erfüllt', warning: 'Bitte ansehen', failed: 'Abgelehnt', notApplicable: 'Nicht betroffen' },
+    verdict: {
+      passed: 'Erfüllt',
+      warning: 'Bitte ansehen',
+      failed: 'Abgelehnt',
+      notApplicable: 'Nicht betroffen',
+      waits: 'Wartet darauf',
+    },
     ruleExplained: {
       'idempotencyKey.passed':
         'Dieses Formular wurde schon gesendet. Ein weiteres Senden liefert die Auszahlung von damals.',

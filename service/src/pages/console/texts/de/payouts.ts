@@ -107,7 +107,6 @@ export const payoutsDe: Words<typeof payoutsEn> = {
     lead: 'Auszahlungen, die der Dienst nach einem Plan ausführt. Der neueste Auftrag steht oben.',
     empty: 'Noch kein Dauerauftrag',
     emptyText: 'Ein Dauerauftrag zahlt einmal zu einem späteren Zeitpunkt oder immer wieder an einen Empfänger.',
-    call: 'API-Aufruf, der einen Dauerauftrag anlegt',
     newOrder: 'Neuer Dauerauftrag',
     order: 'Dauerauftrag',
     next: 'Nächste Auszahlung',

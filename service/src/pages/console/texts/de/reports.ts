@@ -11,7 +11,6 @@ export const reportsDe: Words<typeof reportsEn> = {
     empty: 'Noch kein Bericht',
     emptyText:
       'Fordern Sie einen Bericht an, oder legen Sie einen Zeitplan an, der jeden Tag, jede Woche oder jeden Monat einen erstellt.',
-    call: 'API-Aufruf, der einen Bericht anfordert',
     newReport: 'Neuer Bericht',
     report: 'Bericht',
     kind: 'Inhalt',
@@ -55,7 +54,6 @@ export const reportsDe: Words<typeof reportsEn> = {
     schedulesLead: 'Ein Zeitplan erstellt am Ende jedes Zeitraums einen Bericht und versendet einen Link darauf.',
     schedulesEmpty: 'Noch kein Zeitplan',
     schedulesEmptyText: 'Wer den Link aus der E-Mail hat, kann den Bericht lesen, bis er gelöscht wird.',
-    schedulesCall: 'API-Aufruf, der einen Zeitplan anlegt',
     newSchedule: 'Neuer Zeitplan',
     frequency: 'Wie oft',
     frequencies: { daily: 'Jeden Tag', weekly: 'Jede Woche', monthly: 'Jeden Monat' },

@@ -125,7 +125,6 @@ export const teamDe: Words<typeof teamEn> = {
     subject: 'Woran',
     empty: 'Noch kein Eintrag',
     emptyText: 'Jede Anfrage, die etwas ändert, hat hier einen Eintrag, und ebenso jeder Schritt einer Zahlung.',
-    call: 'API-Aufruf, der das Prüfprotokoll auflistet',
     record: 'Eintrag im Prüfprotokoll',
     ip: 'IP-Adresse',
     reason: 'Grund',
@@ -140,7 +139,7 @@ export const teamDe: Words<typeof teamEn> = {
     proofPending:
       'Der Tag dieses Eintrags hat noch keinen signierten Kopf. Er bekommt ihn, wenn der Tag zu Ende ist (UTC).',
     proofText:
-      'Der Eintrag steht unter einem signierten Kopf. Speichern Sie den Nachweis, und prüfen Sie ihn ohne Verbindung mit npm run verify:proof.',
+      'Der Eintrag steht unter einem signierten Kopf. Speichern Sie den Nachweis für Ihren Prüfer, der ihn ohne den Dienst prüfen kann.',
     sequence: 'Platz im Protokoll',
     period: 'Signierter Zeitraum',
     root: 'Wurzel des Zeitraums',
@@ -151,7 +150,6 @@ export const teamDe: Words<typeof teamEn> = {
       'Der Dienst signiert für jeden Tag mit Einträgen einen Kopf. Bewahren Sie die Köpfe außerhalb auf: Mit ihnen zeigen Sie, dass kein Eintrag geändert, entfernt oder verschoben wurde.',
     headsEmpty: 'Noch kein signierter Kopf',
     headsEmptyText: 'Der erste Kopf wird signiert, wenn der erste Tag mit Einträgen zu Ende ist (UTC).',
-    headsCall: 'API-Aufruf, der die signierten Köpfe auflistet',
     recordsOfHead: 'Einträge',
     copyHead: 'Kopf vom {time}',
     toLog: 'Zurück zum Prüfprotokoll',
@@ -230,6 +228,8 @@ export const teamDe: Words<typeof teamEn> = {
     staff: 'Mitarbeitende des Betreibers',
     newAccount: 'Neues Dienstkonto',
     nameHelp: 'Das Programm, das es benutzt, etwa Gehälter.',
+    allPermissions: 'Alles',
+    readsAndWrites: 'Lesen und schreiben',
     permissionsHelp: 'Geben Sie nur, was das Programm braucht. Lesen und Ändern sind getrennt.',
     reads: 'Lesen',
     writes: 'Ändern',

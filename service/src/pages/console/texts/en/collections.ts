@@ -233,8 +233,7 @@ export const collectionsEn = {
   wallets: {
     lead: 'Addresses on which you and your customers receive tokens. The newest comes first.',
     empty: 'No wallet yet',
-    emptyText: 'A wallet has an address that takes one token on one chain. Open the first here, or by the API:',
-    call: 'API call that creates a wallet',
+    emptyText: 'A wallet has an address that takes one token on one chain. Open the first here.',
     newWallet: 'New wallet',
     newText: 'An owner has one wallet for each token. If it exists already, you get the same wallet.',
     open: 'Open wallet',

@@ -5,8 +5,7 @@ export const customersEn = {
   customers: {
     text: 'The people and businesses that you pay for. The newest come first.',
     empty: 'No customer yet',
-    emptyText: 'Create a customer, open an account for it, and let payments arrive. The API does it too:',
-    call: 'API call that creates a customer',
+    emptyText: 'Create a customer, open an account for it, and let payments arrive.',
     newCustomer: 'New customer',
     namePrefix: 'Name begins with',
     namePrefixHelp: 'At least 2 letters.',
@@ -84,8 +83,7 @@ export const customersEn = {
 
     dataTitle: 'Data protection',
     exportText:
-      'The API streams everything that is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20):',
-    exportCall: 'API call that exports a customer',
+      'If the customer asks what is held about them (GDPR, Art. 15 and 20), your developers export it by the API. Erase it here if the customer asks for that (Art. 17).',
     erase: 'Erase customer',
     eraseTitle: 'Erase {name}?',
     eraseEffects: 'No operation and no page will find the customer.',
@@ -97,7 +95,7 @@ export const customersEn = {
     erasedKept: 'The customer is erased. What the law requires is kept until its time is over.',
 
     type: { Individual: 'Individual', Business: 'Business', SoleTrader: 'Sole trader' },
-    states: { Complete: 'Complete', Incomplete: 'Incomplete', Invalid: 'Invalid' },
+    states: { Complete: 'Data complete', Incomplete: 'Data missing', Invalid: 'Data wrong' },
     fieldStates: { Valid: 'Valid', Unchecked: 'Not checked', Invalid: 'Invalid', Missing: 'Missing' },
     cures: {
       field_required: 'A customer of this type needs the field. Ask the customer for it.',
@@ -160,7 +158,7 @@ export const customersEn = {
   identity: {
     title: 'Identity verifications',
     text: 'An identity provider compares documents with the data of the customer.',
-    none: 'The identity of this customer was not verified yet.',
+    none: 'No document was checked yet. The verification above is about the data that you gave.',
     kinds: { Document: 'Identity document', Address: 'Address', Company: 'Company' },
     kind: 'What is proved',
     status: 'Status',

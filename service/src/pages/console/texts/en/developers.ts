@@ -51,6 +51,7 @@ export const developersEn = {
     openWebhook: 'Open the endpoint',
     sendTest: 'Send a test event',
     testDelivered: 'The endpoint took the test event: HTTP {status} after {ms} ms.',
+    testAnswered: 'The endpoint did not take the test event: it answered HTTP {status} after {ms} ms.',
     testRefused: 'The endpoint did not take the test event: {reason}',
     rotate: 'New secret',
     rotateTitle: 'Make a new signing secret?',

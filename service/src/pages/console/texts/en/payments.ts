@@ -75,8 +75,7 @@ export const paymentsEn = {
 
     transactionsText: 'Every payment in and out, and every exchange. The newest comes first.',
     transactionsEmpty: 'No transaction yet',
-    transactionsEmptyText: 'Deposits, payouts and exchanges appear here. Read them with the API:',
-    transactionsCall: 'API call that lists transactions',
+    transactionsEmptyText: 'Deposits, payouts and exchanges appear here.',
     orderNote:
       'The list is in another order: a filter on amounts shows the largest first, one on changes the oldest change first.',
     exportTitle: 'Export',
@@ -92,17 +91,15 @@ export const paymentsEn = {
     proof: 'Proof',
     showProof: 'Show the proof',
     proofText:
-      '{count} records of this transaction are in the audit log under signed heads. Save the proof with the API, and verify it offline with npm run verify:proof.',
+      '{count} records of this transaction are in the audit log under signed heads. Save the proof for your auditor, who can verify it without the service.',
     proofPending: '{count} further records get their signed head when the day is over (UTC).',
-    proofCall: 'API call that reads the proof',
 
     payout: 'Payout',
     toPayee: 'Open the payee',
     newPayout: 'New payout',
     payoutsText: 'Money that you send. The newest comes first.',
     payoutsEmpty: 'No payout yet',
-    payoutsEmptyText: 'Payouts that you make here or by the API appear in this list:',
-    payoutsCall: 'API call that creates a payout',
+    payoutsEmptyText: 'Payouts that you make appear in this list. Choose a payee to make the first one.',
     tabs: 'Views of the payouts',
     tabAll: 'All payouts',
     tabMine: 'Waiting for me',
@@ -173,6 +170,8 @@ export const paymentsEn = {
     otherPayee: 'Choose another payee',
     payoutAmount: 'Amount in {currency}',
     payoutAmountHelp: 'Digits only, such as 1250 or 1250.00.',
+    amountLarge: 'Enter at most {most}.',
+    amountSmall: 'Enter at least {least}.',
     payoutAmountWrong: `Enter an amount from 0.01 to ${amountMajorMax}.00 without grouping, such as 1250.00.`,
     payoutReference: 'Reference for the payee',
     payoutReferenceHelp: 'The payee reads it on the statement. At most 140 characters.',
@@ -193,8 +192,7 @@ export const paymentsEn = {
 
     payeesText: 'The accounts and wallets that you pay.',
     payeesEmpty: 'No payee yet',
-    payeesEmptyText: 'Save the account of a payee once, and pay it as often as you like. The API does it too:',
-    payeesCall: 'API call that saves a payee',
+    payeesEmptyText: 'Save the account of a payee once, and pay it as often as you like.',
     newPayee: 'New payee',
     payeeName: 'Name of the account holder',
     namePrefixHelp: 'At least 2 letters of a word of the name.',
@@ -326,7 +324,13 @@ export const paymentsEn = {
       InvalidWalletAddress: 'The address of the wallet is wrong.',
       RecipientBlocked: 'The recipient is blocked.',
     },
-    verdict: { passed: 'Passed', warning: 'Look at it', failed: 'Refused', notApplicable: 'Does not apply' },
+    verdict: {
+      passed: 'Passed',
+      warning: 'Look at it',
+      failed: 'Refused',
+      notApplicable: 'Does not apply',
+      waits: 'Waits for it',
+    },
     ruleExplained: {
       'idempotencyKey.passed': 'This form has already been sent. Sending it again returns the payout of then.',
       'beneficiary.failed': 'There is no such payee.',

@@ -101,7 +101,6 @@ export const payoutsEn = {
     lead: 'Payouts that the service makes by a schedule. The newest order comes first.',
     empty: 'No standing order yet',
     emptyText: 'A standing order pays a payee once at a later time, or again and again.',
-    call: 'API call that creates a standing order',
     newOrder: 'New standing order',
     order: 'Standing order',
     next: 'Next payout',

@@ -39,9 +39,7 @@ export const payments: Words<typeof en> = {
     filesText:
       'Dateien der Banken nach ISO 20022, die neuesten zuerst: was kam, was zurückgelegt wurde, was zu den Banken geht. Das Protokoll des Betreibers hält fest, wer eine Datei öffnet.',
     none: 'Hier ist keine Datei',
-    noneText:
-      'Dateien erscheinen, sobald eine Bank angebunden ist und welche austauscht. Dieser Befehl listet die neuesten gesandten:',
-    noneCall: 'Befehl, der gesandte Dateien auflistet',
+    noneText: 'Dateien erscheinen, sobald eine Bank angebunden ist und welche austauscht.',
     bank: 'Bank',
     allBanks: 'Alle Banken',
     show: 'Dateien',
@@ -328,7 +326,8 @@ export const payments: Words<typeof en> = {
     own: 'Überschuss oder Fehlbetrag',
     title: 'Kundengelder am {day} in {currency}',
     without: 'Kein Konto verglichen',
-    withoutText: 'An diesem Tag war kein Konto bestimmt, es wurde also nichts verglichen. Bestimmen Sie die Konten mit Kundengeldern.',
+    withoutText:
+      'An diesem Tag war kein Konto bestimmt, es wurde also nichts verglichen. Bestimmen Sie die Konten mit Kundengeldern.',
     balanced: 'Ausgeglichen',
     excess: 'Überschuss',
     shortfall: 'Fehlbetrag',

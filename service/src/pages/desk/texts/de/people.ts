@@ -5,11 +5,11 @@ export const people: Words<typeof en> = {
   notifications: {
     title: 'Benachrichtigungen',
     lead: 'Wählen Sie, was Sie per E-Mail erfahren. Eine E-Mail nennt Art, Alter, Betrag und einen Link. Sie nennt keinen Kunden.',
-      cases: 'Neue Fälle',
-      alerts: 'Neue Warnungen der Überwachung',
-      hits: 'Neue Treffer der Prüfung',
-      changes: 'Änderungen und Entscheidungen, die auf eine zweite Person warten',
-    },
+    cases: 'Neue Fälle',
+    alerts: 'Neue Warnungen der Überwachung',
+    hits: 'Neue Treffer der Prüfung',
+    changes: 'Änderungen und Entscheidungen, die auf eine zweite Person warten',
+  },
   commands: {
     commands: 'Befehle',
     commandsText:

@@ -208,7 +208,6 @@ export const screening: Words<typeof en> = {
     backtests: 'Rückprüfungen',
     backtestsText: 'Eine Rückprüfung liest die Vergangenheit und löst keinen Alarm aus.',
     noBacktest: 'Diese Version hat keine Rückprüfung und kann ohne eine nicht eingeschaltet werden.',
-    backtestCall: 'Befehl für eine Rückprüfung ohne Grenze, mit Beispielen',
     runBacktest: 'Rückprüfung starten',
     running: 'Eine Rückprüfung von {days} läuft für {name}. Sie hat {count} Transaktionen gelesen.',
     lookAgain: 'Neu laden',

@@ -37,8 +37,7 @@ export const payments = {
     filesText:
       'Files of banks by ISO 20022, newest first: what came, what was quarantined, what goes to the banks. The audit log of the operator records who opens a file.',
     none: 'No file here',
-    noneText: 'Files appear when a bank is connected and exchanges them. This command lists the newest sent files:',
-    noneCall: 'Command that lists sent files',
+    noneText: 'Files appear when a bank is connected and exchanges them.',
     bank: 'Bank',
     allBanks: 'All banks',
     show: 'Files',
@@ -321,7 +320,8 @@ export const payments = {
     own: 'Excess or shortfall',
     title: 'Safeguarding on {day} in {currency}',
     without: 'No account compared',
-    withoutText: 'No account was designated on this day, so that nothing was compared. Designate the accounts that hold client money.',
+    withoutText:
+      'No account was designated on this day, so that nothing was compared. Designate the accounts that hold client money.',
     balanced: 'Balanced',
     excess: 'Excess',
     shortfall: 'Shortfall',

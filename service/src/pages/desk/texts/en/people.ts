@@ -3,11 +3,11 @@ export const people = {
   notifications: {
     title: 'Notifications',
     lead: 'Choose what you are told of by mail. A mail has the kind, the age, the money and a link. It names no customer.',
-      cases: 'New cases',
-      alerts: 'New alerts of monitoring',
-      hits: 'New hits of screening',
-      changes: 'Changes and decisions that wait for a second person',
-    },
+    cases: 'New cases',
+    alerts: 'New alerts of monitoring',
+    hits: 'New hits of screening',
+    changes: 'Changes and decisions that wait for a second person',
+  },
   commands: {
     commands: 'Commands',
     commandsText:

@@ -203,7 +203,6 @@ export const screening = {
     backtests: 'Backtests',
     backtestsText: 'A backtest reads the past and opens no alert.',
     noBacktest: 'This version has no backtest, and cannot be turned on without one.',
-    backtestCall: 'Command that runs a backtest without a bound, and shows examples',
     runBacktest: 'Run backtest',
     running: 'A backtest of {days} runs for {name}. It has read {count} transactions.',
     lookAgain: 'Look again',

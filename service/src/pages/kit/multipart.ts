@@ -1,12 +1,9 @@
-/** Forms with files (RFC 7578): the parts with their bytes. */
+/** Reads forms that were sent as `multipart/form-data` (RFC 7578). */
 
 /** Parts of a form of ours, and some that a browser adds. */
 const partsMax = 32
 
-/**
- * The parts of a form that was sent as `multipart/form-data`, whose first line is the boundary. Empty: it is no such form, has more
- * parts, or a NUL in a field.
- */
+/** The parts of such a form with their bytes. The first line is the boundary. Empty also for one with more parts, or with a NUL in a field. */
 export async function readFormData(body: Buffer): Promise<FormData> {
   const [, boundary] = /^--([^\r\n]{1,70})\r\n/.exec(body.subarray(0, 80).toString('latin1')) ?? []
   if (boundary === undefined || hasTooManyParts(body, `--${boundary}`)) return new FormData()

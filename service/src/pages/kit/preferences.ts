@@ -1,0 +1,97 @@
+/** The language and the time zone of the pages: links in the foot, and a page to choose. Both are kept in the browser and need no sign-in. */
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { html } from '../html.ts'
+import { hiddenField, select } from './forms.ts'
+import { type ConsoleView, shell } from './frame.ts'
+import {
+  consoleLanguages,
+  consoleTexts,
+  isLanguage,
+  isZone,
+  languageCookie,
+  type Reader,
+  readerOf,
+  zoneCookie,
+} from './language.ts'
+import { cookieAttributes, nextOf, page, readForm, seeOther, yearSeconds } from './request.ts'
+
+type Site = {
+  readonly root: 'console' | 'desk'
+  readonly viewOf: (request: PublicRequest) => ConsoleView
+  /** Reports whether a path below the root is a page: the address of a form may be none. */
+  readonly isPage: (path: string) => boolean
+}
+
+const cookie = (name: string, value: string): string =>
+  `${name}=${encodeURIComponent(value)}; ${cookieAttributes}; Max-Age=${value === '' ? 0 : yearSeconds}`
+
+/** The choices of the request and the links of the foot, for the view of a page. */
+export function preferencesOf(
+  request: PublicRequest,
+  root: string,
+): Reader & Pick<ConsoleView, 't' | 'languageLinks' | 'zoneLink'> {
+  const reader = readerOf(request)
+  const [, , ...parts] = request.path.split('/')
+  const here = parts.join('/') + (request.query === '' ? '' : `?${request.query}`)
+  const next = encodeURIComponent(nextOf(here))
+  return {
+    ...reader,
+    t: consoleTexts[reader.language],
+    languageLinks: consoleLanguages.map((language) => ({ language, href: `${root}language/${language}?next=${next}` })),
+    zoneLink: `${root}time-zone?next=${next}`,
+  }
+}
+
+/** The page to go back to. The address of a form that was sent shows none: the first page above it does. */
+function backTo({ isPage }: Site, next: string): string {
+  const parts = nextOf(next).split('?', 1)[0]?.split('/') ?? []
+  const above = parts.map((_part, at) => parts.slice(0, parts.length - at).join('/'))
+  return isPage(above[0] ?? '') ? nextOf(next) : (above.find(isPage) ?? 'home')
+}
+
+const nextIn = ({ query }: PublicRequest): string => new URLSearchParams(query).get('next') ?? ''
+
+export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
+  {
+    method: 'GET',
+    path: `/${site.root}/language/{language}`,
+    handle: (request): PublicAnswer => {
+      const { language = '' } = request.params
+      const back = `../${backTo(site, nextIn(request))}`
+      return isLanguage(language) ? seeOther(back, cookie(languageCookie, language)) : seeOther(back)
+    },
+  },
+  {
+    method: 'GET',
+    path: `/${site.root}/time-zone`,
+    handle: (request) => page(request, 200, zonePage(site.viewOf(request), readerOf(request), nextIn(request))),
+  },
+  {
+    method: 'POST',
+    path: `/${site.root}/time-zone`,
+    handle: (request) => {
+      const form = readForm(request)
+      const zone = form('zone')
+      return seeOther(backTo(site, form('next')), cookie(zoneCookie, isZone(zone) ? zone : ''))
+    },
+  },
+]
+
+function zonePage(view: ConsoleView, { chosenZone = '' }: Reader, next: string): string {
+  const { title, text, label, asBrowser, save } = view.t.timeZone
+  const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
+  return shell(view, {
+    title,
+    card: true,
+    main: html`<h1>${title}</h1>
+      <p class="lead">${text}</p>
+      <form method="post" action="${view.root}time-zone">
+        ${hiddenField('next', nextOf(next))}
+        ${select({
+          ...{ id: 'zone', name: 'zone', label, value: chosenZone, any: asBrowser },
+          options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
+        })}
+        <button type="submit" class="primary">${save}</button>
+      </form>`,
+  })
+}

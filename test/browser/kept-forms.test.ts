@@ -1,0 +1,243 @@
+/**
+ * A form that meets an ended session, at the console and at the desk: it is shown again as it was after the sign-in, and sends nothing by
+ * itself. Every form of both sites is asked over HTTP; some are filled in by hand in a real browser.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { suite, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { sql } from '../../service/src/postgres/index.ts'
+import { noBrowser as skip } from '../support/browser.ts'
+import { textAt } from '../support/client.ts'
+import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf, useBrowser } from '../support/console.ts'
+import { joinDesk } from '../support/desk.ts'
+import { useService } from '../support/fixture.ts'
+import { consoleForms, deskForms, type KeptRow } from '../support/kept-forms.ts'
+import { staffAtDesk } from '../support/staff.ts'
+import { joinByPassword } from '../support/team.ts'
+import { createBeneficiary, createCustomer, listAll } from '../support/world.ts'
+
+type Names = Readonly<Record<string, string>>
+const typed = 'Typed before "lunch" & <kept>'
+const secret = 'hunter2-hunter2'
+const escaped = 'Typed before &quot;lunch&quot; &amp; &lt;kept&gt;'
+
+const inPath = (path: string, names: Names) =>
+  path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => names[name] ?? randomUUID())
+
+/** The visible text fields of the form that sends to a path, and its hidden ones, as a browser would send them. */
+function fieldsOf(html: string, pageUrl: URL, path: string) {
+  for (const [whole, tag = ''] of html.matchAll(/<form\b([^>]*)>[^]*?<\/form>/g)) {
+    const action = /action="([^"]*)"/.exec(tag)?.[1] ?? ''
+    if (!/method="post"/.test(tag) || new URL(action, pageUrl).pathname !== path) continue
+    const inputs = [...whole.matchAll(/<(?:input|textarea)\b[^>]*>/g)].map(([input]) => input)
+    return inputs.flatMap((input) => {
+      const [name, type = 'text', value = ''] = ['name', 'type', 'value'].map(
+        (each) => new RegExp(`\\b${each}="([^"]*)"`).exec(input)?.[1],
+      )
+      return name === undefined ? [] : [{ name, type, value }]
+    })
+  }
+  return undefined
+}
+
+suite('forms and ended sessions', { skip }, async () => {
+  const service = await useService()
+  const db = service.connect()
+  const site = siteOf(service)
+  const browser = useBrowser()
+  const payee = textAt(await createBeneficiary(service.client), 'id')
+  const customer = textAt(await createCustomer(service.client), 'guid')
+  const desk = { opsUrl: service.opsUrl, env: service.env, folder: service.dataDir }
+  const rosa = await staffAtDesk(desk, { name: 'Rosa', role: 'admin' })
+
+  const rest = () => db.run(sql`update sign_in.sessions set rested = true`)
+  const end = () => db.run(sql`update sign_in.sessions set last_used_at = last_used_at - interval '20 minutes'`)
+  const resume = () => db.run(sql`update sign_in.sessions set rested = false, last_used_at = now()`)
+  const keptForms = async () =>
+    Number((await db.rows<{ count: bigint }>(sql`select count(*) from sign_in.kept_forms`))[0]?.count)
+
+  const person = async () => {
+    const email = await inviteTo(service, 'Admin')
+    const opened = await openPage(await browser(), site, {}, ['404', '413', '400'])
+    await addAuthenticator(opened.context, opened.page)
+    await joinByPasskey(service, opened.page, email)
+    return opened
+  }
+  const signInAgain = (page: Page) => page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+
+  test('a payout that was typed is there after five idle minutes, and is sent by its button only', async () => {
+    const { page, close } = await person()
+    await page.goto(`${site}/console/payouts/new?beneficiaryId=${payee}`)
+    await page.getByLabel('Amount').fill('7500')
+    await page.getByLabel(/Reference/).fill(typed)
+    await rest()
+    await page.locator('main form button').first().click()
+    await page.waitForURL(/\/console\/sign-in\?/)
+    const before = (await listAll(service.client, '/v1/payouts')).length
+    await signInAgain(page)
+    await page.waitForURL(/\/console\/payouts\/new\?.*kept=/)
+    await check(page)
+    assert.match(await page.locator('main').innerText(), /Your form is as you left it\. Nothing was sent/)
+    assert.equal(await page.getByLabel('Amount').inputValue(), '7500')
+    assert.equal(await page.getByLabel(/Reference/).inputValue(), typed)
+    await page.reload()
+    assert.equal(await page.getByLabel('Amount').inputValue(), '7500', 'the page may be loaded again')
+    assert.equal((await listAll(service.client, '/v1/payouts')).length, before, 'signing in sends nothing')
+    await page.getByLabel(/Reference/).fill('INV-7')
+    await page.locator('main form button').first().click()
+    await page.waitForURL(/payouts\/new\/preview/)
+    assert.equal(await keptForms(), 0, 'it is deleted after use')
+    await end()
+    await page.getByRole('button', { name: /^Send/ }).click()
+    await page.waitForURL(/\/console\/sign-in\?/)
+    await signInAgain(page)
+    await page.waitForURL(/\/console\/payouts\/new\?.*kept=/)
+    assert.equal(await page.getByLabel(/Reference/).inputValue(), 'INV-7', 'the preview leads back to its form')
+    assert.equal((await listAll(service.client, '/v1/payouts')).length, before)
+    await close()
+  })
+
+  test('another person who signs in in the browser sees nothing of the form', async () => {
+    const first = await person()
+    await first.page.goto(`${site}/console/payees/${payee}`)
+    await first.page.goto(`${site}/console/customers/new`)
+    const name = first.page.locator('main input[type=text]').first()
+    await name.fill(typed)
+    await first.page.evaluate("document.querySelector('main form').noValidate = true")
+    await end()
+    await first.page.locator('main form button[type=submit]').first().click()
+    await first.page.waitForURL(/\/console\/sign-in\?/)
+    const next = new URL(first.page.url()).searchParams.get('next') ?? ''
+    assert.match(next, /^kept\//)
+    await resume()
+    const other = await inviteTo(service, 'Admin', 'Grace Hopper')
+    await joinByPasskey(service, first.page, other)
+    const answer = await first.page.goto(`${site}/console/${next}`)
+    assert.equal(answer?.status(), 404)
+    assert.match(await first.page.locator('main').innerText(), /This form is no longer kept/)
+    assert.ok(!(await first.page.content()).includes('Typed before'))
+    await first.close()
+  })
+
+  test('a file that was chosen is chosen again, and a form that is too large is refused in words', async () => {
+    const { page, close } = await person()
+    await page.goto(`${site}/console/checkout/appearance`)
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>'
+    const logo = (text: string) => ({ name: 'logo.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(text) })
+    await page.locator('input[name=name]').fill(typed)
+    await page.locator('input[type=file]').setInputFiles(logo(svg))
+    await rest()
+    await page.locator('main form button[type=submit]').first().click()
+    await page.waitForURL(/\/console\/sign-in\?/)
+    await signInAgain(page)
+    await page.waitForURL(/appearance\?kept=/)
+    assert.equal(await page.locator('input[name=name]').inputValue(), typed)
+    assert.equal(await page.evaluate("document.querySelector('input[type=file]').files[0].text()"), svg)
+    await page.goto(`${site}/console/bulk-payouts/new`)
+    const rows = Array.from({ length: 9000 }, () => `${randomUUID()},1.00,EUR,x`)
+    const csv = ['beneficiaryId,amount,currency,reference', ...rows].join('\n')
+    await page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles({ name: 'pay.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+    await rest()
+    await page.locator('main form button[type=submit]').first().click()
+    await page.getByRole('heading', { name: 'You were signed out, and this form is too large to keep' }).waitFor()
+    await check(page)
+    await close()
+  })
+
+  test('a note at the desk is there after the sign-in', async () => {
+    const opened = await joinDesk(
+      { service, browser: await browser(), site: service.opsUrl.replace('127.0.0.1', 'localhost'), as: rosa.as },
+      'Ines',
+      'admin',
+      ['400', '404'],
+    )
+    const { page, close } = opened
+    const at = service.opsUrl.replace('127.0.0.1', 'localhost')
+    await page.goto(`${at}/desk/staff`)
+    await page.locator('form[action$="staff/invite"] input[name=email]').fill('new@example.com')
+    await page.locator('form[action$="staff/invite"] input[name=name]').fill(typed)
+    await page.evaluate(`document.querySelector('form[action$="staff/invite"]').noValidate = true`)
+    await end()
+    await page.locator('form[action$="staff/invite"] button[type=submit]').click()
+    await page.waitForURL(/\/desk\/sign-in\?next=kept/)
+    await signInAgain(page)
+    await page.waitForURL(/\/desk\/staff\?kept=/)
+    await check(page)
+    assert.equal(await page.locator('form[action*="staff/invite"] input[name=name]').inputValue(), typed)
+    await close()
+  })
+
+  const { cookie: admin } = await joinByPassword(service, await inviteTo(service, 'Admin', 'Alan Turing'))
+  const sites = [
+    { name: 'console', base: service.baseUrl, cookie: admin, rows: consoleForms, names: { payee, customer } },
+    {
+      name: 'desk',
+      base: service.opsUrl,
+      cookie: rosa.cookie,
+      rows: deskForms,
+      names: { partner: service.credentials.partnerId },
+    },
+  ] as const
+  for (const { name, base, cookie, rows, names } of sites)
+    test(`every form of the ${name} that a person sends is kept, or leads to the sign-in without a trace`, async () => {
+      const device = `__Host-device=${'d'.repeat(43)}`
+      const headers = { cookie: `${cookie}; ${device}`, 'sec-fetch-site': 'same-origin' }
+      const get = (path: string) => fetch(new URL(path, base), { headers, redirect: 'manual' })
+      for (const [pattern, row] of Object.entries(rows)) {
+        const isPage = typeof row === 'object' && 'page' in row
+        const isKept = typeof row === 'string' || isPage
+        // Others need no session, or end it.
+        if (!isKept && !/(?:account|approve|device)/.test(pattern)) continue
+        await resume()
+        const pageUrl = new URL(`/${name}/${isPage ? inPath(row.page, names) : ''}`, base)
+        const id = isPage
+          ? (/[^/?=]{36}/.exec(row.page.replace(/\{\w+\}/, (key) => inPath(key, names)))?.[0] ?? randomUUID())
+          : randomUUID()
+        const path = inPath(pattern, { ...names, id })
+        const html = isPage ? await (await get(pageUrl.pathname + pageUrl.search)).text() : ''
+        const fields = fieldsOf(html, pageUrl, path) ?? []
+        const text = fields.find(({ type, name: field }) => type === 'text' && !/code|password/i.test(field))
+        const given = fields.filter(({ type }) => ['text', 'hidden', 'date', 'email'].includes(type))
+        const body = new URLSearchParams(
+          given.map(({ name: field, value }) => [field, field === text?.name ? typed : value]),
+        )
+        if (text === undefined) body.set('extra', typed)
+        for (const field of ['password', 'code', 'credential', 'clientSecret', 'nonce']) body.set(field, secret)
+        const before = await keptForms()
+        await rest()
+        await end()
+        const sent = await fetch(new URL(path, base), {
+          ...{ method: 'POST', body, redirect: 'manual' },
+          headers: { ...headers, ...(isPage && { referer: pageUrl.href }) },
+        })
+        const location = new URL(sent.headers.get('location') ?? '', new URL(path, base))
+        const next = location.searchParams.get('next') ?? ''
+        if (!isKept) {
+          assert.deepEqual([sent.status, location.pathname], [303, `/${name}/sign-in`], path)
+          assert.ok(!next.startsWith('kept'), path)
+          assert.equal(await keptForms(), before, path)
+          continue
+        }
+        assert.deepEqual([sent.status, location.pathname, next.split('/')[0]], [303, `/${name}/sign-in`, 'kept'], path)
+        await resume()
+        const led = await get(`/${name}/${next}`)
+        if (!isPage) {
+          const shown = led.status === 303 ? await get(new URL(led.headers.get('location') ?? '', led.url).href) : led
+          const page = await shown.text()
+          assert.ok(page.includes(escaped) || led.status === 303, path)
+          assert.ok(!page.includes(secret), path)
+          continue
+        }
+        assert.equal(led.status, 303, path)
+        const shown = await get(new URL(led.headers.get('location') ?? '', led.url).href)
+        const page = await shown.text()
+        assert.ok(page.includes('Your form is as you left it'), path)
+        assert.ok(!page.includes(secret), path)
+        if (text !== undefined) assert.ok(page.includes(escaped), path)
+      }
+    })
+})
