@@ -73,8 +73,6 @@ export type Cases = {
   /** The open cases of each kind that has any, counted up to a little more than a thousand. */
   readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
-  /** The cases of a partner with these ids, in no order. */
-  readonly byIds: typeof store.casesByIds
   /** The resolution of each of these cases; null: it is open. */
   readonly resolutionsOf: typeof store.resolutionsOf
   /** Reads a case and holds it as it is until the commit: no decision comes between. */
@@ -154,7 +152,6 @@ export function createCases(deps: CasesDeps): Cases {
     list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
     countsOpen: store.countsOpen,
     byId: store.caseById,
-    byIds: store.casesByIds,
     resolutionsOf: store.resolutionsOf,
     hold: store.lockCase,
     openAt: store.casesOpenAt,

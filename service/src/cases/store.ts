@@ -56,11 +56,6 @@ export function caseById(tx: Tx, partnerId: string, id: string): Promise<CaseRow
     select ${columns} from cases.cases where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export function casesByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly CaseRow[]> {
-  return tx.rows<CaseRow>(sql`/* cases.casesByIds */
-    select ${columns} from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
-}
-
 /** The open cases of a partner that are about one of these subjects, oldest first. */
 export function openAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(sql`/* cases.openAbout */

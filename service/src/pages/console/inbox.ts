@@ -8,8 +8,8 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { pager, type Pages } from '../kit/lists.ts'
 import { badge, empty, heading, linkButton, message, table, time } from '../kit/parts.ts'
-import { idOf, linkOf, page, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
-import { nextOf, type Person, type Routes } from './request.ts'
+import { idOf, linkOf, nextOf, page, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type InboxShown = {
