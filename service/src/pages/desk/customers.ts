@@ -369,7 +369,7 @@ export async function customersLike(
   try {
     return (await customers.list(partnerId, { ...query, namePrefix: typed })).data
   } catch (error) {
-    // Fewer letters than the index has find nobody.
+    // Fewer letters than the index has find no customer.
     if (error instanceof Refusal && error.code === 'validation_failed') return []
     throw error
   }
@@ -391,7 +391,7 @@ export async function withVerification(
   }))
 }
 
-export const customerActs: readonly ActName[] = [
+const customerActs: readonly ActName[] = [
   'review set',
   'account block',
   'account unblock',

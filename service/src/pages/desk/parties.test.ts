@@ -45,10 +45,17 @@ await inside.cases.open({
   ...{ partnerId, kind: 'contradiction', connector: 'sandbox', notificationId: payoutId, subject: payoutId },
   ...{ report: { kind: 'test' }, booked: null },
 })
+// Open, about another customer, and decided, about this one.
 const hitId = newId()
-await db.run(sql`insert into screening.hits (partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score, detail_sealed, status,
-    cause, generation, opened_at)
-  values (${partnerId}, ${hitId}, 'customer', ${customerId}, 'fullName', 'un', 'x', 'x', 91, '\\x00', 'open', 'name', 1, ${new Date()})`)
+const clearedId = newId()
+for (const [id, subjectId, status, decidedAt] of [
+  [hitId, newId(), 'open', null],
+  [clearedId, customerId, 'cleared', new Date()],
+] as const)
+  await db.run(sql`insert into screening.hits (partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score, detail_sealed,
+      status, cause, generation, opened_at, decided_at, decided_by)
+    values (${partnerId}, ${id}, 'customer', ${subjectId}, 'fullName', 'un', 'x', 'x', 91, '\\x00', ${status}, 'name', 1, ${new Date()},
+      ${decidedAt}, ${decidedAt === null ? null : 'Lena'})`)
 
 const customer = `customers/${partnerId}/${customerId}`
 const payee = `payees/${partnerId}/${payeeId}`
@@ -87,7 +94,15 @@ suite('pages of a partner and its people', () => {
   test('the partner leads to its customer, payee, payment, case, hit and alert, with amounts in groups and words', async () => {
     const { status, text } = await get(`partners/${partnerId}`)
     assert.equal(status, 200)
-    shows(text, 'Hedy Lamarr', 'Rent', '1,234.50 EUR', 'Report that contradicts a payment', 'Many small payments', 'Open cases')
+    shows(
+      text,
+      'Hedy Lamarr',
+      'Rent',
+      '1,234.50 EUR',
+      'Report that contradicts a payment',
+      'Many small payments',
+      'Open cases',
+    )
     leads(
       text,
       customer,
@@ -103,17 +118,32 @@ suite('pages of a partner and its people', () => {
   test('the customer has everything that concerns it, in both languages, and leads to each', async () => {
     const { text } = await get(customer)
     shows(text, 'Hedy Lamarr', 'Nov 9, 1914', 'Austria (AT)', identifier, '1,234.50 EUR', 'It was never reviewed.')
-    shows(text, 'Report that contradicts a payment', 'Alert of monitoring', 'Many small payments', 'UN', '91', 'Customer')
+    shows(
+      text,
+      'Report that contradicts a payment',
+      'Alert of monitoring',
+      'Many small payments',
+      'UN',
+      '91',
+      'Customer',
+    )
     leads(
       text,
       `partners/${partnerId}`,
       payee,
-      `hits/${partnerId}/${hitId}`,
+      `hits/${partnerId}/${clearedId}`,
       `cases/${partnerId}/${alertId}`,
       `rules/${ruleId}`,
     )
     const german = await get(customer, lena, 'de')
-    shows(german.text, '1.234,50 EUR', '09.11.1914', 'Österreich (AT)', 'Meldung, die einer Zahlung widerspricht', 'Überprüfung eintragen')
+    shows(
+      german.text,
+      '1.234,50 EUR',
+      '09.11.1914',
+      'Österreich (AT)',
+      'Meldung, die einer Zahlung widerspricht',
+      'Überprüfung eintragen',
+    )
     const { text: payments } = await get(`partners/${partnerId}/payments?customer=${customerId}`)
     shows(payments, reference, '1,234.50 EUR', 'Payout')
     leads(payments, customer)
@@ -374,7 +404,13 @@ suite('numbers', () => {
   test('compliance reads them and takes them as a file, finance those of money, and support none', async () => {
     const page = await get('numbers?months=3')
     assert.equal(page.status, 200)
-    shows(page.text, 'Open now, by age in days', 'Screening hit', 'Alert of monitoring', 'Report that contradicts a payment')
+    shows(
+      page.text,
+      'Open now, by age in days',
+      'Screening hit',
+      'Alert of monitoring',
+      'Report that contradicts a payment',
+    )
     shows((await get('numbers', lena, 'de')).text, 'Jetzt offen, nach Alter in Tagen', 'Treffer der Prüfung')
     const file = await get('numbers/file?months=3')
     assert.match(file.headers.get('content-type') ?? '', /^text\/csv/)

@@ -1,18 +1,7 @@
 /** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import {
-  facts,
-  freeText,
-  identifier,
-  message,
-  money,
-  payoutBadge,
-  steps,
-  strip,
-  time,
-  wordOf,
-} from '../kit/parts.ts'
+import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, time, wordOf } from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
@@ -129,12 +118,12 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
-      ${heldByPart(view, shown.held)} ${casesOf(view, shown)}
-      ${thingParts(view, shown.thing, shown.typed)} ${actions(view, shown)} ${shown.acts}`,
+      ${heldByPart(view, shown.held)} ${casesOf(view, shown)} ${thingParts(view, shown.thing, shown.typed)}
+      ${actions(view, shown)} ${shown.acts}`,
   })
 }
 
-/** What staff does first. */
+/** Says what staff does first. */
 function nextOf({ language }: ConsoleView, { hold, status }: PayoutFacts): string {
   const texts = deskTexts[language]
   if (hold !== undefined) return texts.holdNext[hold]
@@ -335,7 +324,7 @@ async function show(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** What may be done about a payout that has left, or about its recall. */
+/** Acts about a payout that has left, or about its recall. */
 function actsOf({ status }: PayoutFacts, bank: BankFacts | undefined): readonly ActName[] {
   const hasRecall = bank?.recall !== undefined && bank.recall !== null
   return [

@@ -234,7 +234,7 @@ export const parties = {
     account_closed: 'the account is closed',
   },
   categories: { Deposit: 'Deposit', Withdrawal: 'Payout', Conversion: 'Exchange' },
-  /** What staff does first about each reason for which a payment waits. */
+  /** Says what staff does first, for each reason for which a payment waits. */
   holdNext: {
     approval: 'Another person of the partner approves or rejects it. It is cancelled when the time for that is over.',
     names: 'Decide the hit below.',
