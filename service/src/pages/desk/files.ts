@@ -145,7 +145,9 @@ export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
       ${
         found !== undefined &&
         html`<div class="buttons">
-            <a class="button" href="${view.root}cases/${found.partnerId}/${found.id}">${d.openCase}: ${kindName(view, found.kind)}</a>
+            <a class="button" href="${view.root}cases/${found.partnerId}/${found.id}"
+              >${d.openCase}: ${kindName(view, found.kind)}</a
+            >
           </div>
           ${canBeTaken.has(found.kind) && file.messageId !== null && takeForm(view, { ...shown, caseId: found.id })}`
       }
@@ -363,7 +365,9 @@ export function partnerLink(view: ConsoleView, id: string | null): Html | string
 
 function caseLink(view: ConsoleView, cases: CasesAbout, subjects: readonly (string | null)[]): Html | string {
   const found = subjects.map((id) => (id === null ? undefined : cases.get(id))).find((each) => each !== undefined)
-  return found === undefined ? '' : html`<a href="${view.root}cases/${found.partnerId}/${found.id}">${kindName(view, found.kind)}</a>`
+  return found === undefined
+    ? ''
+    : html`<a href="${view.root}cases/${found.partnerId}/${found.id}">${kindName(view, found.kind)}</a>`
 }
 
 const filesShown = 50

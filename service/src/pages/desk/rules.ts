@@ -355,10 +355,7 @@ function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<Form
 }
 
 /** The fields of a kind: those that it needs, and in brackets those that it may have. */
-function ruleForm(
-  view: ConsoleView,
-  { action, kind, version, typed, error, title, text, save }: FormShown,
-): Html {
+function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: FormShown): Html {
   const d = deskTexts[view.language].rules
   const wrong = error === undefined ? undefined : fieldOf(error)
   const own = ruleFields[kind]
