@@ -44,7 +44,7 @@ function received(text: string, kind: string): FileShown {
   }
   const kinds = ['payout', 'return', 'credit', 'reversal', 'fee', 'unknown', 'waiting', text]
   const file = fileOf(text, 'Aside', { releasedAt: at })
-  const about = (id: string) => ({ partnerId: text, id, kind: 'message_differs' })
+  const about = (id: string) => ({ partnerId: text, id, kind: 'message_differs' as const })
   return {
     ...nothing,
     ...{ file, statements: [statement, { ...statement, currency: text }], hasMoreStatements: true, statement },
@@ -129,7 +129,7 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     ...sent(text).map((each) => ['sent file', filePage(view, { ...each, ...taking(text) })] as const),
     ...[true, false].map((mayTake) => {
       const file = fileOf(text, 'Aside')
-      const cases = new Map([[file.id, { partnerId: text, id: text, kind: 'sum_differs' }]])
+      const cases = new Map([[file.id, { partnerId: text, id: text, kind: 'sum_differs' as const }]])
       return ['file to take', filePage(view, { ...nothing, ...taking(text, mayTake), file, cases })] as const
     }),
     ['no accounts', accountsPage(view, { now: at, accounts: [] })],
