@@ -225,7 +225,7 @@ function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerShown): P
     ${
       fields.length > 0 &&
       html`<h3>${c.missing}</h3>
-        <ul>
+        <ul class="effects">
           ${fields.map(
             ({ field: name, code }) =>
               html`<li>

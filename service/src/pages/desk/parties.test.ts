@@ -400,6 +400,23 @@ suite('notes', () => {
   })
 })
 
+test('every place of the navigation opens for each role that has it', async () => {
+  for (const cookie of [rosa.cookie, lena, finn, sam]) {
+    const { text } = await get('partners', cookie)
+    const [nav = ''] = /<nav class="places".*?<\/nav>/s.exec(text) ?? []
+    const places = [...nav.matchAll(/href="(?:\.\.\/)*([a-z]+)"/g)].map(([, place]) => place ?? '')
+    assert.ok(places.length > 12, places.join())
+    for (const place of places) {
+      const { status, text: shown } = await get(place, cookie)
+      const errors = service
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('"level":50'))
+      assert.equal(status, 200, `${place}: ${words(shown)} ${errors.slice(-2).join(' ')}`)
+    }
+  }
+})
+
 suite('numbers', () => {
   test('compliance reads them and takes them as a file, finance those of money, and support none', async () => {
     const page = await get('numbers?months=3')

@@ -126,6 +126,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
     ...accessParts(view, shown),
     ...part('recoveries'),
     ...part('credentials'),
+    ...(shown.acts === undefined ? [] : [{ id: 'more', title: d.more, body: section('more', d.more, shown.acts) }]),
     {
       ...{ id: 'notes', title: d.notes },
       body: notesPart(view, {
@@ -153,7 +154,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
         view,
         parts.map(({ id, title }) => [id, title]),
       )}
-      ${parts.map(({ body }) => body)} ${shown.acts !== undefined && section('more', d.more, shown.acts)}`,
+      ${parts.map(({ body }) => body)}`,
   })
 }
 

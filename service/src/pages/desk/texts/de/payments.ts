@@ -328,7 +328,8 @@ export const payments: Words<typeof en> = {
     own: 'Überschuss oder Fehlbetrag',
     title: 'Kundengelder am {day} in {currency}',
     without: 'Kein Konto verglichen',
-    withoutText: 'An diesem Tag war kein Konto bestimmt, es wurde also nichts verglichen. Bestimmen Sie die Konten mit Kundengeldern.',
+    withoutText:
+      'An diesem Tag war kein Konto bestimmt, es wurde also nichts verglichen. Bestimmen Sie die Konten mit Kundengeldern.',
     balanced: 'Ausgeglichen',
     excess: 'Überschuss',
     shortfall: 'Fehlbetrag',

@@ -1,6 +1,7 @@
 /** English texts of the desk: the pages of a partner, a customer, a payee and a payment, and the numbers of decisions. `{name}` is replaced. */
 export const parties = {
   parties: {
+    permissions: '{count} permissions',
     contents: 'On this page',
     strip: 'At a glance',
     none: 'None.',

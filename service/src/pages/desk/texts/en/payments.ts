@@ -321,7 +321,8 @@ export const payments = {
     own: 'Excess or shortfall',
     title: 'Safeguarding on {day} in {currency}',
     without: 'No account compared',
-    withoutText: 'No account was designated on this day, so that nothing was compared. Designate the accounts that hold client money.',
+    withoutText:
+      'No account was designated on this day, so that nothing was compared. Designate the accounts that hold client money.',
     balanced: 'Balanced',
     excess: 'Excess',
     shortfall: 'Shortfall',
