@@ -100,7 +100,7 @@ export type Cases = {
   readonly byIds: typeof store.casesByIds
   /** The open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf
-  /** What the numbers of compliance count. */
+  /** Counts for the numbers of decisions. */
   readonly numbers: typeof numbers
 }
 
@@ -169,7 +169,12 @@ export function createCases(deps: CasesDeps): Cases {
     lastRemarks,
     byIds: store.casesByIds,
     openOf: store.openCasesOf,
-    numbers,
+    numbers: {
+      decidedAlerts: numbers.decidedAlerts,
+      decidedCounts: numbers.decidedCounts,
+      decidingTimes: numbers.decidingTimes,
+      openCounts: numbers.openCounts,
+    },
   }
 }
 
