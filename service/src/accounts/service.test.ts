@@ -29,7 +29,13 @@ const cursors = createCursors(randomBytes(32))
 const database = await createTestDatabase()
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') }))
 const keys = { sealer: createSealer([randomBytes(32)]), cursors }
-const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, facts: createFactQueue({ clock }), ...keys })
+const screening = createScreening({
+  judgeTwo: twoOfStaff(decidesHits),
+  db,
+  clock,
+  facts: createFactQueue({ clock }),
+  ...keys,
+})
 const customers = createCustomers({
   db,
   clock,

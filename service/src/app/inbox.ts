@@ -123,7 +123,13 @@ async function ofWaiting(deps: Deps, tx: Tx, partnerId: string, waiting: Waiting
     : { ...common, amounts: waiting.totals.map(moneyOf), payouts: waiting.payouts }
 }
 
-async function readWaiting(deps: Deps, tx: Tx, partnerId: string, bulkIds: readonly string[], payoutIds: readonly string[] = []) {
+async function readWaiting(
+  deps: Deps,
+  tx: Tx,
+  partnerId: string,
+  bulkIds: readonly string[],
+  payoutIds: readonly string[] = [],
+) {
   const waiting = await deps.payouts.waitingAmong(tx, partnerId, { payoutIds, bulkIds })
   const details = new Map<string, Details>()
   for (const [id, each] of waiting) details.set(id, await ofWaiting(deps, tx, partnerId, each))
@@ -155,7 +161,10 @@ async function readRecalls({ recalls, payouts }: Deps, tx: Tx, partnerId: string
   return new Map(
     rows.map(({ id, payoutId, ...recall }): [string, Details] => {
       const payout = byId.get(payoutId)
-      return [id, { isCurrent: false, amounts: [moneyOf(recall)], ...(payout && { ...ofPayout(payout), reason: undefined }) }]
+      return [
+        id,
+        { isCurrent: false, amounts: [moneyOf(recall)], ...(payout && { ...ofPayout(payout), reason: undefined }) },
+      ]
     }),
   )
 }
@@ -179,7 +188,9 @@ async function readSignOn({ members }: Deps, _tx: Tx, partnerId: string, ids: re
   const waiting = ids.length === 0 ? undefined : await members.singleSignOn.waiting(partnerId)
   if (waiting === undefined) return new Map<string, Details>()
   const { id, proposedBy, proposedByName: askedBy, expiresAt: until } = waiting
-  return new Map<string, Details>([[id, { isCurrent: true, askedBy, until, notFor: [proposedBy], notForNames: [askedBy] }]])
+  return new Map<string, Details>([
+    [id, { isCurrent: true, askedBy, until, notFor: [proposedBy], notForNames: [askedBy] }],
+  ])
 }
 
 // What waits for staff: no name of a party and no report.

@@ -20,6 +20,13 @@ after(mails.stop)
 const titlesOf = async (reader: Reader, language: 'en' | 'de' = 'en') =>
   (await inbox.page(reader, language, { beforeId: null, rowsMax: 50 })).entries.map(({ title }) => title)
 
+/** A partner with a rule for approvals, which no team was told of. */
+const addRuled: typeof addApprovers = async (...given) => {
+  const partner = await addApprovers(...given)
+  await spread(service)
+  return partner
+}
+
 async function settle(rounds = 4): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     await submitDuePayouts(service.settlement)
@@ -28,14 +35,18 @@ async function settle(rounds = 4): Promise<void> {
   }
 }
 
-const choose = async (reader: Reader, choices: Readonly<Record<string, string>>, given: { zone?: string; dailyHour?: string; language?: string } = {}) => {
+const choose = async (
+  reader: Reader,
+  choices: Readonly<Record<string, string>>,
+  given: { zone?: string; dailyHour?: string; language?: string } = {},
+) => {
   const { kinds } = await inbox.choices(reader)
   const all = Object.fromEntries(kinds.map(({ kind, when }): [string, string] => [kind, choices[kind] ?? when]))
   await inbox.choose(reader, { language: '', zone: 'UTC', dailyHour: '8', ...given, choices: all }, ip)
 }
 
 test('an approval is told at once to who may give it, with the facts, a link and no token, and not to its maker', async () => {
-  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId } = partner
   const maker = await addMember(service, partnerId, 'Operator', 'Mary Maker')
   const approver = await addMember(service, partnerId, 'Operator', 'Alan Approver')
@@ -46,7 +57,9 @@ test('an approval is told at once to who may give it, with the facts, a link and
   await spread(service)
   const title = 'Payout of 1,250.50 EUR to Grace Hopper waits for your approval'
   assert.deepEqual(await titlesOf(approver), [title])
-  assert.deepEqual(await titlesOf(approver, 'de'), ['Auszahlung über 1.250,50 EUR an Grace Hopper wartet auf Ihre Freigabe'])
+  assert.deepEqual(await titlesOf(approver, 'de'), [
+    'Auszahlung über 1.250,50 EUR an Grace Hopper wartet auf Ihre Freigabe',
+  ])
   assert.deepEqual([await titlesOf(maker), await titlesOf(developer)], [[], []])
   assert.equal(await inbox.unread(approver, 'en'), 1)
   await queueMails(service)
@@ -54,7 +67,13 @@ test('an approval is told at once to who may give it, with the facts, a link and
   const [mail, ...others] = mails.mailsTo(approver)
   assert.deepEqual([others.length, mails.mailsTo(maker).length, mails.mailsTo(developer).length], [0, 0, 0])
   assert.equal(mail?.one('Subject'), title)
-  for (const part of ['INV-2026-17', 'Mary Maker', 'Approve before', `to=payouts%2F${payout.id}`, `partner=${partnerId}`])
+  for (const part of [
+    'INV-2026-17',
+    'Mary Maker',
+    'Approve before',
+    `to=payouts%2F${payout.id}`,
+    `partner=${partnerId}`,
+  ])
     assert.ok(mail?.text.includes(part), part)
   assert.ok(!/token|secret|nonce/i.test(mail?.text ?? ''))
   const [kept] = await db.rows<{ text: string }>(sql`select messages::text as text from mail.messages
@@ -69,7 +88,7 @@ test('an approval is told at once to who may give it, with the facts, a link and
 })
 
 test('an approval that is given before the mail is due is not mailed', async () => {
-  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
   const approver = await addMember(service, partner.partnerId, 'Operator', 'Alan Approver')
   const { payout } = await pay(service, partner, '70.00')
   await spread(service)
@@ -80,7 +99,7 @@ test('an approval that is given before the mail is due is not mailed', async () 
 })
 
 test('a person who lost the role, or was removed, between the act and the mail gets none', async () => {
-  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId, caller } = partner
   const kept = await addMember(service, partnerId, 'Admin', 'Ada Admin')
   const demoted = await addMember(service, partnerId, 'Operator', 'Oscar Other')
@@ -91,15 +110,26 @@ test('a person who lost the role, or was removed, between the act and the mail g
   await service.members.removeUser(caller, removed.personId)
   await queueMails(service)
   await mails.sent()
-  assert.deepEqual([kept, demoted, removed].map((each) => mails.mailsTo(each).length), [1, 0, 0])
-  const left = await db.rows(sql`select id from inbox.entries where partner_id = ${partnerId} and person_id = ${removed.personId}`)
-  const readers = await db.rows(sql`select person_id from inbox.readers where partner_id = ${partnerId} and person_id = ${removed.personId}`)
+  assert.deepEqual(
+    [kept, demoted, removed].map((each) => mails.mailsTo(each).length),
+    [1, 0, 0],
+  )
+  const left = await db.rows(
+    sql`select id from inbox.entries where partner_id = ${partnerId} and person_id = ${removed.personId}`,
+  )
+  const readers = await db.rows(
+    sql`select person_id from inbox.readers where partner_id = ${partnerId} and person_id = ${removed.personId}`,
+  )
   assert.deepEqual([left.length, readers.length], [0, 0])
-  assert.deepEqual(await titlesOf({ ...demoted, role: 'Developer' }), ['Oscar Other has the role Developer now', 'Rita Removed was removed from the team'].toReversed())
+  await spread(service)
+  assert.deepEqual(
+    await titlesOf({ ...demoted, role: 'Developer' }),
+    ['Oscar Other has the role Developer now', 'Rita Removed was removed from the team'].toReversed(),
+  )
 })
 
 test('1,000 payouts of a bulk are one entry and one mail', async () => {
-  const partner = await addApprovers(service, { aboveBulkAmount: 1_00n }, 100_000_00n)
+  const partner = await addRuled(service, { aboveBulkAmount: 1_00n }, 100_000_00n)
   const { partnerId, caller, beneficiary } = partner
   const approver = await addMember(service, partnerId, 'Operator', 'Alan Approver')
   const payouts = Array.from({ length: 1000 }, () => ({
@@ -114,7 +144,10 @@ test('1,000 payouts of a bulk are one entry and one mail', async () => {
   const title = 'Bulk of 1,000 payouts, 10,000.00 EUR, waits for your approval'
   assert.deepEqual(await titlesOf(approver), [title])
   const found = mails.mailsTo(approver)
-  assert.deepEqual(found.map((mail) => mail.one('Subject')), [title])
+  assert.deepEqual(
+    found.map((mail) => mail.one('Subject')),
+    [title],
+  )
   assert.ok(found[0]?.text.includes(`bulk-payouts%2F${bulk.id}`))
   // A day before its end, and once.
   await queueMails(service, 23 * hourMs)
@@ -130,7 +163,11 @@ test('failed, returned and refused: each act makes its entry, and many make one 
   const { partnerId, caller, customer } = partner
   const operator = await addMember(service, partnerId, 'Operator', 'Olga Operator')
   for (let made = 0; made < 30; made += 1)
-    await service.payouts.simulate(caller, { customerRef: customer.id, amount: 100n, currency: 'EUR', outcome: 'failed', idempotencyKey: null }, ip)
+    await service.payouts.simulate(
+      caller,
+      { customerRef: customer.id, amount: 100n, currency: 'EUR', outcome: 'failed', idempotencyKey: null },
+      ip,
+    )
   await settle()
   await spread(service)
   assert.equal((await titlesOf(operator)).filter((title) => title.endsWith('failed')).length, 30)
@@ -147,11 +184,14 @@ test('failed, returned and refused: each act makes its entry, and many make one 
   await settle()
   await spread(service)
   const newest = (await titlesOf(operator)).slice(0, 2).toSorted()
-  assert.deepEqual(newest, ['Payout of 10.00 EUR to Grace Hopper came back', 'Recall of 10.00 EUR from Grace Hopper: the money comes back'])
+  assert.deepEqual(newest, [
+    'Payout of 10.00 EUR to Grace Hopper came back',
+    'Recall of 10.00 EUR from Grace Hopper: the money comes back',
+  ])
 })
 
 test('a payout that no one approves in time is told as cancelled', async () => {
-  const partner = await addApprovers(service, { aboveAmount: 50_00n, expiresHours: 24 })
+  const partner = await addRuled(service, { aboveAmount: 50_00n, expiresHours: 24 })
   const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
   await pay(service, partner, '70.00')
   await spread(service)
@@ -191,7 +231,10 @@ test('a daily mail comes at the hour of the zone of the person, once, in the lan
   assert.equal(mails.mailsTo(reader).length, 1)
   assert.match(mail?.text ?? '', /Guten Tag Ada Admin/)
   assert.match(mail?.source ?? '', /lang=3D"de"/)
-  assert.equal((mail?.text.match(/Der Betreiber hat eine Regel für Auszahlungen gesetzt: Freigabe EUR/g) ?? []).length, 2)
+  assert.equal(
+    (mail?.text.match(/Der Betreiber hat eine Regel für Auszahlungen gesetzt: Freigabe EUR/g) ?? []).length,
+    2,
+  )
   assert.equal(mails.mailsTo(silent).length, 0)
   assert.equal((await titlesOf(silent)).length, 2)
   await queueMails(service, 2 * dayMs)
@@ -206,14 +249,22 @@ test('a key that expires is told two weeks before, unless it was given a later e
   const make = (name: string, days: number) =>
     db.transaction((tx) =>
       service.access.createServiceAccount(tx, {
-        ...{ partnerId, name, permissions: ['payouts:read'] as const, expiresAt: new Date(clock.now().getTime() + days * dayMs) },
+        ...{
+          partnerId,
+          name,
+          permissions: ['payouts:read'] as const,
+          expiresAt: new Date(clock.now().getTime() + days * dayMs),
+        },
       }),
     )
   await make('Payroll', 20)
   const { serviceAccountId } = await make('Extended', 20)
   await db.transaction(async (tx) => {
     const account = await service.access.lockServiceAccount(tx, partnerId, serviceAccountId)
-    await service.access.changeServiceAccount(tx, { ...account, expiresAt: new Date(clock.now().getTime() + 90 * dayMs) })
+    await service.access.changeServiceAccount(tx, {
+      ...account,
+      expiresAt: new Date(clock.now().getTime() + 90 * dayMs),
+    })
   })
   await spread(service)
   assert.deepEqual(await titlesOf(developer), [])
@@ -229,7 +280,13 @@ test('staff are told of cases by kind, age, money and link, without names; the p
   const support = await addStaff(service, 'support', 'Susan Support')
   const subject = newId()
   await service.cases.open({
-    ...{ partnerId: partner.partnerId, kind: 'unknown_payment', connector: 'sandbox', notificationId: newId(), subject },
+    ...{
+      partnerId: partner.partnerId,
+      kind: 'unknown_payment',
+      connector: 'sandbox',
+      notificationId: newId(),
+      subject,
+    },
     report: { debtor: { name: 'Heinrich Secret', account: 'DE89370400440532013000' } },
     booked: { currency: 'EUR', amount: 123_45n },
   })
@@ -239,7 +296,8 @@ test('staff are told of cases by kind, age, money and link, without names; the p
   const [mail, ...others] = mails.mailsTo(finance)
   assert.deepEqual([others.length, mails.mailsTo(support).length], [0, 0])
   assert.equal(mail?.one('Subject'), 'A case waits: unknown_payment')
-  for (const part of ['123.45 EUR', `/desk/cases/${partner.partnerId}/`, 'minutes ago']) assert.ok(mail?.text.includes(part), part)
+  for (const part of ['123.45 EUR', `/desk/cases/${partner.partnerId}/`, 'minutes ago'])
+    assert.ok(mail?.text.includes(part), part)
   assert.ok(!/Heinrich|DE8937/.test(mail?.source ?? ''))
   const [row] = await db.rows<{ id: string }>(sql`select id from cases.cases where subject = ${subject}`)
   await db.transaction((tx) =>
@@ -253,13 +311,15 @@ test('staff are told of cases by kind, age, money and link, without names; the p
   await mails.sent()
   assert.deepEqual([mails.mailsTo(finance).length, mails.mailsTo(second).length], [1, 2])
   assert.equal((await inbox.choices(finance)).kinds.find(({ kind }) => kind === 'cases')?.when, 'now')
-  const rows = await db.rows(sql`select id from inbox.entries where partner_id = ${operatorPartnerId} and person_id = ${support.personId}`)
+  const rows = await db.rows(
+    sql`select id from inbox.entries where partner_id = ${operatorPartnerId} and person_id = ${support.personId}`,
+  )
   assert.equal(rows.length, 0)
 })
 
 test('two workers at once make one entry for each person and one mail', async () => {
   const other = await service.anotherProcess()
-  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
   const approvers = await Promise.all(
     ['One', 'Two', 'Three'].map((name) => addMember(service, partner.partnerId, 'Operator', `${name} Approver`)),
   )
@@ -280,7 +340,11 @@ test('a change that is rolled back is not told', async () => {
   const partner = await addPartner(service)
   const reader = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
   const failing = db.transaction(async (tx) => {
-    await service.payoutControls.coolingOffs.set(tx, { partnerId: partner.partnerId, currency: 'EUR', hours: 4 } as never)
+    await service.payoutControls.coolingOffs.set(tx, {
+      partnerId: partner.partnerId,
+      currency: 'EUR',
+      hours: 4,
+    } as never)
     throw new Error('rolled back')
   })
   await assert.rejects(failing)
@@ -291,7 +355,8 @@ test('a change that is rolled back is not told', async () => {
 test('pages go by key, and entries go after 90 days', async () => {
   const partner = await addPartner(service)
   const reader = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
-  for (let made = 1; made <= 5; made += 1) await setApprovalRule(service, partner.partnerId, { aboveAmount: BigInt(made) })
+  for (let made = 1; made <= 5; made += 1)
+    await setApprovalRule(service, partner.partnerId, { aboveAmount: BigInt(made) })
   await spread(service)
   const seen: string[] = []
   let beforeId: string | null = null
@@ -324,11 +389,23 @@ test('choices are refused in words that name the field, and keep what is fixed',
     [{ ...given, choices: { ...good, rules: 'sometimes' } }, '/choices/rules'],
   ] as const
   for (const [each, pointer] of refusals)
-    await assert.rejects(inbox.choose(admin, each, ip), (error: { errors: { pointer: string }[] }) => error.errors[0]?.pointer === pointer)
-  await Promise.all([inbox.choose(admin, given, ip), inbox.choose(admin, { ...given, choices: { ...good, team: 'no' } }, ip)])
+    await assert.rejects(
+      inbox.choose(admin, each, ip),
+      (error: { errors: { pointer: string }[] }) => error.errors[0]?.pointer === pointer,
+    )
+  await Promise.all([
+    inbox.choose(admin, given, ip),
+    inbox.choose(admin, { ...given, choices: { ...good, team: 'no' } }, ip),
+  ])
   const chosen = await inbox.choices(admin)
   assert.deepEqual([chosen.language, chosen.zone, chosen.dailyHour], ['de', 'Europe/Berlin', 7])
-  assert.deepEqual(chosen.kinds.find(({ kind }) => kind === 'team'), { kind: 'team', when: 'now', isFixed: true })
+  assert.deepEqual(
+    chosen.kinds.find(({ kind }) => kind === 'team'),
+    { kind: 'team', when: 'now', isFixed: true },
+  )
   const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
-  assert.deepEqual((await inbox.choices(operator)).kinds.map(({ kind }) => kind), ['approvals', 'payments', 'refunds', 'recalls', 'rules'])
+  assert.deepEqual(
+    (await inbox.choices(operator)).kinds.map(({ kind }) => kind),
+    ['approvals', 'payments', 'refunds', 'recalls', 'rules'],
+  )
 })

@@ -5,16 +5,7 @@ export const whens = ['now', 'daily', 'no'] as const
 export type When = (typeof whens)[number]
 
 /** Kinds among which a member of a team chooses. */
-export const teamKinds = [
-  'approvals',
-  'payments',
-  'refunds',
-  'recalls',
-  'webhooks',
-  'keys',
-  'team',
-  'rules',
-] as const
+export const teamKinds = ['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const
 export type TeamKind = (typeof teamKinds)[number]
 
 /** Kinds among which a person of staff chooses. */

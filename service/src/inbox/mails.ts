@@ -113,7 +113,9 @@ function itemOf(deps: InboxMailDeps, reader: store.ReaderRow, entry: Entry, deta
       ...{ timeZone: zone, timeZoneName: 'short' },
     }).format(at)
   const { title, lines } = worded(language, entry, details)
-  const shown = lines.map(([label, value]) => [label, value instanceof Date ? timeText(value) : oneLine(value)] as const)
+  const shown = lines.map(
+    ([label, value]) => [label, value instanceof Date ? timeText(value) : oneLine(value)] as const,
+  )
   const path = isStaffType(type)
     ? staffTypes[type].path(subject, facts['partnerId'] ?? '')
     : teamTypes[type].path(subject, facts)
@@ -225,7 +227,9 @@ export function renderInboxMail(mail: MailToRender): MailContent {
   const html = [
     ...[escapeHtml(hello), ...(partner === '' ? [] : [escapeHtml(partner)])],
     ...blocks.map((item) =>
-      [`<strong>${escapeHtml(item.title)}</strong>`, ...item.lines.map(escapeHtml), urlHtml(t.open, item.url)].join('<br>'),
+      [`<strong>${escapeHtml(item.title)}</strong>`, ...item.lines.map(escapeHtml), urlHtml(t.open, item.url)].join(
+        '<br>',
+      ),
     ),
     ...[...rest.map(escapeHtml), ...(count > 0 ? [urlHtml(t.all, all)] : []), escapeHtml(t.why)],
     urlHtml(t.settings, settings),

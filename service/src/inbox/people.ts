@@ -28,8 +28,7 @@ export type Person = {
 /** The persons of a realm, with the roles that they have now. */
 /** Reports whether the person is one of those who cannot act on it. */
 export const isLeftOut = ({ id, fullName }: Pick<Person, 'id' | 'fullName'>, details: Details | undefined): boolean =>
-  details?.notFor?.includes(id) === true ||
-  details?.notForNames?.some((name) => isSamePerson(name, fullName)) === true
+  details?.notFor?.includes(id) === true || details?.notForNames?.some((name) => isSamePerson(name, fullName)) === true
 
 export type PeopleOf = (tx: Tx, partnerId: string) => Promise<readonly Person[]>
 

@@ -117,11 +117,7 @@ export async function entriesOf(
   )
 }
 
-export async function entryById(
-  tx: Tx,
-  { partnerId, personId }: PersonKey,
-  id: string,
-): Promise<EntryRow | undefined> {
+export async function entryById(tx: Tx, { partnerId, personId }: PersonKey, id: string): Promise<EntryRow | undefined> {
   return read(
     await tx.rows(sql`/* inbox.entryById */
       select ${shownColumns} from inbox.entries
@@ -138,7 +134,12 @@ export async function countUnread(tx: Tx, { partnerId, personId }: PersonKey, co
 }
 
 /** Marks an entry as read, or as unread by null. Returns 0 if there is none. */
-export function markEntry(tx: Tx, { partnerId, personId }: PersonKey, id: string, readAt: Date | null): Promise<number> {
+export function markEntry(
+  tx: Tx,
+  { partnerId, personId }: PersonKey,
+  id: string,
+  readAt: Date | null,
+): Promise<number> {
   return tx.run(sql`/* inbox.markEntry */
     update inbox.entries set read_at = ${readAt}
     where partner_id = ${partnerId} and person_id = ${personId} and id = ${id}`)
@@ -300,7 +301,12 @@ export function partnersWithMails(
 }
 
 /** Locks the persons of a partner whose mail is due, without those that another worker has. */
-export async function lockReaders(tx: Tx, partnerId: string, now: Date, rowsMax: number): Promise<readonly ReaderRow[]> {
+export async function lockReaders(
+  tx: Tx,
+  partnerId: string,
+  now: Date,
+  rowsMax: number,
+): Promise<readonly ReaderRow[]> {
   return readReaders(
     await tx.rows<StoredReader>(
       unprepared(sql`/* inbox.lockReaders */

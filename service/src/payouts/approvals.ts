@@ -460,11 +460,11 @@ export async function waitingAmong(
   const alone = await store.waitingAlone(tx, partnerId, payoutIds)
   const bulks = toBulks(await store.waitingOfBulks(tx, partnerId, bulkIds))
   return new Map<string, WaitingApproval>([
-      ...alone.map((row): [string, WaitingApproval] => {
-        const { requestedBy, requestedName, expiresAt, ...payout } = row
-        const requested = { requestedNames: [requestedName], requestedBy: [requestedBy] }
-        return [row.id, { kind: 'payout', id: row.id, expiresAt, ...requested, payout }]
-      }),
+    ...alone.map((row): [string, WaitingApproval] => {
+      const { requestedBy, requestedName, expiresAt, ...payout } = row
+      const requested = { requestedNames: [requestedName], requestedBy: [requestedBy] }
+      return [row.id, { kind: 'payout', id: row.id, expiresAt, ...requested, payout }]
+    }),
     ...bulks,
   ])
 }

@@ -66,7 +66,10 @@ const zonesOffered = zoneNames.filter(
     ),
 )
 
-const hours: Options = Array.from({ length: 24 }, (_none, hour) => [String(hour), `${String(hour).padStart(2, '0')}:00`])
+const hours: Options = Array.from({ length: 24 }, (_none, hour) => [
+  String(hour),
+  `${String(hour).padStart(2, '0')}:00`,
+])
 
 /** The words of a site for the kinds that it has. */
 export type NotificationWords = {
@@ -97,7 +100,7 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
         isFixed
           ? html`<p><strong>${words.kinds[kind]}</strong><br />${t.fixed}</p>`
           : select({
-              ...{ id: `choices-${kind}`, name: kind, label: words.kinds[kind] ?? kind, value: when, options },
+              ...{ id: kind, name: kind, label: words.kinds[kind] ?? kind, value: when, options },
               error: problems[kind],
             }),
       )}
@@ -160,11 +163,7 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
     const words = { title: view.t.notifications, lead: t.notificationsLead, kinds: t.kinds }
     const done = readQuery(request, ['done'])['done'] !== undefined
     const shown = { words, choices, problems, done }
-    return page(
-      request,
-      statusOf(problems),
-      notificationsPage({ ...view, current: 'notifications' }, shown),
-    )
+    return page(request, statusOf(problems), notificationsPage({ ...view, current: 'notifications' }, shown))
   }
   const form = (path: string, act: (request: PublicRequest, person: Person) => Promise<unknown>): PublicRoute => ({
     method: 'POST',
@@ -176,7 +175,11 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
       }),
   })
   return [
-    { method: 'GET', path: '/console/inbox', handle: (request) => withMoney(request, (person) => show(request, person)) },
+    {
+      method: 'GET',
+      path: '/console/inbox',
+      handle: (request) => withMoney(request, (person) => show(request, person)),
+    },
     {
       method: 'GET',
       path: '/console/inbox/{id}',
@@ -227,4 +230,3 @@ const openRoute = (members: Parameters<Routes>[0]['members']): PublicRoute => ({
     return seeOther(linkOf('sign-in', { partner, next }))
   },
 })
-

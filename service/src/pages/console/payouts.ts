@@ -419,10 +419,10 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
 export const waitingPerPage = 25
 
 /** The accounts whose payouts a person has made: its own, and the keys that it made. */
-export const madeBy = async (access: Frame['access'], { partnerId, serviceAccountId }: Caller): Promise<readonly string[]> => [
-  serviceAccountId,
-  ...(await access.issuedByPerson(partnerId, serviceAccountId)),
-]
+export const madeBy = async (
+  access: Frame['access'],
+  { partnerId, serviceAccountId }: Caller,
+): Promise<readonly string[]> => [serviceAccountId, ...(await access.issuedByPerson(partnerId, serviceAccountId))]
 
 /** A tab of approvals. Its cursor is the id of the last payout or bulk: what is decided meanwhile moves no row to another page. */
 async function showWaiting(

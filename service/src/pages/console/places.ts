@@ -13,7 +13,12 @@ const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isOfPerso
   readonly isSandbox?: boolean
 })[] = [
   { name: 'home', text: (t) => t.home, icon: 'M3 9.5 10 3.5l7 6M5 8v8.5h10V8M8.5 16.5v-4h3v4' },
-  { name: 'inbox', isOfPerson: true, text: (t) => t.inbox, icon: 'M3 10.5 5.5 4h9l2.5 6.5v6H3zM3 10.5h4.5l1 2.5h3l1-2.5H17' },
+  {
+    name: 'inbox',
+    isOfPerson: true,
+    text: (t) => t.inbox,
+    icon: 'M3 10.5 5.5 4h9l2.5 6.5v6H3zM3 10.5h4.5l1 2.5h3l1-2.5H17',
+  },
   {
     name: 'transactions',
     text: (t) => t.transactions,

@@ -369,8 +369,11 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
 }
 
 /** Whether any payout waits for an approval is looked up when it is told. */
-const tellOfBulk = ({ facts }: BulkWorkDeps, tx: Parameters<typeof store.recordResults>[0], { partnerId, id: subject }: store.BulkRow): void =>
-  facts.append(tx, [{ partnerId, type: 'bulk.waits', subject }])
+const tellOfBulk = (
+  { facts }: BulkWorkDeps,
+  tx: Parameters<typeof store.recordResults>[0],
+  { partnerId, id: subject }: store.BulkRow,
+): void => facts.append(tx, [{ partnerId, type: 'bulk.waits', subject }])
 
 async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submit } = deps

@@ -123,12 +123,23 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
         })
       },
       list: store.listApprovalRules,
-      remove: createRemove(change, ['approval', 'approval rule'], inList(store.listApprovalRules), store.removeApprovalRule),
+      remove: createRemove(
+        change,
+        ['approval', 'approval rule'],
+        inList(store.listApprovalRules),
+        store.removeApprovalRule,
+      ),
     },
     coolingOffs: {
-      set: (tx, rule) => change(tx, rule, 'coolingOff', () => store.setCoolingOff(tx, { ...rule, id: newId() }, clock.now())),
+      set: (tx, rule) =>
+        change(tx, rule, 'coolingOff', () => store.setCoolingOff(tx, { ...rule, id: newId() }, clock.now())),
       list: store.listCoolingOffs,
-      remove: createRemove(change, ['coolingOff', 'cooling-off'], inList(store.listCoolingOffs), store.removeCoolingOff),
+      remove: createRemove(
+        change,
+        ['coolingOff', 'cooling-off'],
+        inList(store.listCoolingOffs),
+        store.removeCoolingOff,
+      ),
     },
     ...createReads(deps),
   }

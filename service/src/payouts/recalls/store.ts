@@ -71,11 +71,7 @@ export function recallsOfPayout(tx: Tx, partnerId: string, payoutId: string): Pr
 }
 
 /** The recalls with these ids, in no order. */
-export async function recallsByIds(
-  tx: Tx,
-  partnerId: string,
-  ids: readonly string[],
-): Promise<readonly RecallRow[]> {
+export async function recallsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly RecallRow[]> {
   if (ids.length === 0) return []
   return tx.rows<RecallRow>(sql`/* recalls.recallsByIds */
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)

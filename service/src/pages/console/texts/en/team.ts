@@ -4,7 +4,8 @@ export const teamEn = {
   inbox: {
     lead: 'What you are told of, newest first. Entries are kept for 90 days.',
     empty: 'Nothing yet',
-    emptyText: 'Approvals that wait, payments that fail or come back, answers of banks and changes of the team will be here.',
+    emptyText:
+      'Approvals that wait, payments that fail or come back, answers of banks and changes of the team will be here.',
     choose: 'Choose what comes by mail',
     readAll: 'Mark all as read',
     what: 'What happened',
