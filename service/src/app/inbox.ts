@@ -81,9 +81,9 @@ const createDetails =
     }
     return asked.map(({ type, subject, facts }) => {
       const details = found.get(familyOf(type))?.get(subject)
-      const by = facts['by']
+      const { by = null } = facts
       // The person who proposed it is not its second one.
-      return details !== undefined && type.endsWith('.proposed') && by != null
+      return details !== undefined && type.endsWith('.proposed') && by !== null
         ? { ...details, notForNames: [by] }
         : details
     })

@@ -111,7 +111,7 @@ export function createReaders(deps: ReadersDeps): Inbox {
     },
     markAllRead: (reader, upToId) => store.markAllRead(db, reader, upToId, clock.now()),
     choices: async (reader) => {
-      const { language = null, ...row } =
+      const { language, ...row } =
         (await readerOf(db, reader)) ?? newReader(reader.partnerId, reader.personId, clock.now())
       return { language, zone: row.zone, dailyHour: row.dailyHour, kinds: kindsOf(deps, reader, row.choices) }
     },

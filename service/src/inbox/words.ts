@@ -180,11 +180,11 @@ export function worded(
     payouts: details?.payouts?.toLocaleString(language),
     name: details?.name ?? facts['name'],
     role: facts['role'],
-    rule: rule == null ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
+    rule: rule === null || rule === undefined ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
     kind: facts['kind'],
   }
   const title = w.titles[type].replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
-  const [since, by] = [facts['since'], facts['by']]
+  const { since = null, by } = facts
   const until = type === 'key.expires' ? w.expiresAt : isLapse(type) ? w.lapsesAt : w.until
   const lines: (readonly [string, string | Date | null | undefined])[] = [
     [w.amount, w.titles[type].includes('{amount}') ? undefined : values['amount']],
@@ -192,8 +192,8 @@ export function worded(
     [w.askedBy, details?.askedBy],
     [until, details?.until],
     [w.reason, details?.reason ?? facts['reason']],
-    [w.since, since == null ? undefined : new Date(since)],
+    [w.since, since === null ? undefined : new Date(since)],
     [w.by, by],
   ]
-  return { title, lines: lines.flatMap(([label, value]) => (value == null || value === '' ? [] : [[label, value]])) }
+  return { title, lines: lines.flatMap(([label, value]) => (value === null || value === undefined || value === '' ? [] : [[label, value]])) }
 }
