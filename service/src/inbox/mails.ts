@@ -135,7 +135,7 @@ function ageText(language: store.Language, ms: number): string {
   return ms < dayMs ? format.format(-Math.floor(ms / hourMs), 'hour') : format.format(-Math.floor(ms / dayMs), 'day')
 }
 
-export const languageOf = ({ language, seenLanguage }: Pick<store.ReaderRow, 'language' | 'seenLanguage'>) =>
+const languageOf = ({ language, seenLanguage }: Pick<store.ReaderRow, 'language' | 'seenLanguage'>) =>
   language ?? seenLanguage ?? 'en'
 
 type Queued = {

@@ -180,7 +180,8 @@ export function worded(
     payouts: details?.payouts?.toLocaleString(language),
     name: details?.name ?? facts['name'],
     role: facts['role'],
-    rule: rule === null || rule === undefined ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
+    rule:
+      rule === null || rule === undefined ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
     kind: facts['kind'],
   }
   const title = w.titles[type].replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
@@ -195,5 +196,10 @@ export function worded(
     [w.since, since === null ? undefined : new Date(since)],
     [w.by, by],
   ]
-  return { title, lines: lines.flatMap(([label, value]) => (value === null || value === undefined || value === '' ? [] : [[label, value]])) }
+  return {
+    title,
+    lines: lines.flatMap(([label, value]) =>
+      value === null || value === undefined || value === '' ? [] : [[label, value]],
+    ),
+  }
 }
