@@ -1,6 +1,6 @@
 /** Payouts: the lists, the page of one, and the forms that cancel and recall it. */
 import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
-import type { Caller, PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { amountText, type Currency, isUuid, type Minor, newId } from '../../kernel/index.ts'
 import type { WaitingApproval } from '../../payouts/index.ts'
 import { explain, type Explained } from '../../transactions/index.ts'
@@ -31,7 +31,17 @@ import {
 } from '../kit/parts.ts'
 import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  madeBy,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  routesOf,
+} from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { bankSaid, holdPart, stepsOf, transactionHref } from './transactions.ts'
 
@@ -417,12 +427,6 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
 }
 
 export const waitingPerPage = 25
-
-/** The accounts whose payouts a person has made: its own, and the keys that it made. */
-export const madeBy = async (
-  access: Frame['access'],
-  { partnerId, serviceAccountId }: Caller,
-): Promise<readonly string[]> => [serviceAccountId, ...(await access.issuedByPerson(partnerId, serviceAccountId))]
 
 /** A tab of approvals. Its cursor is the id of the last payout or bulk: what is decided meanwhile moves no row to another page. */
 async function showWaiting(

@@ -1,6 +1,7 @@
 /** Parts that the routes of the team's pages share: the view of a request, the person who is signed in, permissions, lists, refusals. */
 import type { FieldError, Permission } from '@partner-payments/wire'
 import {
+  type Caller,
   type Download,
   type Operate,
   partnerCookie,
@@ -187,6 +188,12 @@ export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: P
   requestId,
   ip,
 })
+
+/** The accounts whose payouts a person has made: its own, and the keys that it made. */
+export const madeBy = async (
+  access: Frame['access'],
+  { partnerId, serviceAccountId }: Caller,
+): Promise<readonly string[]> => [serviceAccountId, ...(await access.issuedByPerson(partnerId, serviceAccountId))]
 
 type Act<P> = (request: PublicRequest, person: P) => Promise<PublicAnswer>
 
