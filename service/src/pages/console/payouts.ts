@@ -31,17 +31,7 @@ import {
 } from '../kit/parts.ts'
 import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import {
-  callOf,
-  type Frame,
-  ifFound,
-  madeBy,
-  type Person,
-  problemsOf,
-  readList,
-  type Routes,
-  routesOf,
-} from './request.ts'
+import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { bankSaid, holdPart, stepsOf, transactionHref } from './transactions.ts'
 
@@ -438,9 +428,8 @@ async function showWaiting(
   const { cursor } = readQuery(request, ['cursor'])
   const afterId = cursor !== undefined && isUuid(cursor) ? cursor.toLowerCase() : null
   const { partnerId, serviceAccountId } = caller
-  // A key of the person is the person.
-  const own = tab === 'mine' ? await madeBy(access, caller) : []
-  const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy: own } } as const
+  const notBy = tab === 'mine' ? await access.madeBy(caller) : []
+  const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy } } as const
   const found = await approvals.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
   const rows = found.slice(0, waitingPerPage)
   const last = found.length > waitingPerPage ? rows.at(-1) : undefined

@@ -45,8 +45,8 @@ export type ConsoleDeps = {
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
-  /** Finds the keys that a person has made. */
-  readonly access: { readonly issuedByPerson: (partnerId: string, id: string) => Promise<readonly string[]> }
+  /** The accounts whose payouts a person has made: its own, and the keys that it made. */
+  readonly access: { readonly madeBy: (caller: Caller) => Promise<readonly string[]> }
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
@@ -188,12 +188,6 @@ export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: P
   requestId,
   ip,
 })
-
-/** The accounts whose payouts a person has made: its own, and the keys that it made. */
-export const madeBy = async (
-  access: Frame['access'],
-  { partnerId, serviceAccountId }: Caller,
-): Promise<readonly string[]> => [serviceAccountId, ...(await access.issuedByPerson(partnerId, serviceAccountId))]
 
 type Act<P> = (request: PublicRequest, person: P) => Promise<PublicAnswer>
 
