@@ -5,6 +5,7 @@ import { rawNumber } from '@partner-payments/wire'
 import { addApprovers, setApprovalRule } from '../../../test/support/approvals.ts'
 import { addPartner, ip, pay, stepMsDefault, type TestPartner } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
+import { createSessions } from '../../../test/support/checkout.ts'
 import { addMember, addStaff, queueMails, spread, useInboxMails } from '../../../test/support/inbox.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../banks/settlement/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
@@ -407,5 +408,31 @@ test('choices are refused in words that name the field, and keep what is fixed',
   assert.deepEqual(
     (await inbox.choices(operator)).kinds.map(({ kind }) => kind),
     ['approvals', 'payments', 'refunds', 'recalls', 'rules'],
+  )
+})
+
+test('refunds of sessions are told when they end, and a change of staff to the second person', async () => {
+  const { open, settle: pays } = createSessions(() => service)
+  const { partner, session } = await open()
+  const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
+  await service.checkout.simulate(partner.partnerId, session.id, { step: 'credit', debtorName: 'Grace Hopper' }, ip)
+  await pays()
+  const body = { amount: rawNumber('5.00'), idempotencyKey: newId() }
+  await service.checkout.refund(partner.caller, session.id, body, ip)
+  await settle()
+  await spread(service)
+  const { entries } = await inbox.page(operator, 'en', { beforeId: null, rowsMax: 5 })
+  assert.match(entries[0]?.title ?? '', /^Refund of 5\.00 EUR to .* was paid$/)
+  assert.equal(await inbox.open(operator, entries[0]?.id ?? ''), `checkout/${session.id}`)
+  const author = await addStaff(service, 'admin', 'Ann Author')
+  const second = await addStaff(service, 'admin', 'Sid Second')
+  const by = { id: author.personId, fullName: author.fullName }
+  await db.transaction((tx) => service.staff.changes.propose(tx, by, { command: 'limit set', options: {} }))
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  assert.deepEqual(
+    [author, second].map((each) => mails.mailsTo(each).map((mail) => mail.one('Subject'))),
+    [[], ['A change waits for a second person: limit set']],
   )
 })

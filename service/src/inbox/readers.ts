@@ -19,7 +19,7 @@ import {
   type When,
   whens,
 } from './kinds.ts'
-import { detailsOfEntries, type InboxMailDeps } from './mails.ts'
+import { detailsOfEntries, forgetReader, type InboxMailDeps } from './mails.ts'
 import { mayBeTold, type Person } from './people.ts'
 import { newReader, waits } from './spread.ts'
 import * as store from './store.ts'
@@ -119,8 +119,7 @@ export function createReaders(deps: ReadersDeps): Inbox {
     endMails,
     forget: async (tx, key) => {
       await endMails(tx, key)
-      await store.deleteEntriesOf(tx, key)
-      await store.deleteReader(tx, key)
+      await forgetReader(tx, key)
     },
   }
 

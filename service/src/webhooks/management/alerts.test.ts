@@ -96,6 +96,12 @@ test('each Admin and Developer gets one mail with its own Message-ID, an Operato
   await invite('oto', 'Operator')
   await users.revokeInvitation(caller, await invite('rea', 'Admin'))
   await addAlert()
+  const [fact, ...others] = await db.rows<{ type: string; facts: string }>(
+    sql`select type, facts from inbox.facts where partner_id = ${caller.partnerId} and subject = ${subscriptionId}`,
+  )
+  assert.deepEqual([fact?.type, others.length], ['endpoint.failing', 0])
+  assert.match(fact?.facts ?? '', /hooks\.example\.com:8443/)
+  assert.doesNotMatch(fact?.facts ?? '', /partners-secret/)
   const mails = await send(2)
   assert.deepEqual(mails.flatMap(({ to }) => to).toSorted(), ['ada@example.com', 'dan@example.com'])
   assert.equal(new Set(mails.map(({ one }) => one('Message-ID'))).size, 2)
