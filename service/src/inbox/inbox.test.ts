@@ -1,4 +1,4 @@
-/** What persons are told of: entries and mails of real acts, on a real database and by a real SMTP server. */
+/** Entries and mails of real acts, on a real database and by a real SMTP server. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'

@@ -4,7 +4,7 @@ import type { Facts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
 
-/** What the modules know of the thing when a person reads of it. */
+/** The facts that the modules know of the thing when a person reads of it. */
 export type Details = {
   /** False if it waits no longer, or was never more than a report. */
   readonly isCurrent: boolean
@@ -18,7 +18,7 @@ export type Details = {
   readonly name?: string | undefined
   /** Persons who cannot act on it, such as its maker. */
   readonly notFor?: readonly string[] | undefined
-  /** Their names: a second account of one person has a similar one. */
+  /** Names of such persons: a second account of one person has a similar name. */
   readonly notForNames?: readonly string[] | undefined
 }
 

@@ -122,7 +122,7 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
   })
 }
 
-/** What a form of this page has chosen. */
+/** Reads the choices of the form. */
 export function choicesOf(request: PublicRequest, { kinds }: ChoicesShown) {
   const given = readForm(request)
   return {
