@@ -3126,7 +3126,7 @@ export type ListTransactionsQuery = {
   readonly amountMin?: string | undefined
   /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
   readonly amountMax?: string | undefined
-  /** Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a wallet. Spaces and case do not count. */
+  /** Only transactions from or to this account of the other side. It is an IBAN, an account number or the address of a wallet. Spaces and case do not count. */
   readonly account?: string | undefined
   /** Only deposits with this `websiteReference`, for example the number of an order. */
   readonly websiteReference?: string | undefined
@@ -3167,7 +3167,7 @@ export type SumTransactionsQuery = {
   readonly amountMin?: string | undefined
   /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
   readonly amountMax?: string | undefined
-  /** Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a wallet. Spaces and case do not count. */
+  /** Only transactions from or to this account of the other side. It is an IBAN, an account number or the address of a wallet. Spaces and case do not count. */
   readonly account?: string | undefined
   /** Only deposits with this `websiteReference`, for example the number of an order. */
   readonly websiteReference?: string | undefined

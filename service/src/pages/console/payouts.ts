@@ -128,7 +128,7 @@ export function payoutsPage(
     columns: [[p.payee, 'head'], p.reference, p.status, p.created, [p.amount, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
-        <span class="soft">${account(view, row.payeeAccount)}</span>`,
+        <code class="soft account">${inFours(row.payeeAccount)}</code>`,
       referenceCell(row),
       payoutBadge(view, row.status),
       time(view, row.createdAt),
