@@ -53,6 +53,7 @@ suite('preview', async () => {
     account: 'passed',
     payer: 'notApplicable',
     walletOwnership: 'notApplicable',
+    duplicate: 'passed',
     coolingOff: 'notApplicable',
     limits: 'notApplicable',
     approval: 'notApplicable',
