@@ -259,7 +259,7 @@ suite('payouts that refuse to repeat another', async () => {
 
   test('a payout shows only the payouts before it', async () => {
     const partner = await addPartner(service, 100_00n)
-    const made = []
+    const made: string[] = []
     for (const reference of ['A', 'B', 'C']) made.push((await pay(service, partner, '10.00', { reference })).payout.id)
     const shown = await Promise.all(made.map((id) => service.payouts.repeatedBy(partner.partnerId, id)))
     assert.deepEqual(
