@@ -75,9 +75,9 @@ test('payees: created, changed, refused by line; the download is imported withou
   )
   await open(page, 'payees')
   const list = await downloaded(page, 'Download as CSV')
-  assert.match(list[0] ?? '', /^\uFEFFid,name,alias,iban,sortCode,routingNumber,accountNumber,/)
+  assert.match(list[0] ?? '', /^id,name,alias,iban,sortCode,routingNumber,accountNumber,/)
   assert.ok(list.some((line) => line.includes('London Ltd') && line.includes('200000') && line.includes('1 High St')))
-  for (const again of [list.map((line) => line.replace('\uFEFF', '')), file.slice(0, 4)]) {
+  for (const again of [list, file.slice(0, 4)]) {
     await open(page, 'payees/import')
     await upload(page, ...again)
     await press(page, 'See what the file does')
@@ -94,7 +94,8 @@ test(
   'customers: an identifier makes a repeated import harmless; what the service refuses is said by line',
   { skip },
   async () => {
-    const { page, close } = await person('Operator', 'Bea Operator', { locale: 'de-DE' })
+    const { page, close } = await person('Operator', 'Bea Operator')
+    await page.setExtraHTTPHeaders({ 'accept-language': 'de' })
     await open(page, 'customers')
     await page.getByRole('link', { name: 'Kunden importieren' }).click()
     await check(page)
