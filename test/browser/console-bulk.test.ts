@@ -55,7 +55,7 @@ test(
       'Ada und Tochter;DE89 3704 0044 0532 0130 00;12,50;EUR;"Rent; <May>";',
       'Émile Neu;FR1420041010050500013M02606;0,40;EUR;;',
       'Wrong Co;DE89370400440532013001;1.234;EUR;;',
-      ';;5;EUR;;Nobody of ours',
+      ';;5;EUR;;Unknown Co',
       ';;;;;',
     ]
     await upload(page, `${rows.join('\r\n')}\r\n`, 'latin1')

@@ -41,7 +41,7 @@ test('payees: created, changed, refused by line; the download is imported withou
     ',London Ltd,,,20-00-00,55779911,GBP,1 High St,London,GB',
     ',Wrong Co,,DE89370400440532013001,,,EUR,,,',
     ',Émile Neu,,FR14 2004 1010 0505 0001 3M02 606,,,EUR,,,',
-    '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10,Nobody,,,,,EUR,,,',
+    '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10,Lost Co,,,,,EUR,,,',
     `${textAt(before, 'id').toUpperCase()},Twice,,,,,EUR,,,`,
   ]
   await upload(page, ...file)
@@ -50,7 +50,7 @@ test('payees: created, changed, refused by line; the download is imported withou
   assert.match(shown, /Nothing has changed yet[^]*To create\s+2[^]*To change\s+1[^]*Unchanged\s+0[^]*Refused\s+4/)
   assert.match(
     shown,
-    /5\s+Wrong Co\s+Is refused[^]*6\s+Émile Neu\s+Is refused\s+The same as line 3[^]*7\s+Nobody\s+Is refused\s+There is none[^]*8\s+Twice\s+Is refused\s+The same as line 2/,
+    /5\s+Wrong Co\s+Is refused[^]*6\s+Émile Neu\s+Is refused\s+The same as line 3[^]*7\s+Lost Co\s+Is refused\s+There is none[^]*8\s+Twice\s+Is refused\s+The same as line 2/,
   )
   assert.match(shown, /2\s+New Name\s+Will be changed\s+Changes: name, alias, address/)
   await check(page)

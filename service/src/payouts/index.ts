@@ -17,7 +17,13 @@ export type { PayoutsDeps } from './deps.ts'
 export type { JudgedBatch } from './judge-all.ts'
 export { approvalsJob, createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
 export { payoutsDue, lockPayouts, payoutById, type PayoutRow, erasePayouts, waitingPayouts } from './store.ts'
-export { comparable, type DuplicateCandidate, type Duplicates, type DuplicatesOf, type EarlierPayout } from './duplicates.ts'
+export {
+  comparable,
+  type DuplicateCandidate,
+  type Duplicates,
+  type DuplicatesOf,
+  type EarlierPayout,
+} from './duplicates.ts'
 export { leftBalance } from './events.ts'
 export {
   instructionOf,

@@ -23,7 +23,7 @@ import { texts } from './texts/index.ts'
 
 export type BulkMode = 'AllOrNothing' | 'BestEffort'
 
-/** What a person keeps while a file is checked. */
+/** The content of the upload of a bulk. */
 export type BulkDraft = { readonly mode: BulkMode; readonly lines: readonly TypedLine[] }
 
 export const draftDone = ['corrected', 'replaced', 'verified'] as const
@@ -199,7 +199,7 @@ function lineFields(view: ConsoleView, line: CheckedLine, used: readonly LineCol
   </fieldset>`
 }
 
-/** What is wrong with the payee of a line as a whole. */
+/** Says what is wrong with the payee of a line as a whole. */
 function payeeText(view: ConsoleView, { resolved, typed }: CheckedLine): string | undefined {
   const b = texts[view.language].bulk
   const given = typed.cells.name || typed.cells.payee

@@ -27,7 +27,7 @@ const lineOf = (line: number, cells: Partial<TypedLine['cells']>, choice?: strin
   ...(choice === undefined ? {} : { choice }),
 })
 
-/** What a line shows: the payee or the problem. */
+/** The payee or the problem of each line. */
 function shownOf({ lines }: CheckedBulk): readonly string[] {
   return lines.map(({ mistakes, resolved, refusal }) => {
     if (refusal !== undefined) return refusal.code
@@ -91,7 +91,7 @@ suite('the check of a bulk', async () => {
     })
     const fileOf = (count: number) =>
       Array.from({ length: count }, (_each, at) => {
-        if (at === 149) return lineOf(at + 2, { payee: 'nobody of ours', reference: String(at) })
+        if (at === 149) return lineOf(at + 2, { payee: 'unknown', reference: String(at) })
         if (at % 2 === 0) return lineOf(at + 2, { payee: 'rent', reference: String(at) })
         return lineOf(at + 2, { name: `New ${at}`, iban: ibanOf(1000 + at), reference: String(at) })
       })
