@@ -1,6 +1,6 @@
 -- Payouts that may repeat an earlier one are found by the account that they pay and their amount, at any number of payouts.
 -- A note for colleagues is a row of its own, so that payouts without one cost nothing.
--- Locks: payouts.payouts against writes while its index is built, payouts.standing_orders for an instant.
+-- Locks: payouts.payouts against writes while its index is built, payouts.standing_orders and payouts.bulk_items for an instant.
 
 create index payouts_by_account on payouts.payouts (partner_id, lower(creditor_account), amount, id);
 
@@ -27,3 +27,5 @@ select public.shard('payouts.notes');
 alter table payouts.standing_orders add column note text;
 alter table payouts.standing_orders add constraint standing_orders_note check (char_length(note) between 1 and 500);
 alter table payouts.standing_orders add column refuses_duplicates boolean not null default false;
+
+alter table payouts.bulk_items add column refuses_duplicates boolean not null default false;

@@ -434,6 +434,32 @@ export type DeliveryPage = {
   readonly hasMore: boolean
 }
 
+export type EarlierPayout = {
+  /** Identifies the payout. */
+  readonly id: string
+  /** Reference of its transaction. */
+  readonly reference: string
+  /** The `reference` of its request. Absent without one. */
+  readonly userReference?: string
+  /** Name of the account holder when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** Status of the payout now. */
+  readonly status: PayoutStatus
+  /** Time of the request. */
+  readonly createdAt: string
+  /** True if both have the same reference, without case, blanks and punctuation. False: it was made within the days of the setting `DUPLICATE_PAYMENT_DAYS`. */
+  readonly sameReference: boolean
+}
+
+export type EarlierPayouts = {
+  /** At most 10: those with the same reference first, then the newest. Empty: it repeats none. */
+  readonly data: readonly EarlierPayout[]
+}
+
 export type Event = {
   /** Identifies the event within the feed. */
   readonly id: string
@@ -528,6 +554,8 @@ export type FiatPayoutCreate = {
   readonly idempotencyKey: string
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FiatPayoutPreview = {
@@ -568,14 +596,16 @@ export type FiatPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `duplicate`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
-    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
-    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any. */
+    readonly earlier?: readonly EarlierPayout[]
     /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
     readonly hold?: Hold
   })[]
@@ -592,6 +622,8 @@ export type FiatPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FxPayout = {
@@ -626,6 +658,8 @@ export type FxPayoutCreate = {
   readonly idempotencyKey: string
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FxPayoutPreview = {
@@ -666,14 +700,16 @@ export type FxPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `duplicate`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
-    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
-    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any. */
+    readonly earlier?: readonly EarlierPayout[]
     /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
     readonly hold?: Hold
   })[]
@@ -694,6 +730,8 @@ export type FxPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type Hold = {
@@ -1022,6 +1060,22 @@ export type PayoutLimitPage = {
   readonly hasMore: boolean
 }
 
+export type PayoutNote = {
+  /** The payout. */
+  readonly payoutId: string
+  /** Text for your colleagues. Absent: there is none. */
+  readonly note?: string
+  /** Name of who wrote the note last. Absent: no one has. */
+  readonly updatedBy?: string
+  /** Time of the last change. Absent: there was none. */
+  readonly updatedAt?: string
+}
+
+export type PayoutNoteUpdate = {
+  /** Text for your colleagues, one line of 1 to 500 characters. Absent: the note is taken away. */
+  readonly note?: string | undefined
+}
+
 export type PayoutPage = {
   /** The items of the page, newest first. */
   readonly data: readonly PayoutRecord[]
@@ -1126,7 +1180,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'possible_duplicate' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1682,6 +1736,8 @@ export type TokenPayoutCreate = {
   readonly idempotencyKey: string
   /** Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type Transaction = {
@@ -4051,6 +4107,9 @@ export type OperationResults = {
   readonly listPayoutFees: PayoutFeePage
   readonly getPayout: PayoutRecord
   readonly getPayoutVerification: Verification
+  readonly listPayoutDuplicates: EarlierPayouts
+  readonly getPayoutNote: PayoutNote
+  readonly setPayoutNote: PayoutNote
   readonly createFxPayout: FxPayout
   readonly previewFxPayout: FxPayoutPreview
   readonly cancelPayout: PayoutRecord
@@ -4243,6 +4302,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4295,6 +4358,10 @@ export type OperationResults = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4350,6 +4417,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4400,6 +4471,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4450,6 +4525,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4500,6 +4579,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -7586,21 +7669,24 @@ export type Namespaces = {
      * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `userReference` of
      * the payout and of its transaction is your `reference`, always. It is also the transaction reference if you
      * have not used it before. Otherwise the service assigns one. Every path of a payout takes the `reference` of
-     * the response, or the id in its header `Payout-Id`.
+     * the response, or the id in its header `Payout-Id`. With `onDuplicate` `Refuse` a payout that may repeat an
+     * earlier one is refused with 422 `possible_duplicate`. Of two such requests at once one is made. To pay on a
+     * later day, create a standing order with the frequency `Once`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-     * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
+     * customer_not_verified, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
+     * country_not_supported, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
     /**
      * Preview a fiat payout.
      *
      * Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the
-     * fee, the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would
-     * refuse the payout is not an error here: the answer is 200. It promises nothing: balances and limits may change
-     * before you create the payout.
+     * fee, the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may
+     * repeat earlier ones, which it names. With `onDuplicate` `Refuse` it is `failed`. It reserves nothing and uses
+     * up no key. A rule that would refuse the payout is not an error here: the answer is 200. It promises nothing:
+     * balances and limits may change before you create the payout.
      *
      * `POST /v1/payouts/fiat/preview`, permission `payouts:read`.
      * Problem codes: currency_not_supported.
@@ -7614,9 +7700,10 @@ export type Namespaces = {
      * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-     * ownership_proof_required, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
+     * customer_not_verified, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
+     * country_not_supported, ownership_proof_required, beneficiary_cooling_off, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
@@ -7673,6 +7760,37 @@ export type Namespaces = {
      */
     readonly getVerification: (id: string, options?: CallOptions) => Promise<Verification>
     /**
+     * List payouts that a payout may repeat.
+     *
+     * Returns earlier payouts of the same amount to the same account: with the same reference within a year before
+     * it, or made within some days before it, which the operator sets. Payouts that failed, were cancelled or came
+     * back do not count, and neither do those of the same standing order.
+     *
+     * `GET /v1/payouts/{id}/duplicates`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly duplicates: (id: string, options?: CallOptions) => Promise<EarlierPayouts>
+    /**
+     * Retrieve the note of a payout.
+     *
+     * Returns the note that your team has written about a payout. It is sent to no bank and no payee.
+     *
+     * `GET /v1/payouts/{id}/note`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly note: (id: string, options?: CallOptions) => Promise<PayoutNote>
+    /**
+     * Set the note of a payout.
+     *
+     * Writes a note for your colleagues, in place of the one before. Without `note` it is taken away. It changes
+     * nothing about the payment, in any status, and is sent to no bank and no payee. It is erased with the customer
+     * of the payout.
+     *
+     * `PUT /v1/payouts/{id}/note`, permission `payouts:write`.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
+     */
+    readonly setNote: (id: string, body: PayoutNoteUpdate, options?: CallOptions) => Promise<PayoutNote>
+    /**
      * Create a payout in another currency.
      *
      * Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the
@@ -7682,9 +7800,9 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
-     * account_blocked, customer_not_verified, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, country_not_supported, beneficiary_cooling_off, request_in_progress,
-     * idempotency_key_reused.
+     * possible_duplicate, account_blocked, customer_not_verified, currency_not_supported,
+     * beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, beneficiary_cooling_off,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
@@ -8135,6 +8253,10 @@ export type Namespaces = {
         /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
         readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
       }
+      /** `Refuse`: a payout of the order that may repeat a payout outside it is refused with `possible_duplicate`, and its date has failed. Default `Allow`. */
+      readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
+      /** Text for your colleagues, one line of 1 to 500 characters. Each payout of the order gets it as its note. It is sent to no bank and no payee. */
+      readonly note?: string | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the standing order. */
     readonly id: string
@@ -8150,6 +8272,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8210,6 +8336,10 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8268,6 +8398,10 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8331,6 +8465,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8390,6 +8528,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8450,6 +8592,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8509,6 +8655,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */

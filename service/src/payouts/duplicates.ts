@@ -5,6 +5,7 @@
  * returned do not count; those that wait for an approval do.
  */
 import { after, type Currency, dayMs, type Minor } from '../kernel/index.ts'
+import { Refusal } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { PayoutOperation } from './rules.ts'
 import { type EarlierRow, earlierPayouts } from './store-duplicates.ts'
@@ -17,6 +18,8 @@ export type DuplicateCandidate = {
   readonly currency: Currency
   /** The reference that the partner gave. Null: none. */
   readonly reference: string | null
+  /** The id of a payout that is made: only those before it count. */
+  readonly id?: string
   /** The key under which it is made: the payout that has it is not a repetition, and neither are other dates of its standing order. */
   readonly key?: { readonly operation: PayoutOperation; readonly idempotencyKey: string }
 }
@@ -54,8 +57,9 @@ export const createDuplicates =
     const rows = await earlierPayouts(
       tx,
       partnerId,
-      candidates.map(({ account, amount, currency, reference, key }, position) => ({
+      candidates.map(({ account, amount, currency, reference, id, key }, position) => ({
         position,
+        beforeId: id ?? null,
         account: account.toLowerCase(),
         amount,
         currency,
@@ -85,6 +89,15 @@ function reasonOf(
   const compared = comparable(reference)
   if (compared !== null && compared === comparable(other)) return 'reference'
   return isRecent ? 'days' : undefined
+}
+
+/** The refusal of a payout that may repeat another: possible_duplicate. */
+export function possibleDuplicate({ id, reference, remittance, createdAt }: EarlierPayout): Refusal {
+  const named = remittance === null || remittance === reference ? reference : `${reference} (${remittance})`
+  return new Refusal(
+    'possible_duplicate',
+    `The payout may repeat ${named} of ${createdAt.toISOString()}, with the id ${id}. Look at it. Send this one with onDuplicate Allow if it is meant.`,
+  )
 }
 
 /** The earlier candidates that each candidate may repeat. */

@@ -7,6 +7,7 @@ import { toVerification } from '../parties/beneficiaries/index.ts'
 import type { ReferenceAmount } from '../rates/index.ts'
 import { readReference, sidesOfCall } from './controls/index.ts'
 import { explain } from '../transactions/index.ts'
+import type { EarlierPayout } from './duplicates.ts'
 import type { Preview } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
@@ -41,6 +42,13 @@ export function payoutsRoutes(payouts: Payouts) {
     getPayout: async ({ caller, params }) => toRecord(caller, await payouts.get(caller.partnerId, params.id)),
     getPayoutVerification: async ({ caller, params }) => ({
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
+    }),
+    listPayoutDuplicates: async ({ caller, params }) => ({
+      body: { data: (await payouts.repeatedBy(caller.partnerId, params.id)).map(toEarlier) },
+    }),
+    getPayoutNote: async ({ caller, params }) => ({ body: toNote(await payouts.note(caller.partnerId, params.id)) }),
+    setPayoutNote: async ({ caller, params, body }) => ({
+      body: toNote(await payouts.setNote(caller, params.id, body.note)),
     }),
     cancelPayout: async ({ caller, params }) =>
       toRecord(
@@ -149,9 +157,33 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     total: writeAmount(leaving.amount + fee, leaving.currency),
     ...(payout === undefined ? {} : { rail: payout.rail, ...referenceFor(payout.reference) }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
-    rules: verdicts.map(({ hold, ...verdict }) => (hold === undefined ? verdict : { ...verdict, hold: explain(hold) })),
+    rules: verdicts.map(({ hold, earlier, ...verdict }) => ({
+      ...verdict,
+      ...(hold === undefined ? {} : { hold: explain(hold) }),
+      ...(earlier === undefined ? {} : { earlier: earlier.map(toEarlier) }),
+    })),
   }
 }
+
+const toEarlier = ({ remittance, because, createdAt, creditorName, ...payout }: EarlierPayout) => ({
+  ...payout,
+  ...(remittance === null ? {} : { userReference: remittance }),
+  beneficiaryName: creditorName,
+  amount: writeAmount(payout.amount, payout.currency),
+  createdAt: createdAt.toISOString(),
+  sameReference: because === 'reference',
+})
+
+const toNote = ({ payoutId, row }: Awaited<ReturnType<Payouts['note']>>) => ({
+  payoutId,
+  ...(row === undefined
+    ? {}
+    : {
+        ...(row.note === null ? {} : { note: row.note }),
+        updatedBy: row.writtenByName,
+        updatedAt: row.updatedAt.toISOString(),
+      }),
+})
 
 const toRoute = ({ method, cutOffAt, submitsAt, valueDate, arrivesOn }: Extract<Forecast, { possible: true }>) => ({
   method,

@@ -29,12 +29,13 @@ import {
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Accepted, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createDuplicates, type DuplicatesOf } from './duplicates.ts'
+import { createDuplicates, type DuplicatesOf, type EarlierPayout } from './duplicates.ts'
 import { partiesOf } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, verdictOf } from './preview.ts'
-import { fingerprintOf, fxFingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
+import { fingerprintOf, fxFingerprintOf, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
+import { noteOf, type NoteRow, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
 import { makeDue, stateOfPayout } from './store.ts'
@@ -47,7 +48,7 @@ export type Payouts = {
    * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
    * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
    * customer_not_verified, account_blocked, beneficiary_cooling_off, limit_exceeded, insufficient_funds,
-   * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
+   * possible_duplicate, idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
    * also refuses: nonce_replayed.
    */
   readonly create: (
@@ -83,6 +84,12 @@ export type Payouts = {
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
   /** The earlier payouts that payments may repeat, and the payments of one list that may repeat each other. */
   readonly duplicatesOf: DuplicatesOf
+  /** The earlier payouts that a payout may repeat. Refuses: not_found. */
+  readonly repeatedBy: (partnerId: string, idOrReference: string) => Promise<readonly EarlierPayout[]>
+  /** The note about a payout for colleagues. Undefined: none was written. Refuses: not_found. */
+  readonly note: (partnerId: string, idOrReference: string) => Promise<Note>
+  /** Writes the note about a payout, or takes it away. Refuses: not_found. */
+  readonly setNote: (caller: Caller, idOrReference: string, note: string | undefined) => Promise<Note>
   /** The payouts of a partner with these ids, in no order. */
   readonly byIds: typeof store.payoutsByIds
   /** The payout that a request with this key has made. */
@@ -112,7 +119,9 @@ type Requested = {
   readonly beneficiaryId: string
   readonly idempotencyKey: string
   readonly reference?: string | undefined
+  readonly onDuplicate?: OnDuplicate | undefined
 }
+type OnDuplicate = NonNullable<BodyOf<'createFiatPayout'>['onDuplicate']>
 export type TokenPayout = Requested & Pick<BodyOf<'createFiatPayout'>, 'amount' | 'currency'>
 
 export type SimulatedWithdrawal = {
@@ -175,6 +184,8 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
     duplicatesOf: createDuplicates(deps.duplicateDays),
+    repeatedBy: createRepeatedBy(deps, get),
+    ...createNotes(deps, get),
     byIds: store.payoutsByIds,
     // One partner, operation and key: the statement finds no other.
     byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
@@ -196,6 +207,34 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     cancel: createCancel(deps, get),
   }
 }
+
+const createRepeatedBy =
+  ({ db, duplicateDays }: PayoutsDeps, get: Payouts['get']): Payouts['repeatedBy'] =>
+  async (partnerId, idOrReference) => {
+    const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
+    // The customer was erased.
+    if (account === '') return []
+    const key = isPayoutOperation(operation) && idempotencyKey !== null ? { key: { operation, idempotencyKey } } : {}
+    const { amount, currency, remittance: reference, createdAt } = payout
+    const candidate = { account, amount, currency, reference, id, ...key }
+    const [found] = await createDuplicates(duplicateDays)(db, partnerId, [candidate], createdAt)
+    return found?.earlier ?? []
+  }
+
+type Note = { readonly payoutId: string; readonly row: NoteRow | undefined }
+
+const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payouts, 'note' | 'setNote'> => ({
+  note: async (partnerId, idOrReference) => {
+    const { id: payoutId } = await get(partnerId, idOrReference)
+    return { payoutId, row: await noteOf(db, partnerId, payoutId) }
+  },
+  setNote: async ({ partnerId, serviceAccountId: writtenBy, name: writtenByName }, idOrReference, note) => {
+    const { id: payoutId } = await get(partnerId, idOrReference)
+    const row = { partnerId, payoutId, note: note ?? null, writtenBy, writtenByName, updatedAt: clock.now() }
+    await putNote(db, row)
+    return { payoutId, row }
+  },
+})
 
 const createCancel =
   ({ screening, life }: PayoutsDeps, get: Payouts['get']): Payouts['cancel'] =>
@@ -245,9 +284,12 @@ function toCall(
   const currency = readCurrency(body.currency)
   const amount = readAmount(body.amount, currency)
   const { beneficiaryId, idempotencyKey = null, reference = null } = body
+  // Equal with another `onDuplicate`: it says how a payout is accepted, not what it pays.
   const requestFingerprint = fingerprintOf({ amount, currency, beneficiaryId, reference })
+  const refusesDuplicates = body.onDuplicate === 'Refuse'
   const payee = { beneficiaryId }
-  return { caller, nonce, operation, idempotencyKey, requestFingerprint, amount, currency, reference, ip, payee }
+  const paid = { idempotencyKey, requestFingerprint, amount, currency, reference, payee }
+  return { caller, nonce, operation, ...paid, ip, refusesDuplicates }
 }
 
 /** Payouts have no index by their references: they are found by the end-to-end id of the transaction. */
@@ -406,6 +448,7 @@ type FxRequest = {
   readonly beneficiaryId: string
   readonly idempotencyKey?: string | undefined
   readonly reference?: string | undefined
+  readonly onDuplicate?: OnDuplicate | undefined
 }
 type FxPayout = FxRequest & { readonly idempotencyKey: string }
 
@@ -470,5 +513,6 @@ const callOf = (caller: Caller, body: FxRequest, quote: OpenQuote, ip: string): 
   quote,
   reference: body.reference ?? null,
   ip,
+  refusesDuplicates: body.onDuplicate === 'Refuse',
   payee: { beneficiaryId: body.beneficiaryId },
 })

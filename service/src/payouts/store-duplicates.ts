@@ -1,10 +1,12 @@
-/** The SQL of payouts that may repeat an earlier one. */
+/** The SQL of payouts that may repeat an earlier one, and of notes for colleagues. */
 import { type Currency, firstIdOf, type Minor } from '../kernel/index.ts'
-import { columnOf, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { columnOf, insertBy, namesOf, type RowOf, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { PayoutRow } from './store.ts'
 
 export type RepeatedPayment = {
   readonly position: number
+  /** Only payouts before it. Null: all. */
+  readonly beforeId: string | null
   /** As the index has it, in lower case. */
   readonly account: string
   readonly amount: Minor
@@ -45,16 +47,16 @@ export async function earlierPayouts(
     unprepared(sql`/* payouts.earlierPayouts */
     select given.position, found.id, found.reference, found.remittance, found.amount, found.currency, found.creditor_name,
       found.status, found.created_at
-    from unnest(${column('position')}::integer[], ${column('account')}::text[], ${column('amount')}::bigint[],
+    from unnest(${column('position')}::integer[], ${column('beforeId')}::uuid[], ${column('account')}::text[], ${column('amount')}::bigint[],
         ${column('currency')}::text[], ${column('referenceKey')}::text[], ${column('operation')}::text[],
         ${column('key')}::text[], ${column('orderKeys')}::text[])
-      as given (position, account, amount, currency, reference_key, operation, key, order_keys)
+      as given (position, before_id, account, amount, currency, reference_key, operation, key, order_keys)
     cross join lateral (
       select id, reference, remittance, amount, currency, creditor_name, status, created_at,
         coalesce(lower(regexp_replace(remittance, '[^0-9A-Za-z]', '', 'g')) = given.reference_key, false) as is_similar
       from (select * from payouts.payouts as payout
         where payout.partner_id = ${partnerId} and lower(payout.creditor_account) = given.account
-          and payout.amount = given.amount and payout.id > ${firstIdOf(sinceByReference)}::uuid
+          and payout.amount = given.amount and payout.id > ${firstIdOf(sinceByReference)}::uuid and (given.before_id is null or payout.id < given.before_id)
         order by payout.id desc limit ${comparedMax}) as compared
       where currency = given.currency and status in ('Pending', 'PendingApproval', 'Processing', 'Sent', 'Completed')
         and not coalesce(operation = given.operation
@@ -75,4 +77,35 @@ export async function lockDuplicateTurns(tx: Tx, partnerIds: readonly string[]):
     await tx.run(sql`/* payouts.lockDuplicateTurns */
       select 1 from payouts.duplicate_turns where partner_id = ${partnerId} for update`)
   }
+}
+
+// The SQL of notes.
+
+const noteColumns = {
+  partnerId: 'uuid',
+  payoutId: 'uuid',
+  /** Null: it was taken away, or erased. */
+  note: 'text?',
+  writtenBy: 'uuid',
+  writtenByName: 'text',
+  updatedAt: 'timestamptz',
+} as const
+export type NoteRow = RowOf<typeof noteColumns>
+const newNotes = insertBy<NoteRow>(noteColumns, [])
+
+/** The notes of new payouts. */
+export function insertNotes(tx: Tx, rows: readonly NoteRow[]): void {
+  tx.later(sql`/* payouts.insertNotes */ insert into payouts.notes (${namesOf(noteColumns)}) ${newNotes(tx, rows)}`)
+}
+
+export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
+  await tx.run(sql`/* payouts.putNote */
+    insert into payouts.notes (${namesOf(noteColumns)}) ${newNotes(tx, [row])}
+    on conflict (partner_id, payout_id) do update set note = excluded.note, written_by = excluded.written_by,
+      written_by_name = excluded.written_by_name, updated_at = excluded.updated_at`)
+}
+
+export function noteOf(tx: Tx, partnerId: string, payoutId: string): Promise<NoteRow | undefined> {
+  return tx.row<NoteRow>(sql`/* payouts.noteOf */
+    select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = ${payoutId}`)
 }

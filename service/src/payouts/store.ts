@@ -404,6 +404,8 @@ const personalApprovals: PersonalColumns = {
   erased: { reason: null, payee_salt: null },
 }
 
+const personalNotes: PersonalColumns = { table: 'payouts.notes', by: 'payout_id', erased: { note: null } }
+
 /**
  * Erases a page of the payouts of an erased customer, after one of them. Returns them in order. The last page is
  * shorter.
@@ -424,6 +426,7 @@ export async function erasePayouts(
   const ids = rows.map(({ id }) => id)
   await erasePersonal(tx, personalPayouts, partnerId, ids)
   await erasePersonal(tx, personalApprovals, partnerId, ids)
+  await erasePersonal(tx, personalNotes, partnerId, ids)
   return rows
 }
 

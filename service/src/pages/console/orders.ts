@@ -1,5 +1,5 @@
 /** Standing orders: the list, a new one, the page of one with its dates, and the forms that pause, resume and cancel it. */
-import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, payouts, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -20,6 +20,7 @@ import { type Listed, listPage, pager, type Pages } from '../kit/lists.ts'
 import {
   badge,
   calendarDay,
+  calendarDayText,
   call,
   facts,
   heading,
@@ -120,6 +121,7 @@ export const orderFields = [
   'endsOn',
   'count',
   'businessDays',
+  'note',
 ] as const
 
 type NewOrder = Draft & { readonly beneficiaryId: string; readonly payee: string; readonly currency: string }
@@ -127,6 +129,7 @@ type NewOrder = Draft & { readonly beneficiaryId: string; readonly payee: string
 export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
+  const s = texts[view.language].sending
   const { beneficiaryId, payee, currency, idempotencyKey, problems } = draft
   const charsMax = 140
   const fields: readonly Input[] = [
@@ -139,6 +142,7 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
     { name: 'endsOn', label: o.endsOn, help: o.endHelp, type: 'date', optional: true, charsMax },
     { name: 'count', label: o.count, optional: true, charsMax },
     { name: 'businessDays', label: o.businessDays, options: optionsOf(o.businessDayRules), value: 'Following' },
+    { name: 'note', label: s.note, help: s.noteHelp, optional: true, charsMax: payouts.noteCharsMax },
   ]
   return formPage(view, {
     ...{ title: o.newOrder, problems, submit: o.create, action: 'standing-orders/new' },
@@ -160,6 +164,7 @@ type OrderDetails = OrderRow & {
   readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted' | undefined
   readonly endedAt?: Date | undefined
   readonly reference?: string | undefined
+  readonly note?: string | undefined
   readonly startsOn: string
   readonly time: string
   readonly dayOfMonth?: number | undefined
@@ -172,7 +177,7 @@ type OrderDetails = OrderRow & {
   readonly pages: Pages
   readonly createdAt: Date
   readonly mayWrite: boolean
-  readonly done?: 'created' | 'paused' | 'resumed' | 'cancelled' | undefined
+  readonly done?: (typeof outcomes)[number] | undefined
   readonly problems: Problems
 }
 
@@ -184,7 +189,7 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
     title: `${o.order}: ${payee}`,
     wide: true,
     problems,
-    main: html`${done !== undefined && message('good', o[done])}
+    main: html`${done !== undefined && message('good', doneText(view, order, done))}
     ${heading(payee, linkButton(order.payeeHref, p.toPayee))}
     ${strip([
       [p.amount, money(view, amount, currency, 'main')],
@@ -198,11 +203,25 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
   })
 }
 
+const outcomes = ['created', 'scheduled', 'paused', 'resumed', 'cancelled'] as const
+
+function doneText(view: ConsoleView, order: OrderDetails, done: (typeof outcomes)[number]): string {
+  const o = texts[view.language].orders
+  if (done !== 'scheduled') return o[done]
+  const { payee, amount, currency, datesAhead } = order
+  const [next] = datesAhead
+  // It was made meanwhile.
+  if (next === undefined) return o.created
+  const day = calendarDayText(view, next.executesAt.toISOString().slice(0, 'YYYY-MM-DD'.length))
+  return fill(texts[view.language].sending.scheduled, { payee, amount: moneyText(view, amount, currency), day })
+}
+
 function details(view: ConsoleView, order: OrderDetails): Html {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
   return facts([
     [p.payoutReference, order.reference],
+    [texts[view.language].sending.note, order.note],
     [o.startsOn, calendarDay(view, order.startsOn)],
     [o.time, order.time],
     [o.dayOfMonth, order.dayOfMonth === undefined ? undefined : String(order.dayOfMonth)],
@@ -332,7 +351,7 @@ async function showOne(
     namesOf(frame, request, person, [order.beneficiaryId]),
     executionsOf(frame, request, person),
   ])
-  const { schedule, endedAt, endReason, reference, payoutsMade, nextDates = [], createdAt } = order
+  const { schedule, endedAt, endReason, reference, note, payoutsMade, nextDates = [], createdAt } = order
   const { startsOn, endsOn, time, dayOfMonth, count, businessDays } = schedule
   const { done } = readQuery(request, ['done'])
   const shown = {
@@ -340,6 +359,7 @@ async function showOne(
     ...{
       endReason,
       reference,
+      note,
       payoutsMade,
       startsOn,
       endsOn,
@@ -354,7 +374,7 @@ async function showOne(
     createdAt: new Date(createdAt),
     datesAhead: nextDates.map(({ date, executesAt }) => ({ date, executesAt: new Date(executesAt) })),
     mayWrite: caller.permissions.includes('payouts:write'),
-    done: (['created', 'paused', 'resumed', 'cancelled'] as const).find((each) => each === done),
+    done: outcomes.find((each) => each === done),
   }
   return page(request, statusOf(problems), orderPage({ ...view, current: 'standing-orders' }, shown))
 }
@@ -393,7 +413,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     values: valuesIn(given, orderFields),
     idempotencyKey: given('idempotencyKey') || newId(),
   }
-  const { amount: amountText = '', reference, dayOfMonth, count, ...schedule } = typed.values
+  const { amount: amountText = '', reference, note, dayOfMonth, count, ...schedule } = typed.values
   const amount = readAmount(amountText)
   if (amount === undefined) return showForm(frame, request, person, typed, { amount: p.payoutAmountWrong })
   const call = callOf(person, request)
@@ -402,6 +422,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   const body = {
     ...{ beneficiaryId, currency, amount: rawNumber(amount) },
     ...(reference === undefined ? {} : { reference }),
+    ...(note === undefined ? {} : { note }),
     schedule: {
       ...schedule,
       ...(dayOfMonth === undefined ? {} : { dayOfMonth: wholeOf(dayOfMonth) }),

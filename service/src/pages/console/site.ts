@@ -21,7 +21,8 @@ import { firstAdminRoutes, joinRoutes, recoverRoutes } from './join.ts'
 import { newPayoutRoutes } from './new-payout.ts'
 import { orderRoutes } from './orders.ts'
 import { payeeRoutes } from './payees.ts'
-import { payoutRoutes } from './payouts.ts'
+import { payoutRoutes } from './payout.ts'
+import { payoutListRoutes } from './payouts.ts'
 import { reportRoutes } from './reports.ts'
 import { requestLogRoutes } from './request-log.ts'
 import { type ConsoleDeps, createPerson, createVisitor, type Frame, viewOf } from './request.ts'
@@ -76,6 +77,7 @@ function personRoutes(frame: Frame): readonly PublicRoute[] {
   return [
     ...homeRoutes(frame, ...people),
     ...transactionRoutes(frame, ...people),
+    ...payoutListRoutes(frame, ...people),
     ...payoutRoutes(frame, ...people),
     ...newPayoutRoutes(frame, ...people),
     ...bulkRoutes(frame, ...people),

@@ -36,10 +36,18 @@ test('a feed whose last page is empty and has a cursor ends', async () => {
 
 test('the preview explains itself in the language of the page', () => {
   const english = 'It waits for the approval of a second person.'
-  const draft = { beneficiaryId: 'b', amount: '1.00', currency: 'EUR', reference: 'R', idempotencyKey: 'k' }
+  const draft = {
+    beneficiaryId: 'b',
+    amount: '1.00',
+    currency: 'EUR',
+    reference: 'R',
+    idempotencyKey: 'k',
+    note: '',
+    payOn: '',
+  }
   const preview = (language: 'en' | 'de') =>
     payoutPreviewPage(viewOf(language), {
-      ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },
+      ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, isLater: false, needsApproval: true, problems: {} },
       ...{ fee: '0.00', total: '1.00' },
       rules: [{ rule: 'approval', verdict: 'passed', detail: english, hold: explain({ kind: 'approval', by: null }) }],
     })

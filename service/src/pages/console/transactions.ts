@@ -17,6 +17,7 @@ import {
   message,
   money,
   rawJson,
+  referenceCell,
   referenceText,
   section,
   serviceReference,
@@ -80,7 +81,7 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
     more: moreFilters.map(filterOf),
     columns: [[p.reference, 'head'], p.kind, p.party, p.customer, p.status, p.created, [p.amount, 'number']],
     cells: rows.map(({ href, category, direction, status, party, customer, createdAt, amount, currency, ...row }) => [
-      html`<a class="free" href="${href}">${referenceText(row)}</a>`,
+      html`<a href="${href}">${referenceCell(row)}</a>`,
       html`<span>${wordOf(p.category, category)} <span class="soft">${wordOf(p.directions, direction)}</span></span>`,
       freeText(party),
       freeText(customer),

@@ -50,10 +50,11 @@ export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | '
 }
 
 /** A day of the calendar, `YYYY-MM-DD`. It is the same day in every zone. */
-export const calendarDay = ({ language }: ConsoleView, day: string): Html =>
-  html`<time datetime="${day}"
-    >${new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
-  >`
+export const calendarDay = (view: ConsoleView, day: string): Html =>
+  html`<time datetime="${day}">${calendarDayText(view, day)}</time>`
+
+export const calendarDayText = ({ language }: ConsoleView, day: string): string =>
+  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
 
 export function grouped(language: string, amount: string): string {
   const decimals = amount.split('.')[1]?.length ?? 0
@@ -106,6 +107,12 @@ export const referenceText = ({
   readonly userReference?: string | undefined
   readonly reference: string
 }): string => userReference ?? reference
+
+/** The reference in a list, with that of the service in its title. */
+export const referenceCell = (payment: Parameters<typeof referenceText>[0]): Html =>
+  html`<span class="free" ${serviceReference(payment) !== undefined && html` title="${payment.reference}"`}
+    >${referenceText(payment)}</span
+  >`
 
 /** The reference that the service gave, if people know the payment by another text. */
 export const serviceReference = (payment: Parameters<typeof referenceText>[0]): string | undefined =>

@@ -273,7 +273,9 @@ function readItems(
       seen.set(idempotencyKey, position)
       const beneficiaryId = payout.beneficiaryId.toLowerCase()
       const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
-      return [{ position, idempotencyKey, amount: minor, currency, beneficiaryId, reference, endToEndId }]
+      const refusesDuplicates = 'onDuplicate' in payout && payout.onDuplicate === 'Refuse'
+      const paid = { amount: minor, currency, beneficiaryId, reference, endToEndId }
+      return [{ position, idempotencyKey, ...paid, refusesDuplicates }]
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       problems.push(error)
@@ -500,7 +502,7 @@ const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result =>
 
 function toCall(
   { partnerId, id, accountId, accountName, ipAddress }: store.BulkRow,
-  { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId }: store.ItemRow,
+  { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId, refusesDuplicates }: store.ItemRow,
   sums: Awaited<ReturnType<typeof store.sumsOf>>,
 ): PayoutCall {
   const sum = present(
@@ -518,6 +520,7 @@ function toCall(
     reference,
     endToEndId: endToEndId ?? undefined,
     ip: ipAddress,
+    refusesDuplicates,
     bulk: { id, sum, sums },
     payee: { beneficiaryId },
   }

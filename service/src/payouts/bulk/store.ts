@@ -48,6 +48,7 @@ export type ItemRow = {
   readonly reference: string | null
   /** The file's end-to-end id. Null: the payout has ours. */
   readonly endToEndId: string | null
+  readonly refusesDuplicates: boolean
   readonly status: ItemStatus
   readonly payoutId: string | null
   readonly transactionReference: string | null
@@ -65,6 +66,7 @@ type NewItem = Pick<
   | 'beneficiaryId'
   | 'reference'
   | 'endToEndId'
+  | 'refusesDuplicates'
 > & {
   /** Finds bulks that have paid the same line. */
   readonly lineDigest: bigint
@@ -72,7 +74,7 @@ type NewItem = Pick<
 
 const columns = sql`partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id, account_name,
   ip_address, lease_id, created_at, ended_at`
-const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, status,
+const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, refuses_duplicates, status,
   payout_id, transaction_reference, problem_code, problem_detail`
 
 /** Returns 0 if the key is taken. */
@@ -97,9 +99,13 @@ const newItems = insertBy<NewItem & { readonly status: string }>(
     reference: 'text',
     endToEndId: 'text',
     lineDigest: 'bigint',
+    refusesDuplicates: 'boolean',
     status: 'text',
   },
-  [['partnerId', 'bulkId', 'status'], ['currency']],
+  [
+    ['partnerId', 'bulkId', 'status'],
+    ['currency', 'refusesDuplicates'],
+  ],
 )
 
 export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
@@ -107,7 +113,7 @@ export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
   tx.later(
     sql`/* bulk-payouts.insertItems */
     insert into payouts.bulk_items (partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id,
-      reference, end_to_end_id, line_digest, status)
+      reference, end_to_end_id, line_digest, refuses_duplicates, status)
     ${newItems(tx, open)}`,
     rows.length,
   )

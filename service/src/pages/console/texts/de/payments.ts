@@ -317,14 +317,15 @@ export const paymentsDe: Words<typeof paymentsEn> = {
       InvalidWalletAddress: 'Die Adresse der Wallet ist falsch.',
       RecipientBlocked: 'Der Empfänger ist gesperrt.',
     },
-    verdict: { passed: 'Erfüllt', failed: 'Abgelehnt', notApplicable: 'Nicht betroffen' },
+    verdict: { passed: 'Erfüllt', warning: 'Bitte ansehen', failed: 'Abgelehnt', notApplicable: 'Nicht betroffen' },
     ruleExplained: {
       'idempotencyKey.passed':
         'Dieses Formular wurde schon gesendet. Ein weiteres Senden liefert die Auszahlung von damals.',
       'beneficiary.failed': 'Diesen Empfänger gibt es nicht.',
     },
     ruleName: {
-      idempotencyKey: 'Noch nicht gesendet',
+      idempotencyKey: 'Dieses Formular wurde noch nicht gesendet',
+      duplicate: 'Wiederholt keine frühere Zahlung',
       currency: 'Währung',
       connection: 'Verbindung zu einer Bank',
       beneficiary: 'Empfänger ist bekannt',
@@ -348,6 +349,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     },
     refusal: {
       insufficient_funds: 'In dieser Währung ist nicht genug Geld verfügbar.',
+      possible_duplicate: 'Sie wiederholt vielleicht eine frühere Zahlung.',
       limit_exceeded: 'Die Auszahlung liegt über einer Obergrenze, die der Betreiber festgelegt hat.',
       account_blocked: 'Ihr Konto ist für Auszahlungen gesperrt.',
       customer_not_verified: 'Die Prüfung des Kunden erlaubt dies noch nicht.',

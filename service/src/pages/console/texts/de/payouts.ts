@@ -45,6 +45,38 @@ const approvals: Words<(typeof payoutsEn)['approvals']> = {
 
 export const payoutsDe: Words<typeof payoutsEn> = {
   approvals,
+  sending: {
+    payOn: 'Zahlen am',
+    payOnHelp: 'Leer oder heute: sofort. Ist die Bank an dem Tag geschlossen: am nächsten Bankarbeitstag.',
+    payOnWrong: 'Wählen Sie heute oder einen späteren Tag.',
+    payLater: '{amount} am {day} zahlen',
+    laterText:
+      'Noch ist nichts geschehen. Die Zahlung wird am {day} ausgeführt. Geld, Limits und Freigaben werden an dem Tag noch einmal geprüft, und vorher wird nichts reserviert.',
+    laterFails: 'Heute würde eine Regel diese Zahlung ablehnen. An ihrem Tag wird sie noch einmal geprüft.',
+    scheduled:
+      '{payee} erhält {amount} am {day}. Vorher wird nichts reserviert. Um die Zahlung zu verhindern, stornieren Sie den Auftrag auf dieser Seite.',
+    note: 'Notiz für Kollegen',
+    noteHelp:
+      'Ihr Team sieht sie hier. Weder eine Bank noch der Empfänger erhält sie. Höchstens 500 Zeichen, eine Zeile.',
+    noteWrong: 'Schreiben Sie höchstens 500 Zeichen in einer Zeile.',
+    noteBy: 'Geschrieben von',
+    noteWrite: 'Notiz schreiben',
+    noteChange: 'Notiz ändern',
+    noteSave: 'Notiz speichern',
+    noteSaved: 'Die Notiz ist gespeichert.',
+    repeatsTitle: 'Wiederholt vielleicht eine frühere Zahlung',
+    repeatsText:
+      'Derselbe Betrag ging schon an dieses Konto. Vergleichen Sie beide Zahlungen, bevor das Geld zweimal fließt.',
+    repeatsBecause: 'Was gleich ist',
+    sameReference: 'Konto, Betrag und Verwendungszweck',
+    otherReference: 'Konto und Betrag, vor wenigen Tagen',
+    again: '{payee} noch einmal {amount} zahlen',
+    againNeeded:
+      'Diese Zahlung wiederholt vielleicht eine frühere. Sehen Sie sie unten an, und kreuzen Sie den Satz an, wenn Sie noch einmal zahlen wollen.',
+    approved: 'Sie haben die Auszahlung freigegeben. Sie geht jetzt an die Bank, und diese Seite zeigt jeden Schritt.',
+    rejected: 'Sie haben die Auszahlung abgelehnt. Sie wird nicht gesendet, und ihr Geld ist wieder verfügbar.',
+  },
+
   bulkApprovals: {
     ...approvals,
     title: 'Sammelauszahlung freigeben',

@@ -125,8 +125,10 @@ export const paymentsEn = {
     cancelMoney: 'Its amount is available again at once.',
     cancelFinal: 'A cancelled payout cannot be resumed. Make a new one instead.',
     keep: 'Keep payout',
-    created_Pending: 'The payout is accepted, and is on its way to the bank. Until then you can cancel it.',
-    created_PendingApproval: 'The payout is accepted. It waits for the approval of a second person.',
+    created_Pending:
+      'The payout is accepted, and its amount is reserved. It goes to the bank now. Until the bank has it you can cancel it.',
+    created_PendingApproval:
+      'The payout is accepted, and its amount is reserved. It waits for the approval of a second person, and then goes to the bank.',
     created_other: 'The payout is accepted.',
     cancelled: 'The payout is cancelled. Its amount is available again.',
 
@@ -314,13 +316,14 @@ export const paymentsEn = {
       InvalidWalletAddress: 'The address of the wallet is wrong.',
       RecipientBlocked: 'The recipient is blocked.',
     },
-    verdict: { passed: 'Passed', failed: 'Refused', notApplicable: 'Does not apply' },
+    verdict: { passed: 'Passed', warning: 'Look at it', failed: 'Refused', notApplicable: 'Does not apply' },
     ruleExplained: {
       'idempotencyKey.passed': 'This form has already been sent. Sending it again returns the payout of then.',
       'beneficiary.failed': 'There is no such payee.',
     },
     ruleName: {
-      idempotencyKey: 'Not sent before',
+      idempotencyKey: 'This form was not sent before',
+      duplicate: 'Repeats no earlier payment',
       currency: 'Currency',
       connection: 'Connection to a bank',
       beneficiary: 'Payee is known',
@@ -344,6 +347,7 @@ export const paymentsEn = {
     },
     refusal: {
       insufficient_funds: 'There is not enough money available in this currency.',
+      possible_duplicate: 'It may repeat an earlier payment.',
       limit_exceeded: 'The payout is above a limit that the operator has set.',
       account_blocked: 'Your account is blocked for payouts.',
       customer_not_verified: 'The verification of the customer does not allow this yet.',

@@ -42,6 +42,36 @@ const approvals = {
 
 export const payoutsEn = {
   approvals,
+  sending: {
+    payOn: 'Pay on',
+    payOnHelp: 'Empty or today: now. On a day on which the bank is closed: the next business day.',
+    payOnWrong: 'Choose today or a later day.',
+    payLater: 'Pay {amount} on {day}',
+    laterText:
+      'Nothing has moved yet. The payment is made on {day}. Its money, limits and approvals are judged again on that day, and nothing is reserved before.',
+    laterFails: 'Today a rule would refuse this payment. It is judged again on its day.',
+    scheduled:
+      '{payee} will be paid {amount} on {day}. Nothing is reserved before. To stop the payment, cancel the order on this page.',
+    note: 'Note for colleagues',
+    noteHelp: 'Your team sees it here. It is sent to no bank and not to the payee. At most 500 characters, one line.',
+    noteWrong: 'Write at most 500 characters, in one line.',
+    noteBy: 'Written by',
+    noteWrite: 'Write a note',
+    noteChange: 'Change the note',
+    noteSave: 'Save note',
+    noteSaved: 'The note is saved.',
+    repeatsTitle: 'May repeat an earlier payment',
+    repeatsText: 'The same amount was paid to this account before. Compare both before the money goes twice.',
+    repeatsBecause: 'What is equal',
+    sameReference: 'Account, amount and reference',
+    otherReference: 'Account and amount, a few days ago',
+    again: 'Pay {payee} {amount} again',
+    againNeeded:
+      'This payment may repeat an earlier one. Look at it below, and tick the sentence if you mean to pay again.',
+    approved: 'You have approved the payout. It goes to the bank now, and this page shows each step.',
+    rejected: 'You have rejected the payout. It is not sent, and its money is available again.',
+  },
+
   bulkApprovals: {
     ...approvals,
     title: 'Approve a bulk payout',
