@@ -4764,6 +4764,10 @@ export type OperationResults = {
       readonly currency: string
       /** The beneficiary that receives the payout. */
       readonly beneficiaryId: string
+      /** Name of the account holder: as the payout has it, or as the beneficiary has it now. Absent if the beneficiary was erased. */
+      readonly beneficiaryName?: string
+      /** IBAN that the payout goes to, or the numbers of an account without one. Absent if the beneficiary was erased. */
+      readonly beneficiaryAccount?: string
       /** The `reference` of the request. Absent without one. */
       readonly userReference?: string
       /** The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`. */
@@ -4772,6 +4776,8 @@ export type OperationResults = {
       readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
       /** The `id` of the payout. Only if it is accepted. */
       readonly payoutId?: string
+      /** Present status of the payout. Only if it is accepted. */
+      readonly payoutStatus?: PayoutStatus
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted. */
       readonly reference?: string
       /** Refusal of the payout. Absent if it is accepted. */
@@ -9274,6 +9280,10 @@ export type Namespaces = {
       readonly currency: string
       /** The beneficiary that receives the payout. */
       readonly beneficiaryId: string
+      /** Name of the account holder: as the payout has it, or as the beneficiary has it now. Absent if the beneficiary was erased. */
+      readonly beneficiaryName?: string
+      /** IBAN that the payout goes to, or the numbers of an account without one. Absent if the beneficiary was erased. */
+      readonly beneficiaryAccount?: string
       /** The `reference` of the request. Absent without one. */
       readonly userReference?: string
       /** The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`. */
@@ -9282,6 +9292,8 @@ export type Namespaces = {
       readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
       /** The `id` of the payout. Only if it is accepted. */
       readonly payoutId?: string
+      /** Present status of the payout. Only if it is accepted. */
+      readonly payoutStatus?: PayoutStatus
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted. */
       readonly reference?: string
       /** Refusal of the payout. Absent if it is accepted. */
