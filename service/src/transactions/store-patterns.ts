@@ -160,7 +160,7 @@ export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<
 }
 
 /** A payout that waits for the decision about an alert. */
-export type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'createdAt'>
+type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'createdAt'>
 /** What waits in a currency. */
 type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
