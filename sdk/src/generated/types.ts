@@ -2564,7 +2564,7 @@ export type CheckoutLatePaymentUpdated = {
   readonly eventType: 'checkout.late.payment.updated'
   /** Time at which the event occurred. */
   readonly timestamp: string
-  /** Amount of the money in major units of `currency`. Parse it as a decimal. */
+  /** Amount of the session in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
   /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
@@ -2576,6 +2576,10 @@ export type CheckoutLatePaymentUpdated = {
   readonly reference: string
   /** Your own reference of the session. Null without one. */
   readonly websiteReference: string | null
+  /** Amount of the money in major units of `lateCurrency`. Parse it as a decimal. */
+  readonly lateAmount: Amount
+  /** Currency of the money, ISO 4217 alpha-3. */
+  readonly lateCurrency: string
   /** Reference of the transaction of accepted money. Null if it is not accepted. */
   readonly acceptedReference: string | null
   /** Time until which you may choose. Then the operator decides. */
@@ -3461,7 +3465,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3556,7 +3560,7 @@ export type OperationResults = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3654,7 +3658,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3747,7 +3751,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3859,7 +3863,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3881,7 +3885,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -5430,7 +5434,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -6745,7 +6749,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -6881,7 +6885,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -6984,7 +6988,7 @@ export type Namespaces = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7085,7 +7089,7 @@ export type Namespaces = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7191,7 +7195,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7294,7 +7298,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7531,7 +7535,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7564,7 +7568,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7845,7 +7849,7 @@ export type Namespaces = {
     readonly updatedAt: string
   }>
     /**
-     * Change a payment link.
+     * Update a payment link.
      *
      * Deactivates or activates the link, or changes its end, its number of payments or its description. A given
      * field is set, `null` clears it, and an absent field is unchanged. Sessions that payers have opened stay as
@@ -10365,7 +10369,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'

@@ -40,11 +40,19 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     }),
     acceptLatePayment: idempotency.handler('acceptLatePayment', async ({ caller, params }, tx) => {
       const late = await checkout.acceptLate(caller.partnerId, params.sessionId, params.latePaymentId, tx)
-      return { body: latePaymentOf(late), created: `the acceptance of the late payment ${late.id}`, customerId: late.customerId }
+      return {
+        body: latePaymentOf(late),
+        created: `the acceptance of the late payment ${late.id}`,
+        customerId: late.customerId,
+      }
     }),
     returnLatePayment: idempotency.handler('returnLatePayment', async ({ caller, params }, tx) => {
       const late = await checkout.returnLate(caller.partnerId, params.sessionId, params.latePaymentId, tx)
-      return { body: latePaymentOf(late), created: `the return of the late payment ${late.id}`, customerId: late.customerId }
+      return {
+        body: latePaymentOf(late),
+        created: `the return of the late payment ${late.id}`,
+        customerId: late.customerId,
+      }
     }),
     createPaymentLink: idempotency.handler('createPaymentLink', async ({ caller, body }, tx) => {
       const link = await checkout.createLink(caller.partnerId, body, tx)
