@@ -25,7 +25,9 @@ const sessionsOf = async (id: string) => listAt(success(await client.get(`/v1/ch
 
 /** A payer in a browser of their own, who has no script if `plain`. */
 async function payerAt(path: string, options: { readonly locale?: string; readonly javaScriptEnabled?: boolean } = {}) {
-  const opened = await openPage(await browser(), site, { locale: 'en', ...options })
+  // A form with a wrong field, and one of a link that is full, is refused.
+  const refused = ['400 (Bad Request)', '409 (Conflict)']
+  const opened = await openPage(await browser(), site, { locale: 'en', ...options }, refused)
   await opened.page.goto(`${site}${path}`)
   return opened
 }
