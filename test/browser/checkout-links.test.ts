@@ -147,7 +147,7 @@ test('the shop accepts late money and returns other late money; a second choice 
   const { id } = await lateSession(client, customerId, 2)
   const { page, close } = await person('Operator', 'Lisa Operator')
   await page.goto(`${site}/console/checkout`)
-  assert.match(await main(page), /Money waits for your choice/)
+  assert.match(await main(page), /Choose about money/)
   await page.goto(`${site}/console/checkout/${id}`)
   await check(page)
   assert.match(await main(page), /Money that did not fit[^]*After the end[^]*Waits for your choice/)

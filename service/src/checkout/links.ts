@@ -119,7 +119,7 @@ export type LinkParts = {
 }
 
 /** The largest and the smallest payment (`PaymentAmount`). */
-const [amountLeast, amountMost] = [1n, 1_000_000_000n]
+export const [amountLeast, amountMost] = [1n, 1_000_000_000n]
 
 export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
   const { db, clock, cursors, sealer } = deps
