@@ -2650,7 +2650,7 @@ export type CheckoutLatePaymentUpdated = {
   readonly eventType: 'checkout.late.payment.updated'
   /** Time at which the event occurred. */
   readonly timestamp: string
-  /** Amount of the money in major units of `currency`. Parse it as a decimal. */
+  /** Amount of the session in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
   /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
@@ -2662,6 +2662,10 @@ export type CheckoutLatePaymentUpdated = {
   readonly reference: string
   /** Your own reference of the session. Null without one. */
   readonly websiteReference: string | null
+  /** Amount of the money in major units of `lateCurrency`. Parse it as a decimal. */
+  readonly lateAmount: Amount
+  /** Currency of the money, ISO 4217 alpha-3. */
+  readonly lateCurrency: string
   /** Reference of the transaction of accepted money. Null if it is not accepted. */
   readonly acceptedReference: string | null
   /** Time until which you may choose. Then the operator decides. */
@@ -3621,7 +3625,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3716,7 +3720,7 @@ export type OperationResults = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3814,7 +3818,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3907,7 +3911,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -4019,7 +4023,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -4041,7 +4045,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -5624,7 +5628,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -6940,7 +6944,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7076,7 +7080,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7179,7 +7183,7 @@ export type Namespaces = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7280,7 +7284,7 @@ export type Namespaces = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7386,7 +7390,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7489,7 +7493,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7726,7 +7730,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7759,7 +7763,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -8040,7 +8044,7 @@ export type Namespaces = {
     readonly updatedAt: string
   }>
     /**
-     * Change a payment link.
+     * Update a payment link.
      *
      * Deactivates or activates the link, or changes its end, its number of payments or its description. A given
      * field is set, `null` clears it, and an absent field is unchanged. Sessions that payers have opened stay as
@@ -10643,7 +10647,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'

@@ -299,7 +299,7 @@ export const checkoutOperations = {
     response: checkout.PaymentLink,
     permission: 'checkout:write',
     source: 'extension',
-    summary: 'Change a payment link',
+    summary: 'Update a payment link',
     description:
       'Deactivates or activates the link, or changes its end, its number of payments or its description. A given field is set, `null` clears it, and an absent field is unchanged. ' +
       'Sessions that payers have opened stay as they are, and can still be paid.',
