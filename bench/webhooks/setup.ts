@@ -1,4 +1,5 @@
 /** A service database with partners that subscribe the endpoints of the bench. Commits events by the event outbox. */
+import { createFactQueue } from '../../service/src/inbox/index.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccess } from '../../service/src/access/index.ts'
 import { readConfig } from '../../service/src/app/config.ts'
@@ -111,7 +112,8 @@ async function subscribe(
     alerts: createEndpointAlerts({
       mail: createMailQueue({ clock: systemClock, sealer }),
       log: createLog('silent'),
-      membersWithRoles: async () => [],
+      facts: createFactQueue({ clock: systemClock }),
+      invitedWithRoles: async () => [],
     }),
   })
   const subscriptions: Subscription[] = []

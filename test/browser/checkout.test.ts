@@ -98,7 +98,7 @@ test('without JavaScript the payer pays as well; only the copy buttons are hidde
   const session = await openSession()
   const { page, close } = await visit(textAt(session, 'url'), { javaScriptEnabled: false, viewport: phone })
   assert.equal(await page.locator('.copy:visible').count(), 0)
-  assert.match(await page.locator('.timer').innerText(), /^Pay by .+ UTC$/)
+  assert.match(await page.locator('.by').innerText(), /^The money must have arrived by .+ UTC\.$/)
   await toDecision(page)
   await page.getByRole('button', { name: 'Approve' }).click()
   await until('the page shows the outcome after a reload', async () => {

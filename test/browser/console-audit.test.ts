@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { check, main, useConsole } from '../support/console.ts'
+import { check, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
 import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -18,7 +18,11 @@ test('an Admin finds a step of a payment, and saves its proof, which holds offli
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference: 'Rent & <repairs>' })))
   await finalTransaction(service.client, 'Rent & <repairs>')
   await page.getByRole('link', { name: 'Audit log' }).click()
-  assert.match(await main(page), /createBeneficiary\s+Create a beneficiary/)
+  assert.match(await main(page), /createBeneficiary\s+Create a beneficiary\s+Made/)
+  assert.doesNotMatch(await main(page), /Settled/)
+  await check(page)
+  await page.selectOption('#kind', 'All')
+  await press(page, 'Show')
   await check(page)
   const settled = page.locator('tbody tr').filter({ hasText: 'Settled' }).first()
   assert.match(await settled.innerText(), /The bank[^]*Steps of a payment[^]*Rent & <repairs>/)
@@ -46,7 +50,7 @@ test('an Admin finds a step of a payment, and saves its proof, which holds offli
 test('the log is read in pages and by days, and a wrong day is refused at its field', { skip }, async () => {
   const { page, close } = await person('Developer', 'Dan Developer')
   for (let count = 0; count < 25; count += 1) await createBeneficiary(service.client, { alias: `a${count}` })
-  await open(page, 'audit')
+  await open(page, 'audit?kind=All')
   const first = await page.locator('tbody th a').evaluateAll((links) => links.map((link) => String(link)))
   await page.getByRole('link', { name: 'Next page' }).click()
   const second = await page.locator('tbody th a').evaluateAll((links) => links.map((link) => String(link)))
@@ -90,4 +94,32 @@ test('another role, another partner and a wrong id see no record', { skip }, asy
   ])
     assert.equal((await open(ann.page, path))?.status(), 404, path)
   await ann.close()
+})
+
+test('an Admin sees who added a payee and its history, and what one person did', { skip }, async () => {
+  const { page, close } = await person('Admin', 'Amy Auditor')
+  await open(page, 'payees/new')
+  await page.fill('#name', 'Jean Bartik')
+  await page.fill('#account', 'FR1420041010050500013M02606')
+  await press(page, 'Check payee')
+  await press(page, /^Save/)
+  assert.match(await main(page), /Added\s+Amy Auditor, /)
+  await check(page)
+  await page.getByRole('link', { name: 'History' }).click()
+  assert.match(await main(page), /Amy Auditor\s+createBeneficiary[^]*Made/)
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await check(page)
+  await page.locator('tbody tr td a').first().click()
+  assert.equal(await page.locator('h1').innerText(), 'Jean Bartik')
+  await open(page, 'audit')
+  await page.selectOption('#actorId', { label: 'Amy Auditor' })
+  await page.selectOption('#action', 'createBeneficiary')
+  await press(page, 'Show')
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await page.selectOption('#kind', 'Read')
+  await press(page, 'Show')
+  assert.match(await main(page), /Nothing matches these filters/)
+  await page.setViewportSize({ width: 390, height: 800 })
+  await check(page)
+  await close()
 })

@@ -1,5 +1,6 @@
-/** Bulk payouts in a real browser: a file with problems, its preview, what was made of it; and what others see and do. */
+/** Bulk payouts in a real browser: from the template to the file with the results; and what others see and do. */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { noBrowser as skip } from '../support/browser.ts'
@@ -12,91 +13,205 @@ import { createBeneficiary } from '../support/world.ts'
 
 const { service, site, person, open } = useConsole(await useSharedService(), ['400', '403', '404', '413'])
 
-const head = 'beneficiaryId,amount,currency,reference'
+const upload = (page: Page, text: string, encoding: 'utf8' | 'latin1' = 'utf8', name = 'payouts.csv') =>
+  page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(text, encoding) })
 
-async function upload(page: Page, ...lines: readonly string[]): Promise<void> {
-  const buffer = Buffer.from([head, ...lines].join('\n'))
-  await page.setInputFiles('#file', { name: 'payouts.csv', mimeType: 'text/csv', buffer })
-  await press(page, 'Check file')
+/** The text of the file that a link downloads. */
+async function downloaded(page: Page, link: string): Promise<string> {
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: link }).click()])
+  return readFile(await file.path(), 'utf8')
 }
 
-test('a person sees the problems of a file, corrects it, checks the sums and sends it', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Ann Operator')
-  const payee = textAt(await createBeneficiary(service.client, { name: 'Ada & Söhne' }), 'id')
-  const unknown = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
-  await page.getByRole('link', { name: 'Bulk payouts' }).click()
-  assert.match(await main(page), /No bulk payout yet[^]*POST \/v1\/payouts\/bulk/)
-  await check(page)
-  await page.getByRole('link', { name: 'New bulk payout' }).click()
-  await check(page)
-  await upload(page, ...Array.from({ length: 10_000 }, (_each, at) => `${payee},"1,250.00",EUR,Invoice number ${at}`))
-  assert.match(await page.locator('#file-error').innerText(), /10,000 problems/)
-  assert.match(await main(page), /The first 100 of 10,000 problems[^]*2\s+amount\s+Not an amount/)
-  assert.equal(await page.locator('tbody tr').count(), 100)
-  await check(page)
-  await upload(page, ...Array.from({ length: 1001 }, () => `${payee},1,EUR,`))
-  assert.match(await page.locator('#file-error').innerText(), /1,001 payouts/)
-  await upload(page)
-  assert.match(await page.locator('#file-error').innerText(), /no payout/)
-  await upload(page, `${payee},12.50,EUR,"Rent; <May>"`, `${payee},0.40,EUR,`, `${unknown},7,EUR,Lost`)
-  assert.match(await main(page), /3[^]*19\.90 EUR[^]*Ada & Söhne\s+Rent; <May>[^]*No payee of yours/)
-  await check(page)
-  await page.setViewportSize({ width: 360, height: 800 })
-  await check(page)
-  await press(page, 'Send 3 payouts')
-  const address = page.url().split('?')[0] ?? ''
+const ended = async (page: Page, address: string) => {
   await until('the bulk has ended', async () => {
     await page.goto(address)
-    return /Done/.test(await main(page))
+    return /Done|Fertig/.test(await main(page))
   })
-  assert.match(await main(page), /Accepted\s+2[^]*Refused\s+1[^]*Rent; <May>/)
+}
+
+test(
+  'a bulk as finance does it: template, file of Excel, corrections, new payees, send, results',
+  { skip },
+  async () => {
+    const { page, close } = await person('Operator', 'Ann Operator')
+    const saved = textAt(
+      await createBeneficiary(service.client, { name: 'Ada & Söhne', iban: 'DE89370400440532013000', alias: 'Miete' }),
+      'name',
+    )
+    await page.getByRole('link', { name: 'Bulk payouts' }).click()
+    assert.match(await main(page), /No bulk payout yet/)
+    assert.doesNotMatch(await main(page), /\/v1\//)
+    await page.getByRole('link', { name: 'New bulk payout' }).click()
+    await check(page)
+    const template = await downloaded(page, 'Download the template (CSV)')
+    assert.match(template, /^\uFEFFName,IBAN,Amount,Currency,Reference,Saved payee,/)
+    await upload(page, 'PK\u0003\u0004', 'latin1', 'payouts.xlsx')
+    await press(page, 'Check file')
+    assert.match(await page.locator('#file-error').innerText(), /Save as.*CSV UTF-8/)
+    // As Excel on Windows writes it in German: Windows-1252, semicolons, decimal commas.
+    const rows = [
+      'Name;IBAN;Betrag;Währung;Verwendungszweck;Gespeicherter Empfänger',
+      ';;1.250,00;EUR;Rechnung 7;Miete',
+      'Ada und Tochter;DE89 3704 0044 0532 0130 00;12,50;EUR;"Rent; <May>";',
+      'Émile Neu;FR1420041010050500013M02606;0,40;EUR;;',
+      'Wrong Co;DE89370400440532013001;1.234;EUR;;',
+      ';;5;EUR;;Nobody of ours',
+      ';;;;;',
+    ]
+    await upload(page, `${rows.join('\r\n')}\r\n`, 'latin1')
+    await press(page, 'Check file')
+    assert.match(page.url(), /\/bulk-payouts\/drafts\/[0-9a-f-]{36}$/)
+    const draft = page.url()
+    assert.match(
+      await main(page),
+      /Lines to correct: 3[^]*Line 3[^]*called "Ada & Söhne"[^]*Line 5[^]*check digits do not fit[^]*Line 6[^]*None of your payees/,
+    )
+    assert.match(await main(page), /New payees: 1[^]*Émile Neu[^]*FR14 2004 1010/)
+    assert.match(await main(page), /Correct the lines above/)
+    assert.equal(await page.getByRole('button', { name: /^Send/ }).count(), 0)
+    await check(page)
+    await page.setViewportSize({ width: 360, height: 800 })
+    await check(page)
+    await page.setViewportSize({ width: 1280, height: 900 })
+    const wrong = await downloaded(page, 'Download the wrong lines (CSV)')
+    assert.match(wrong, /Wrong Co,DE89370400440532013001,1\.234,EUR[^]*check digits/)
+    await page
+      .getByLabel('Payee', { exact: true })
+      .selectOption({ label: `My payee ${saved}, DE89 3704 0044 0532 0130 00` })
+    const line5 = page.locator('#line-5')
+    await line5.getByLabel('IBAN').fill('GB33BUKB20201555555555')
+    await line5.getByLabel('Amount').fill('1.234,00')
+    await page.locator('#line-6').getByLabel('Leave this line out').check()
+    await press(page, 'Save and check again')
+    assert.match(await main(page), /Your corrections are saved[^]*2,496\.90 EUR/)
+    assert.match(await main(page), /New payees: 2[^]*Wrong Co/)
+    await press(page, /Ask the banks about/)
+    assert.doesNotMatch(await main(page), /Not asked yet/)
+    await check(page)
+    await press(page, 'Send 4 payouts')
+    assert.match(await main(page), /The bulk is sent/)
+    const address = page.url().split('?')[0] ?? ''
+    await ended(page, address)
+    assert.match(await main(page), /Accepted\s+4[^]*Refused\s+0[^]*Ada & Söhne\s+DE89 3704[^]*Rechnung 7/)
+    await check(page)
+    const results = await downloaded(page, 'Download the results (CSV)')
+    assert.match(
+      results,
+      /^\uFEFFNumber,Payee,Account,Amount,Currency,Your reference,Status,Problem,Transaction\r\n1,Ada & Söhne,DE89 3704 0044 0532 0130 00,1250\.00,EUR,Rechnung 7,/,
+    )
+    assert.equal(results.trim().split('\r\n').length, 5)
+    // The file that was sent leads to its bulk.
+    await page.goto(draft)
+    assert.equal(page.url(), address)
+    const payees = listAt(success(await service.client.get('/v1/beneficiaries?namePrefix=Emile')))
+    assert.equal(payees.length, 1)
+    await page.goto(`${address}?status=Refused`)
+    assert.equal(await page.locator('tbody tr').count(), 0)
+    assert.equal((await page.goto(`${address}?status=nope`))?.status(), 400)
+    await page.locator('#status-error').waitFor()
+
+    // The same file again: it is named, and needs a worded yes.
+    await open(page, 'bulk-payouts/new')
+    await upload(page, `Saved payee,Amount,Currency,Reference\r\nMiete,"1,250.00",EUR,RECHNUNG-7\r\n`)
+    await press(page, 'Check file')
+    assert.match(
+      await main(page),
+      /May have been paid before: 1[^]*was sent before, by Ann Operator[^]*Paid on [^]*Rechnung 7/,
+    )
+    await check(page)
+    assert.ok(await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).isVisible())
+    await page.evaluate("document.querySelector('#again').required = false")
+    await press(page, 'Send 1 payout')
+    assert.match(await page.locator('#again-error').innerText(), /Tick the box/)
+    await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).check()
+    await press(page, 'Send 1 payout')
+    assert.match(await main(page), /The bulk is sent/)
+    await close()
+  },
+)
+
+test('the pages are German for a German reader, and a corrected file keeps what was right', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Bea Operator', { locale: 'de-DE' })
+  await createBeneficiary(service.client, { name: 'Vermieterin GmbH' })
+  await open(page, 'bulk-payouts/new')
+  assert.match(
+    await downloaded(page, 'Vorlage herunterladen (CSV)'),
+    /^\uFEFFName;IBAN;Betrag;Währung;Verwendungszweck;/,
+  )
+  const head = 'Gespeicherter Empfänger;Betrag;Währung;Verwendungszweck'
+  await upload(page, `\uFEFF${head}\r\nVermieterin GmbH;7,77;EUR;A\r\nVermieterin GmbH;1,23E+05;EUR;B\r\n`)
+  await press(page, 'Datei prüfen')
+  assert.match(await main(page), /Zeilen zu berichtigen: 1[^]*Die Tabelle hat den Betrag gekürzt/)
   await check(page)
-  await page.goto(`${address}?status=Refused`)
-  assert.equal(await page.locator('tbody tr').count(), 1)
-  assert.equal((await page.goto(`${address}?status=nope`))?.status(), 400)
-  await page.locator('#status-error').waitFor()
+  await upload(page, `${head}\r\nVermieterin GmbH;8,88;EUR;B\r\n`)
+  await press(page, 'Falsche Zeilen ersetzen')
+  assert.match(await main(page), /Die richtigen Zeilen sind geblieben[^]*16,65 EUR/)
+  await press(page, '2 Auszahlungen senden')
+  const address = page.url().split('?')[0] ?? ''
+  await ended(page, address)
+  assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;7,77;EUR;A;/)
   await close()
 })
 
-test(
-  'a form that is sent twice pays once; another role, another site and another partner pay nothing',
-  { skip },
-  async () => {
-    const { context, page, close } = await person('Operator', 'Bo Operator')
-    const payee = textAt(await createBeneficiary(service.client), 'id')
-    const body = () => {
-      const form = new FormData()
-      form.set('mode', 'AllOrNothing')
-      form.set('idempotencyKey', 'bulk-sent-twice')
-      form.set('file', `${head}\n${payee},3.33,EUR,Twice`)
-      return form
-    }
-    const send = (cookie: string, from = 'same-origin') =>
-      fetch(`${site}/console/bulk-payouts/new/send`, {
-        ...{ method: 'POST', body: body(), redirect: 'manual', headers: { cookie, 'sec-fetch-site': from } },
-      })
-    const cookie = await cookieOf(context)
-    const made = [await send(cookie), await send(cookie)].map((answer) => answer.headers.get('location'))
-    assert.ok(made[0]?.endsWith('?done=created') && made[0] === made[1])
-    const bulks = listAt(success(await service.client.get('/v1/payouts/bulk')))
-    assert.equal(bulks.filter(({ idempotencyKey }) => idempotencyKey === 'bulk-sent-twice').length, 1)
-    assert.equal((await send(cookie, 'cross-site')).status, 403)
-    assert.ok([303, 403].includes((await send('')).status))
-    const large = await fetch(`${site}/console/bulk-payouts/new/check`, {
-      ...{ method: 'POST', body: 'x'.repeat(5 * 1024 * 1024), headers: { cookie, 'sec-fetch-site': 'same-origin' } },
-    }).catch(() => undefined)
-    assert.ok(large === undefined || large.status === 413)
-    const foreign = await otherPartner(service)
-    const theirs = { amount: 5, currency: 'EUR', beneficiaryId: textAt(await createBeneficiary(foreign), 'id') }
-    const bulk = { mode: 'BestEffort', idempotencyKey: 'theirs', payouts: [{ ...theirs, idempotencyKey: 'theirs-1' }] }
-    const id = textAt(success(await foreign.post('/v1/payouts/bulk', bulk)), 'id')
-    for (const path of [`bulk-payouts/${id}`, 'bulk-payouts/nonsense'])
-      assert.equal((await open(page, path))?.status(), 404, path)
-    await close()
-    const dev = await person('Developer', 'Dan Developer')
-    assert.equal((await open(dev.page, 'bulk-payouts'))?.status(), 200)
-    assert.equal((await open(dev.page, 'bulk-payouts/new'))?.status(), 403)
-    assert.equal((await send(await cookieOf(dev.context))).status, 403)
-    await dev.close()
-  },
-)
+test('two sends at once make one bulk; another role, person, site and partner send nothing', { skip }, async () => {
+  const { context, page, close } = await person('Operator', 'Bo Operator')
+  await createBeneficiary(service.client, { name: 'Twice Ltd' })
+  const begin = async () => {
+    await open(page, 'bulk-payouts/new')
+    await upload(page, `payee,amount,currency,reference\nTwice Ltd,3.33,EUR,Twice ${Math.random()}`)
+    await press(page, 'Check file')
+    const value = (name: string) => page.locator(`form[action$="/send"] input[name="${name}"]`).inputValue()
+    return { url: page.url(), revision: await value('revision'), seen: await value('seen') }
+  }
+  const draft = await begin()
+  const send = (cookie: string, from = 'same-origin', changed: object = {}) =>
+    fetch(`${draft.url}/send`, {
+      ...{ method: 'POST', redirect: 'manual', headers: { cookie, 'sec-fetch-site': from } },
+      body: new URLSearchParams({ revision: draft.revision, seen: draft.seen, again: 'yes', ...changed }),
+    })
+  const cookie = await cookieOf(context)
+  assert.equal((await send(cookie, 'cross-site')).status, 403)
+  assert.equal((await send('')).status, 303)
+  assert.equal((await send(cookie, 'same-origin', { seen: 'x' })).status, 400)
+  assert.equal((await send(cookie, 'same-origin', { revision: '2' })).status, 400)
+  const bulks = async () => listAt(success(await service.client.get('/v1/payouts/bulk?limit=100'))).length
+  const before = await bulks()
+  const answers = await Promise.all([send(cookie), send(cookie), send(cookie)])
+  const places = answers.flatMap((answer) => answer.headers.get('location') ?? [])
+  assert.ok(places.length > 0 && answers.every(({ status }) => status === 303 || status === 400))
+  const later = (await send(cookie)).headers.get('location')
+  assert.equal(await bulks(), before + 1)
+  assert.ok(
+    places.every((place) => place.includes(later ?? 'none')),
+    `${places.join()} ${later}`,
+  )
+  // A process that ended before its answer: the payee is saved, or the bulk is made.
+  const half = await begin()
+  const key = half.url.split('/').at(-1) ?? ''
+  const payee = textAt(await createBeneficiary(service.client, { name: 'Made Before' }), 'id')
+  const made = { mode: 'BestEffort', idempotencyKey: key }
+  const payout = { amount: 3.33, currency: 'EUR', beneficiaryId: payee, idempotencyKey: `${key}-2` }
+  const bulkId = textAt(success(await service.client.post('/v1/payouts/bulk', { ...made, payouts: [payout] })), 'id')
+  await page.goto(half.url)
+  assert.ok(page.url().endsWith(`/bulk-payouts/${bulkId}`), page.url())
+  const large = await fetch(`${site}/console/bulk-payouts/new`, {
+    ...{ method: 'POST', body: 'x'.repeat(5 * 1024 * 1024), headers: { cookie, 'sec-fetch-site': 'same-origin' } },
+  }).catch(() => undefined)
+  assert.ok(large === undefined || large.status === 413)
+  const mine = await begin()
+  const foreign = await otherPartner(service)
+  const theirs = { amount: 5, currency: 'EUR', beneficiaryId: textAt(await createBeneficiary(foreign), 'id') }
+  const bulk = { mode: 'BestEffort', idempotencyKey: 'theirs', payouts: [{ ...theirs, idempotencyKey: 'theirs-1' }] }
+  const id = textAt(success(await foreign.post('/v1/payouts/bulk', bulk)), 'id')
+  for (const path of [`bulk-payouts/${id}`, 'bulk-payouts/nonsense', `bulk-payouts/drafts/${id}`])
+    assert.equal((await open(page, path))?.status(), 404, path)
+  await close()
+  const other = await person('Operator', 'Cy Operator')
+  assert.equal((await other.page.goto(mine.url))?.status(), 404)
+  await other.close()
+  const dev = await person('Developer', 'Dan Developer')
+  assert.equal((await open(dev.page, 'bulk-payouts'))?.status(), 200)
+  assert.equal((await open(dev.page, 'bulk-payouts/new'))?.status(), 403)
+  assert.equal((await send(await cookieOf(dev.context))).status, 403)
+  await dev.close()
+})

@@ -75,11 +75,18 @@ test(
       page.getByRole('link', { name: 'Download these transactions as CSV' }).click(),
     ])
     const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
-    assert.match(lines[0] ?? '', /^userReference,reference,category,type,direction,status,amount,currency,/)
+    assert.match(lines[0] ?? '', /^\ufeffYour reference,Our reference,End-to-end id,Order number,Kind,/)
     assert.deepEqual(
-      lines.slice(1).map((line) => line.split(',Withdrawal,')[0]),
+      lines.slice(1).map((line) => line.split(/,[^,]*,,Payout,/)[0]),
       ['"Rent, ""May""","Rent, ""May"""', "'=1+1,'=1+1", ''],
     )
+    assert.ok(lines[1]?.includes(`,${ibans.DE},`))
+    await open(page, 'payouts')
+    const [payouts] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download these payouts as CSV' }).click(),
+    ])
+    assert.match(await readFile(await payouts.path(), 'utf8'), /^\ufeffYour reference,Our reference,[^]*Grace Hopper/)
     assert.equal((await open(page, 'exports/transactions.csv?status=Nonsense'))?.status(), 400)
     await check(page)
     await close()

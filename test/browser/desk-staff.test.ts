@@ -133,19 +133,30 @@ test(
     await joinByPassword(service, await inviteTo(service, 'Admin'))
     await page.getByLabel('Partner ID').fill(service.credentials.partnerId)
     await page.getByRole('button', { name: 'Open support session' }).click()
-    await page.getByText('The change waits for a second person').waitFor()
+    await page.getByText('Another person has to approve this change').waitFor()
     await checkForms(page)
     const ines = await joinStaff('Ines', 'support')
     await ines.page.goto(`${site}/desk/changes`)
     await ines.page.getByRole('button', { name: 'Approve change' }).click()
-    await ines.page.getByText('Approved by Ines. Rosa runs it:').waitFor()
+    await ines.page.getByText('Approved by Ines. Rosa carries it out').waitFor()
     await checkForms(ines.page)
     await page.goto(`${site}/desk/changes`)
     await checkForms(page)
     await page.getByRole('button', { name: 'Run and show the result' }).click()
-    await page.getByRole('heading', { name: 'Result' }).waitFor()
+    await page.getByRole('heading', { name: 'Carry out change' }).waitFor()
     await checkForms(page)
-    const shown = JSON.parse(await page.locator('pre').innerText()) as JsonObject
+    // Each part has a name, and is copied alone.
+    const part = (name: string) =>
+      page
+        .locator('dl.facts > div')
+        .filter({ has: page.locator('dt', { hasText: name }) })
+        .locator('[data-copy]')
+        .getAttribute('data-copy')
+    const shown: JsonObject = {
+      ...{ baseUrl: await part('Address of the API'), partnerId: await part('Partner ID') },
+      ...{ apiKey: await part('API key'), apiSecret: await part('API secret') },
+      ...{ privateKeyPem: await part('Private key'), serviceAccountId: await part('Service account ID') },
+    }
     const reader = service.clientOf(shown)
     assert.equal((await reader.get('/v1/accounts')).status, 200)
     assert.equal((await reader.post('/v1/customers', { email: 'eve@example.com' })).status, 403)
@@ -184,7 +195,7 @@ test(
     await page.getByLabel('Partner ID').fill(partnerId)
     await page.getByRole('button', { name: 'Open by partner ID' }).click()
     await page.getByRole('heading', { name: 'Sandbox Partner' }).waitFor()
-    await page.getByText('settlement.sandbox').first().waitFor()
+    await page.getByText('At sandbox').first().waitFor()
     await checkForms(page)
     const form = (name: string) => page.locator('details').filter({ has: page.locator('summary', { hasText: name }) })
     await form('Set limit').locator('summary').click()
@@ -197,14 +208,14 @@ test(
     await checkForms(page)
     await form('Set limit').getByLabel('Amount').fill('77.00')
     await form('Set limit').getByRole('button', { name: 'Set limit' }).click()
-    await page.getByText('The change waits for a second person').waitFor()
+    await page.getByText('Another person has to approve this change').waitFor()
     assert.equal(await page.getByText('77.00').count(), 0)
     await form('Block account').locator('summary').click()
     await form('Block account').getByLabel('Currency').selectOption('GBP')
     await form('Block account').getByLabel('Reason').selectOption('Fraud')
     await form('Block account').getByLabel('Note').fill('Suspected mule')
     await form('Block account').getByRole('button', { name: 'Block account' }).click()
-    await page.getByText('Done.').waitFor()
+    await page.getByText('The account is blocked.').waitFor()
     await page.getByRole('cell', { name: 'Blocked' }).waitFor()
     await checkForms(page)
     const status = await page.evaluate(
@@ -225,7 +236,7 @@ test(
     await page.getByRole('dialog').getByLabel('Note').fill('Ended')
     await check(page)
     await page.getByRole('dialog').getByRole('button', { name: 'Remove limit' }).click()
-    await page.getByText('The change waits for a second person').waitFor()
+    await page.getByText('Another person has to approve this change').waitFor()
     const reader = await joinStaff('Rosi', 'support')
     await reader.page.goto(`${site}/desk/partners/${partnerId}`)
     await reader.page.getByRole('heading', { name: 'Limits' }).waitFor()

@@ -93,7 +93,7 @@ test(
       await form.getByLabel('How you have identified the person').fill('Video call with passport')
       await form.getByLabel('Note').fill('Lost phone')
       await form.getByRole('button', { name: 'Let an Admin in again' }).click()
-      await page.getByText('The change waits for a second person').waitFor()
+      await page.getByText('Another person has to approve this change').waitFor()
       await rosa.page.goto(`${site}/desk/changes`)
       await rosa.page.getByText('Video call with passport').waitFor()
       await rosa.page.getByRole('button', { name: 'Approve change' }).click()

@@ -192,6 +192,7 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
   await finalTransaction(client, world.reference)
   const all = await listAll(client, '/v1/transactions')
   const mine = all.find((item) => item.reference === world.reference) ?? {}
+  const account = textAt(mine.creditorDetails as JsonObject, 'iban')
   const hits = [
     `customerId=${world.customer}`,
     `customerId=${world.serviceId}`,
@@ -206,6 +207,10 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     `endToEndId=${textAt(mine, 'endToEndId')}`,
     `referencePrefix=${encodeURIComponent(world.reference.slice(0, 8))}`,
     `userReference=${encodeURIComponent(world.reference)}`,
+    `amount=${String(mine.amount)}`,
+    `amount=${String(mine.amount)}.00&currency=EUR&status=${textAt(mine, 'status')}`,
+    `account=${encodeURIComponent(` ${account.toLowerCase().replaceAll(/(.{4})/g, '$1 ')}`)}`,
+    `account=${account}&category=Withdrawal&createdFrom=${textAt(mine, 'createdAt')}`,
   ]
   const found = async (query: string) => (await listAll(client, '/v1/transactions', `&${query}`)).map(identityOf)
   for (const query of hits) assert.ok((await found(query)).includes(world.reference), query)
@@ -222,6 +227,11 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     `endToEndId=${randomUUID().slice(0, 30)}`,
     `referencePrefix=${randomUUID()}`,
     `userReference=${randomUUID()}`,
+    'amount=1.239999',
+    `amount=${String(mine.amount)}&currency=GBP`,
+    'amount=1&currency=JPY',
+    'account=FR7630006000011234567890189',
+    `websiteReference=${randomUUID()}`,
     'createdTo=2001-01-01T00:00:00.000Z',
     'createdFrom=2999-01-01T00:00:00.000Z',
   ]
@@ -238,6 +248,9 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     'amountMin=1e3&currency=EUR',
     'amountMax=-1&currency=EUR',
     'amountMin=1.005&currency=EUR',
+    'amount=1.005&currency=EUR',
+    'amount=1,5',
+    `account=${'1'.repeat(65)}`,
     `endToEndId=${'e'.repeat(36)}`,
     `referencePrefix=${'r'.repeat(141)}`,
     `userReference=${'r'.repeat(141)}`,
@@ -247,6 +260,63 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
       status: 400,
       pointer: `/query/${query.split('=')[0]}`,
     })
+})
+
+test('200 to sums that agree with the rows of the filter, by direction and currency', async () => {
+  const keyOf = ({ direction = 'Outward', currency }: JsonObject) => `${String(direction)} ${String(currency)}`
+  const plain = (sums: readonly JsonObject[]) =>
+    Object.fromEntries(sums.map((sum) => [keyOf(sum), [Number(sum.count), Number(sum.amount).toFixed(2)]]))
+  const added = (rows: readonly JsonObject[]) =>
+    Object.fromEntries(
+      [...Map.groupBy(rows, keyOf)].map(([key, same]) => [
+        key,
+        [same.length, same.reduce((sum, { amount }) => sum + Number(amount), 0).toFixed(2)],
+      ]),
+    )
+  const ofTransactions = [
+    ...['', `customerId=${world.customer}`, 'category=Deposit', 'amount=25'],
+    `referencePrefix=${world.reference.slice(0, 4)}`,
+  ]
+  const ofPayouts = ['', `beneficiaryId=${world.beneficiary}`, 'currency=EUR', 'status=Completed']
+  for (const [list, sums, queries] of [
+    ['/v1/transactions', '/v1/sums/transactions', ofTransactions],
+    ['/v1/payouts', '/v1/sums/payouts', ofPayouts],
+  ] as const)
+    for (const query of queries) {
+      const answer = success(await client.get(`${sums}?${query}`))
+      assert.equal(answer.capped, false)
+      assert.deepEqual(plain(listAt(answer)), added(await listAll(client, list, `&${query}`)), `${sums}?${query}`)
+    }
+  for (const path of ['/v1/sums/transactions', '/v1/sums/payouts']) {
+    assert.deepEqual(success(await stranger.get(`${path}?createdFrom=2999-01-01T00:00:00.000Z`)).data, [])
+    assertProblem(await client.get(`${path}?status=Nope`), { status: 400, pointer: '/query/status' })
+    assertProblem(await client.get(`${path}?limit=5`), { status: 400, pointer: '/query/limit' })
+  }
+})
+
+test('200 to the payees of an alias, whatever its case, in pages with the other filters', async () => {
+  const alias = `Rent ${randomUUID()}`
+  const made = [
+    await createBeneficiary(client, { alias }),
+    await createBeneficiary(client, { alias: alias.toUpperCase() }),
+  ]
+  const ids = made.map((each) => textAt(each, 'id')).toReversed()
+  const found = async (query: string) =>
+    (await listAll(client, '/v1/beneficiaries', `&${query}`)).map(({ id }) => String(id))
+  const by = `alias=${encodeURIComponent(alias.toLowerCase())}`
+  assert.deepEqual(await found(by), ids)
+  assert.deepEqual(await found(`${by}&currency=EUR`), ids)
+  assert.deepEqual(await found(`${by}&currency=GBP`), [])
+  assert.deepEqual(await found(`alias=${encodeURIComponent(alias.slice(0, 8))}`), [])
+  const first = success(await client.get(`/v1/beneficiaries?${by}&limit=1`))
+  const cursor = encodeURIComponent(textAt(first, 'nextCursor'))
+  const next = success(await client.get(`/v1/beneficiaries?${by}&limit=1&cursor=${cursor}`))
+  assert.deepEqual(
+    [...listAt(first), ...listAt(next)].map(({ id }) => id),
+    ids,
+  )
+  success(await client.delete(`/v1/beneficiaries/${ids[0] ?? ''}`))
+  assert.deepEqual(await found(by), ids.slice(1))
 })
 
 test('400 with /query/currency when an amount has no currency', async () => {

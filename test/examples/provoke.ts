@@ -10,6 +10,7 @@ import { startUpstream } from '../roles/upstream.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
 import { orderOf } from './checkout.ts'
+import { lateSession } from '../support/late-payments.ts'
 import { removeLastAdmin } from './team.ts'
 import { until } from '../support/until.ts'
 import { limitPayouts, withLockedBalance } from './database.ts'
@@ -277,6 +278,12 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
   },
   contrast_too_low: ({ client }) => client.put('/v1/checkout/branding', { accentColour: '#ffcc00' }),
   line_items_mismatch: ({ client, world }) => client.post('/v1/checkout/sessions', orderOf(world, '4.00')),
+  late_payment_decided: async ({ client, world }) => {
+    const { id, late } = await lateSession(client, world.customer, 1)
+    const path = `/v1/checkout/sessions/${id}/late-payments/${late[0]}`
+    success(await client.post(`${path}/accept`))
+    return client.post(`${path}/return`)
+  },
   checkout_session_not_open: async ({ client, world }) => {
     const id = textAt(success(await client.post('/v1/checkout/sessions', orderOf(world))), 'sessionId')
     return last(2, () => client.post(`/v1/checkout/sessions/${id}/expire`))

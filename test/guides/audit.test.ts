@@ -9,10 +9,11 @@ const guideTest = guideTests(import.meta.url)
 
 guideTest('the code of the guide reads the log, proves a payout offline and finds a changed proof', async (service) => {
   const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 4)
+  assert.equal(blocks, 5)
   const runs = await runTypeScript(service, text)
   assertLine(runs, /^partner createBeneficiary$/)
   assertLine(runs, /^partner transaction\.steps$/)
+  assertLine(runs, /^createBeneficiary true$/)
   assertLine(runs, /^every step is proved$/)
   assertLine(runs, /^version partnerId from to firstSequence lastSequence root chain previous$/)
   assertLine(runs, /: [3-9] records are under signed heads, 0 are pending$/)

@@ -9,7 +9,7 @@ const guideTest = guideTests(import.meta.url)
 
 guideTest('the TypeScript of the guide runs, and each session ends as the guide says', async (service) => {
   const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 5)
+  assert.equal(blocks, 6)
   const runs = await runTypeScript(service, text)
   assertLine(runs, /^session Open, 49\.90 EUR$/)
   assertLine(runs, /^pay to DE\d{20} with RF\d{2}[0-9A-Z]{16}$/)
@@ -23,5 +23,9 @@ guideTest('the TypeScript of the guide runs, and each session ends as the guide 
   assertLine(runs, /^rejected at the bank: Failed$/)
   assertLine(runs, /^one cent short: Failed$/)
   assertLine(runs, /^ended by the shop: Expired$/)
+  assertLine(runs, /^late money: AfterEnd Waiting$/)
+  assertLine(runs, /^Accepted: transaction made$/)
   assertLine(runs, /^after late money: Expired$/)
+  assertLine(runs, /^link active, 0 of 100 paid$/)
+  assertLine(runs, /^off: false$/)
 })

@@ -11,13 +11,14 @@ guideTest(
   'the code of the guide runs, finds payouts, follows a return, explains it and what it waits for, and streams changes',
   async (service) => {
     const { text, blocks } = programOf(guide, 'ts')
-    assert.equal(blocks, 7)
+    assert.equal(blocks, 8)
     const runs = await runTypeScript(service, text)
     for (const lines of runs)
       assert.deepEqual(
         lines.filter((line) => /^\d: /.test(line)),
         ['1: 5.00', '2: 15.00'],
       )
+    assertLine(runs, /^exact: 1, capped: false$/)
     assertLine(runs, /^by end-to-end id: true$/)
     assertLine(runs, /^400 validation_failed \/query\/currency$/)
     assertLine(runs, /^Return of 4001\.05$/)

@@ -3,6 +3,7 @@
  * all tables. Run it once per release, into `fixtures/<newest migration>.sql`. Existing fixtures do not change, because
  * databases of released versions do not change either.
  */
+import { createFactQueue } from '../../service/src/inbox/index.ts'
 import { once } from 'node:events'
 import { createAccounts } from '../../service/src/accounts/index.ts'
 import { defaultIssuers } from '../../service/src/accounts/settings.ts'
@@ -82,7 +83,8 @@ async function recordDeliveries({ db, clock, log, sealer, cursors, eventOutbox }
     alerts: createEndpointAlerts({
       mail: createMailQueue({ clock, sealer }),
       log,
-      membersWithRoles: async () => [],
+      facts: createFactQueue({ clock }),
+      invitedWithRoles: async () => [],
     }),
   })
   const events = ['transaction.status.changed']

@@ -2,6 +2,7 @@
  * Upgrades data of the version before the baseline to the newest schema: the modules read the data, and payments and deliveries
  * in progress continue. `fixtures/0300.sql` holds the data, as record.ts of that version printed it.
  */
+import { createFactQueue } from '../../service/src/inbox/index.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createLog, minuteMs } from '../../service/src/kernel/index.ts'
@@ -92,7 +93,9 @@ describe('data of the version before the baseline', () => {
       cursors,
       eventOutbox,
       urlRules: { allowHttpLoopback: true },
-      alerts: createEndpointAlerts({ mail, log: service.log, membersWithRoles: users.membersWithRoles }),
+      alerts: createEndpointAlerts({
+        ...{ mail, log: service.log, facts: createFactQueue({ clock }), invitedWithRoles: users.invitedWithRoles },
+      }),
     })
     const [subscription] = (await webhooks.list(partnerId, {})).data
     assert.equal(subscription?.url, 'https://hooks.example.com/')

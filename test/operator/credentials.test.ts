@@ -13,6 +13,7 @@ import { newToken } from '../../service/src/people/users/service.ts'
 import { sealedPayers } from '../../service/src/banks/files/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Client, createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { linkBody } from '../support/late-payments.ts'
 import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { freePorts, linesOf, type Program, start, stop } from '../support/program.ts'
@@ -222,6 +223,7 @@ test('after key reseal the old master key can be removed, and every sealed value
   const once = { ...sent, headers: { 'Idempotency-Key': randomUUID() } }
   const answer = success(await client.send(once))
   const session = success(await client.post('/v1/checkout/sessions', checkout(textAt(customer, 'guid'))))
+  const link = success(await client.post('/v1/checkout/links', linkBody(textAt(customer, 'guid'))))
   await verifyIdentity(client, renamed)
   await payTokens(client)
   await operatorRun(`screening load --from ${sanctions} --staff Sam`)
@@ -254,6 +256,8 @@ test('after key reseal the old master key can be removed, and every sealed value
   assert.deepEqual(success(await client.send(once)), answer)
   const { url } = success(await client.get(`/v1/checkout/sessions/${textAt(session, 'sessionId')}`))
   assert.equal(url, session.url)
+  const shownLink = success(await client.get(`/v1/checkout/links/${textAt(link, 'linkId')}`))
+  assert.equal(shownLink.url, link.url)
   assert.equal(await statusOf(till), 200)
   const afterwards = (await operatorRun('key list', newKey)) as readonly JsonObject[]
   assert.deepEqual(Object.keys(afterwards[0]?.values as object).toSorted(), names)

@@ -25,7 +25,7 @@ import {
   rolesOf,
 } from '../../service/src/operator/declarations.ts'
 import { formOptions, parseCommand, readOptions } from '../../service/src/operator/parse.ts'
-import { sections } from '../../service/src/pages/desk/partners.ts'
+import { sections } from '../../service/src/pages/desk/partner-rules.ts'
 import { countryActions, countrySides, outcomes } from '../../service/src/screening/index.ts'
 import { runOperator } from '../support/operator.ts'
 

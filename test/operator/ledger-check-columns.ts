@@ -257,6 +257,7 @@ export const tables: Readonly<Record<string, Columns>> = {
     resolution: { to: `'noted', resolved_at = opened_at`, where: 'booked is not null' },
     resolved_by: 'cases.decisions has it',
     note: 'cases.decisions has it',
+    disposition: noMoney,
     proposal_id: progress,
     proposal: progress,
     proposed_by: progress,
@@ -286,6 +287,8 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'deposits.payer_checks': 'what a payment lacks about its payer; its money is in the deposit',
   'fx.quotes': 'the quotes of conversions are compared with them; others have moved nothing',
   'cases.returns': 'its case has the money',
+  'checkout.late_payments': 'its case has the money, and accepted money is in a deposit',
+  'checkout.links': 'what payers are asked for; their sessions have the money',
 }
 /** The columns that a copy of a row changes, so that no unique constraint refuses it. */
 export const copies: Readonly<Record<string, string>> = {

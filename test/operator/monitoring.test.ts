@@ -117,7 +117,18 @@ test('a rule from a file to an alert that two persons close, and its export; the
   const [alert = { id: '', state: '', subject: '', transactions: 0, when: '' }] = await alerts()
   assert.deepEqual([alert.state, alert.subject, alert.transactions, alert.when], ['open', customer.id, 1, 'after'])
   const ofCase = ['--partner', partnerId, '--id', alert.id]
-  await printed('case', 'propose', ...ofCase, '--action', 'note', '--note', '=Its salaries', ...ada)
+  await printed(
+    'case',
+    'propose',
+    ...ofCase,
+    '--action',
+    'release',
+    '--disposition',
+    'explained',
+    '--note',
+    '=Its salaries',
+    ...ada,
+  )
   await printed('case', 'approve', ...ofCase, ...joan)
   const to = join(folder, 'alerts.csv')
   const exported = await printed('monitoring', 'alert', 'export', '--partner', partnerId, '--to', to)

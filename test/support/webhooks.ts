@@ -1,4 +1,5 @@
 /** The delivery engine on a test database, test events, and endpoints on loopback that record requests. */
+import { createFactQueue } from '../../service/src/inbox/index.ts'
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,6 +13,7 @@ import {
   createEndpointAlerts,
   type DeliveryEngineDeps,
 } from '../../service/src/webhooks/index.ts'
+import { createAudit } from '../../service/src/audit/index.ts'
 import { createIdempotency } from '../../service/src/idempotency/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'
 import { createTestDatabase } from './postgres.ts'
@@ -79,10 +81,11 @@ export async function createHooks(options: HooksOptions = {}) {
   const alerts = createEndpointAlerts({
     mail: createMailQueue({ clock, sealer }),
     log,
-    membersWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
+    facts: createFactQueue({ clock }),
+    invitedWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
   })
   const cursors = createCursors(key)
-  const idempotency = createIdempotency({ db, clock, sealer })
+  const idempotency = createIdempotency({ db, clock, sealer, audit: createAudit({ db, clock, cursors, sealer }) })
   const urlRules = { allowHttpLoopback: true }
   const webhooks = createDeliveryEngine({ db, clock, eventOutbox, sealer, alerts, cursors, urlRules, ...rules })
 

@@ -187,6 +187,19 @@ export const workers = {
     const { settlement } = await serve(run, { stepMs: 0 })
     await drain(() => processBankNotifications(settlement))
   },
+  /** Chooses about late payments of a session, and carries the return out. */
+  latePayments: async (
+    given: OfPartner & { readonly sessionId: string; readonly accept: string; readonly giveBack: string },
+    run,
+  ) => {
+    const { processBankNotifications, sendDueReturns } = await settlementModule()
+    const { checkout, connectors, settlement } = await serve(run, { stepMs: 0 })
+    await checkout.acceptLate(given.partnerId, given.sessionId, given.accept)
+    await checkout.returnLate(given.partnerId, given.sessionId, given.giveBack)
+    await drain(...connectors.map((connector) => () => sendDueReturns(settlement, connector)), () =>
+      processBankNotifications(settlement),
+    )
+  },
   /** Makes refunds of a session, and settles them. */
   refunds: async (
     given: {

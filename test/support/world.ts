@@ -6,6 +6,7 @@ import { endedBulk, makeBulk } from './bulks.ts'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { joinByPassword, type Team } from './team.ts'
 import { createProved } from './identity.ts'
+import { createLate } from './late-payments.ts'
 import { createRefunded } from './paid-session.ts'
 import { until } from './until.ts'
 
@@ -205,6 +206,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     credit,
     recovery,
     ...{ session: textAt(session, 'sessionId'), ...(await createRefunded(client, guid)) },
+    ...(await createLate(client, guid)),
     ...(await createQuotes(client, guid)),
     wallet: textAt(wallet, 'id'),
     ...(await createOwnershipProof(client, guid)),

@@ -103,6 +103,7 @@ export const modulesWithoutGroup: Readonly<Record<string, string>> = {
   monitoring: 'it is for the operator: its rules and alerts are not told to partners (docs/decisions/0094)',
   'payouts/controls': 'its operations are in the group `payouts`',
   'payouts/recalls': 'its operations are in the group `payouts`',
+  'reports/decisions': 'it is for the operator: a command and a page of the desk',
   'reports/safeguarding':
     'it is for the operator and its auditor: commands and pages of the desk (docs/decisions/0089)',
   'people/staff': 'its people work for the operator: the API is for partners (docs/decisions/0084)',

@@ -1,5 +1,21 @@
 /** The audit log: records, signed heads and proofs. All are extensions. */
-import { Timestamp, Type, Uuid, closed, described, nullable, optional, page, pageQuery, timeInput } from './shapes.ts'
+import {
+  Timestamp,
+  Type,
+  Uuid,
+  closed,
+  described,
+  nullable,
+  oneOf,
+  optional,
+  page,
+  pageQuery,
+  text,
+  timeInput,
+} from './shapes.ts'
+
+export const recordKinds = ['Act', 'Read', 'Request'] as const
+export type RecordKind = (typeof recordKinds)[number]
 
 export const AuditRecord = closed({
   id: described(Uuid, 'Identifies the record.'),
@@ -24,11 +40,11 @@ export const AuditRecord = closed({
   ),
   subject: described(
     Type.Record(Type.String(), Type.String()),
-    'Subject of the action: the `reference` of a transaction, or the path parameters of the operation.',
+    'Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made.',
   ),
   details: described(
     optional(Type.Record(Type.String(), Type.Unknown())),
-    'Further recorded details, such as the steps.',
+    'Further recorded details, such as the steps. `made`: true in the record of what a request has made.',
   ),
   reason: described(optional(Type.String()), "Reason: the bank's code of ISO 20022. Absent if none was given."),
   requestId: described(optional(Type.String()), 'The `X-Request-Id` of the request. Absent if no request caused it.'),
@@ -38,6 +54,17 @@ export const AuditQuery = closed({
   ...pageQuery,
   createdFrom: optional(timeInput('Only records made at or after this time')),
   createdTo: optional(timeInput('Only records made before this time')),
+  kind: described(
+    optional(oneOf(recordKinds)),
+    '`Act`: only what people, programs and the operator did. `Read`: only reads of sensitive data. `Request`: only requests to ' +
+      'make something; what they made is an `Act`. Steps of a payment are an `Act` if a person of your team made them.',
+  ),
+  actorId: described(optional(Uuid), 'Only what this member of your team, or this service account, did or read.'),
+  action: described(optional(text(100)), 'Only records of this action.', { examples: ['createBeneficiary'] }),
+  subject: described(
+    optional(text(140)),
+    'Only acts about this thing: its id, as it stands in `subject`. With `kind=Read`: only reads of this customer.',
+  ),
 })
 
 const Head = closed({

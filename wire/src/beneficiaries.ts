@@ -172,6 +172,7 @@ export const BeneficiaryQuery = closed({
   customerId: described(optional(CustomerRef), 'Only beneficiaries of this customer: its `guid` or its `serviceId`.'),
   currency: described(optional(Currency), 'Only beneficiaries with this currency.'),
   iban: described(optional(text(42)), 'Only beneficiaries with this IBAN. Spaces and case do not count.'),
+  alias: described(optional(text(140)), 'Only beneficiaries with this alias. Ignores case.'),
   namePrefix: described(
     optional(text(140)),
     'Only beneficiaries of whose name a word begins with this text, which may continue with the following words. Ignores ' +

@@ -1,5 +1,5 @@
 /** Many payouts in one request. All of it is an extension. */
-import { FiatPayoutCreate, PayoutReject } from './payouts.ts'
+import { FiatPayoutCreate, PayoutReject, PayoutStatus } from './payouts.ts'
 import {
   Amount,
   Currency,
@@ -97,6 +97,14 @@ export const BulkPayoutItem = closed({
   amount: described(Amount, 'Amount in major units of `currency`.'),
   currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
   beneficiaryId: described(Uuid, 'The beneficiary that receives the payout.'),
+  beneficiaryName: described(
+    optional(Type.String()),
+    'Name of the account holder: as the payout has it, or as the beneficiary has it now. Absent if the beneficiary was erased.',
+  ),
+  beneficiaryAccount: described(
+    optional(Type.String()),
+    'IBAN that the payout goes to, or the numbers of an account without one. Absent if the beneficiary was erased.',
+  ),
   userReference: described(optional(Reference), 'The `reference` of the request. Absent without one.'),
   endToEndId: described(
     optional(Type.String()),
@@ -104,6 +112,7 @@ export const BulkPayoutItem = closed({
   ),
   status: BulkItemStatus,
   payoutId: described(optional(Uuid), 'The `id` of the payout. Only if it is accepted.'),
+  payoutStatus: described(optional(PayoutStatus), 'Present status of the payout. Only if it is accepted.'),
   reference: described(
     optional(Type.String()),
     'Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted.',

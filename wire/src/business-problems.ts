@@ -11,6 +11,12 @@ export const businessProblems = {
     title: 'Insufficient funds',
     detail: 'The available balance is lower than the amount. Fund the balance or send a smaller amount.',
   },
+  possible_duplicate: {
+    status: 422,
+    title: 'Possible duplicate',
+    detail:
+      'The payout may repeat an earlier one. Look at that payout. Send this one with `onDuplicate` `Allow` if it is meant.',
+  },
   limit_exceeded: {
     status: 422,
     title: 'Limit exceeded',

@@ -45,14 +45,15 @@ const statusMeanings: Readonly<Record<CheckoutStatus, string>> = {
 /** The payment methods that a session can have. */
 export const checkoutPaymentMethods = ['SepaCreditTransfer', 'SepaInstant', 'Swift'] as const
 
-export const checkoutExpiry = { secondsMin: 300, secondsMax: 86_400, secondsDefault: 3600 } as const
+/** From minutes to 30 days: an ordinary transfer takes until the next business day. */
+export const checkoutExpiry = { secondsMin: 300, secondsMax: 2_592_000, secondsDefault: 3600 } as const
 
 const { secondsMin, secondsMax, secondsDefault } = checkoutExpiry
 
 /** Line items of a session at most. */
 export const lineItemsMax = 100
 
-const descriptionCharsMax = 255
+export const descriptionCharsMax = 255
 const quantityMax = 99_999
 
 const LineItem = closed({
@@ -136,8 +137,15 @@ export const CheckoutSessionCreate = closed({
   ),
   expiresInSeconds: described(
     optional(nullable(Type.Integer({ minimum: secondsMin, maximum: secondsMax }))),
-    `Seconds until the session expires: ${secondsMin} to ${secondsMax}. Default: ${secondsDefault}.`,
+    `Seconds until the session expires: ${secondsMin} to ${secondsMax} (30 days). Default: ${secondsDefault}. The money must have arrived by then, and an ordinary bank transfer takes until the next business day.`,
     { examples: [secondsDefault] },
+  ),
+  expiresAt: optional(
+    nullable(
+      timeInput(
+        'Time at which the session expires, instead of `expiresInSeconds`. At least 5 minutes and at most 30 days ahead',
+      ),
+    ),
   ),
 })
 
@@ -156,6 +164,34 @@ const CheckoutPart = closed({
   ),
   debtorName: described(optional(Type.String()), 'Name of the payer. Absent if unknown or erased.'),
   receivedAt: described(Timestamp, 'Time of arrival.'),
+})
+
+export const latePaymentReasons = ['AfterEnd', 'SecondPayment', 'OtherAmount', 'Surplus', 'Incomplete'] as const
+export type LatePaymentReason = (typeof latePaymentReasons)[number]
+
+export const latePaymentStatuses = ['Waiting', 'Accepted', 'Returning', 'Returned', 'WithOperator', 'Decided'] as const
+export type LatePaymentStatus = (typeof latePaymentStatuses)[number]
+
+export const LatePayment = closed({
+  latePaymentId: described(Uuid, 'Identifies the late payment.'),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the money, ISO 4217 alpha-3.'),
+  reason: described(
+    oneOf(latePaymentReasons),
+    'Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest.',
+  ),
+  status: described(
+    oneOf(latePaymentStatuses),
+    '`Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise.',
+  ),
+  debtorName: described(optional(Type.String()), 'Name of the payer. Absent if unknown or erased.'),
+  receivedAt: described(Timestamp, 'Time of arrival.'),
+  chooseBy: described(Timestamp, 'Time until which you may choose. Then the operator decides.'),
+  chosenAt: described(optional(Timestamp), 'Time of your choice. Absent without one.'),
+  acceptedReference: described(
+    optional(Type.String()),
+    'Reference of the transaction of accepted money. It completes like each payment: a check may hold it.',
+  ),
 })
 
 export const CheckoutSession = closed({
@@ -216,6 +252,23 @@ export const CheckoutSession = closed({
     'Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased.',
   ),
   lineItems: described(optional(Type.Array(LineItem)), 'Line items, as you gave them. Absent as `description`.'),
+  websiteReference: described(
+    optional(Type.String()),
+    'Your own reference, such as an order number. Absent without one.',
+  ),
+  payerName: described(
+    optional(Type.String()),
+    'Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased.',
+  ),
+  payerEmail: described(
+    optional(Type.String()),
+    'Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased.',
+  ),
+  linkId: described(optional(Uuid), 'The payment link by which the payer opened the session. Absent without one.'),
+  latePayments: described(
+    optional(Type.Array(LatePayment)),
+    'Money that did not fit the session, oldest first. Absent without any.',
+  ),
   expiresAt: described(Timestamp, 'Time at which an unpaid session expires.'),
   createdAt: described(Timestamp, 'Time of creation.'),
 })
@@ -224,6 +277,7 @@ export const CheckoutSessionQuery = closed({
   ...pageQuery,
   customerId: described(optional(CustomerRef), 'Only sessions of this customer: its `guid` or its `serviceId`.'),
   creditorReference: described(optional(Reference), 'Only the session with this creditor reference.'),
+  linkId: described(optional(Uuid), 'Only sessions that payers opened by this payment link.'),
   createdFrom: optional(timeInput('Only sessions created at or after this time')),
   createdTo: optional(timeInput('Only sessions created before this time')),
 })
@@ -317,4 +371,100 @@ export const CheckoutBranding = closed({
       'Logo. Absent: none.',
     ),
   ),
+})
+
+/** Sessions of one link that may be open at once, and of them those that one address has opened. */
+export const linkSessionsOpenMax = 500
+export const linkSessionsOfAddressMax = 10
+/** Bank transfers take until the next business day, and a weekend lies between. */
+export const linkSessionSecondsDefault = 259_200
+const paymentsMaxMax = 1_000_000
+
+const linkFields = {
+  description: described(
+    optional(nullable(singleLine(descriptionCharsMax))),
+    'Purpose of the payments, for the payer. The page of the link and the payment page show it.',
+    { examples: ['Ticket for the summer concert'] },
+  ),
+  endsAt: described(
+    optional(nullable(timeInput('Time from which the link opens no session. Without it, the link does not end'))),
+    'Time from which the link opens no session. Without it, the link does not end. An RFC 3339 time in UTC.',
+  ),
+  paymentsMax: described(
+    optional(nullable(Type.Integer({ minimum: 1, maximum: paymentsMaxMax }))),
+    'Number of payments at most: those made, and those under way. Without it, any number.',
+    { examples: [100] },
+  ),
+}
+export const PaymentLinkCreate = closed({
+  customerId: described(CustomerRef, 'The customer whose account the payers pay to: its `guid` or its `serviceId`.'),
+  currency: described(Currency, 'Fiat currency, ISO 4217 alpha-3.'),
+  amount: described(
+    optional(nullable(PaymentAmount)),
+    'Amount of each payment in major units of `currency`. Without it, the payer enters the amount.',
+    { examples: [25] },
+  ),
+  amountMin: described(
+    optional(nullable(PaymentAmount)),
+    'Smallest amount that a payer may enter. Default: 0.01. Only without `amount`.',
+  ),
+  amountMax: described(
+    optional(nullable(PaymentAmount)),
+    'Largest amount that a payer may enter. Default: 10,000,000.00. Only without `amount`.',
+  ),
+  lineItems: described(
+    optional(nullable(Type.Array(LineItem, { minItems: 1, maxItems: lineItemsMax }))),
+    'Items that make the sum. Their amounts add up to `amount`, which is then required.',
+  ),
+  websiteReference: described(
+    optional(nullable(text(140))),
+    'Your own reference. The transactions and the events of all payments contain it.',
+    { examples: ['concert-2026'] },
+  ),
+  customFields: described(
+    optional(nullable(CustomFields)),
+    'A JSON object. The events of the deposits return it, with `linkId` added.',
+    { examples: [{ event: 'concert-2026' }] },
+  ),
+  returnUrl: described(optional(nullable(Url)), 'The way back to you, as of a checkout session.', {
+    examples: ['https://shop.example.com/thanks'],
+  }),
+  sessionExpiresInSeconds: described(
+    optional(nullable(Type.Integer({ minimum: secondsMin, maximum: secondsMax }))),
+    `Seconds that a payer has from opening a session: ${secondsMin} to ${secondsMax}. Default: ${linkSessionSecondsDefault} (3 days).`,
+    { examples: [linkSessionSecondsDefault] },
+  ),
+  ...linkFields,
+})
+export const PaymentLinkUpdate = closed({
+  active: described(optional(Type.Boolean()), 'False: the link opens no session. Open sessions can still be paid.', {
+    examples: [false],
+  }),
+  ...linkFields,
+})
+export const PaymentLink = closed({
+  linkId: described(Uuid, 'Identifies the payment link. Its sessions and their events contain it.'),
+  url: described(Type.String(), 'Address of the link. Publish it: each payer who opens it gets a session.'),
+  active: described(Type.Boolean(), 'False: the link opens no session.'),
+  customerId: described(Uuid, 'The `guid` of the customer whose account the payers pay to.'),
+  currency: described(Currency, 'Currency, ISO 4217 alpha-3.'),
+  amount: described(optional(Amount), 'Amount of each payment in major units. Absent: the payer enters it.'),
+  amountMin: described(optional(Amount), 'Smallest amount that a payer may enter. Absent with `amount`.'),
+  amountMax: described(optional(Amount), 'Largest amount that a payer may enter. Absent with `amount`.'),
+  description: described(optional(Type.String()), 'Purpose of the payments. Absent: none, or the customer was erased.'),
+  lineItems: described(optional(Type.Array(LineItem)), 'Line items, as you gave them. Absent as `description`.'),
+  websiteReference: described(optional(Type.String()), 'Your own reference. Absent without one.'),
+  returnUrl: described(optional(Type.String()), 'The way back to you. Absent without one.'),
+  sessionExpiresInSeconds: described(Type.Integer(), 'Seconds that a payer has from opening a session.'),
+  endsAt: described(optional(Timestamp), 'Time from which the link opens no session. Absent without one.'),
+  paymentsMax: described(optional(Type.Integer()), 'Number of payments at most. Absent: any number.'),
+  paymentsMade: described(Type.Integer(), 'Number of payments that were completed.'),
+  paymentsOpen: described(Type.Integer(), 'Number of sessions that payers have opened and that have not ended.'),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  updatedAt: described(Timestamp, 'Time of the last change by you.'),
+})
+export const PaymentLinkPage = page(PaymentLink)
+export const PaymentLinkQuery = closed({
+  ...pageQuery,
+  active: described(optional(oneOf(['true', 'false'] as const)), 'Only links that are active, or that are not.'),
 })

@@ -251,6 +251,38 @@ export const events = {
       status: text('`Held`, `Credited` if it completes the session, or `Reversed`.'),
     }),
   ),
+  'checkout.session.opened': extension(
+    'a payer opens a checkout session by a payment link',
+    closed({
+      ...customer,
+      ...customerIds,
+      amount: described(Amount, 'Amount of the session in major units of `currency`. Parse it as a decimal.'),
+      creditorReference: text('Creditor reference that the payer states.'),
+      linkId: text('The `linkId` of the payment link.'),
+      payerEmail: textOrNull('Email address that the payer has typed. It is not verified. Null without one.'),
+      payerName: text('Name that the payer has typed.'),
+      sessionId: text('The `sessionId` of the checkout session.'),
+    }),
+  ),
+  'checkout.late.payment.updated': extension(
+    'money arrives that does not fit its checkout session, is accepted, goes back, or is left to the operator',
+    closed({
+      ...common,
+      amount: described(Amount, 'Amount of the session in major units of `currency`. Parse it as a decimal.'),
+      lateAmount: described(Amount, 'Amount of the money in major units of `lateCurrency`. Parse it as a decimal.'),
+      lateCurrency: text('Currency of the money, ISO 4217 alpha-3.'),
+      customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
+      idempotencyKey: textOrNull('Null.'),
+      reference: text('Reference of the transaction of the session.'),
+      websiteReference: textOrNull('Your own reference of the session. Null without one.'),
+      acceptedReference: textOrNull('Reference of the transaction of accepted money. Null if it is not accepted.'),
+      chooseBy: described(Timestamp, 'Time until which you may choose. Then the operator decides.'),
+      latePaymentId: text('The `latePaymentId` of the money.'),
+      reason: text('`AfterEnd`, `SecondPayment`, `OtherAmount`, `Surplus` or `Incomplete`.'),
+      sessionId: text('The `sessionId` of the checkout session.'),
+      status: text('`Waiting`, `Accepted`, `Returning`, `Returned` or `WithOperator`.'),
+    }),
+  ),
   'checkout.refund.updated': extension(
     'a refund of a checkout session is created, completed, failed, returned or cancelled',
     closed({

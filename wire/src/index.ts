@@ -42,6 +42,8 @@ export {
   type ReportKind,
   type ReportStatus,
 } from './reports.ts'
+export { type RecordKind, recordKinds } from './audit.ts'
+export { sumRowsMax } from './transactions.ts'
 export { type ErasureState, kycFields } from './customers.ts'
 export {
   type Capability,
@@ -54,7 +56,7 @@ export {
   verificationStates,
 } from './verification.ts'
 export type { AccountType, NotPossibleReason, PayeeAddress } from './beneficiaries.ts'
-export type { CheckoutPartStatus, CheckoutStatus } from './checkout.ts'
+export type { CheckoutPartStatus, CheckoutStatus, LatePaymentReason, LatePaymentStatus } from './checkout.ts'
 export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {
   ErrorKey,

@@ -32,6 +32,7 @@ export {
   audienceOf,
   isWrite,
   keepsAnswer,
+  madeIn,
   keyPlaceOf,
   type Operation,
   type Permission,

@@ -21,7 +21,7 @@ import {
   singleLine,
   pageQuery,
 } from './shapes.ts'
-import { Hold, rails } from './transactions.ts'
+import { cappedText, Hold, rails } from './transactions.ts'
 import { verificationStates } from './verification.ts'
 
 export const payoutStatuses = [
@@ -48,7 +48,14 @@ export const payoutStatusMeanings: Readonly<Record<(typeof payoutStatuses)[numbe
   Cancelled: 'cancelled before submission. Final',
 }
 
-/** Interface document, Fiat payout: request body. */
+export const duplicateRules = ['Allow', 'Refuse'] as const
+/** An extension, also of the documented operation. */
+const onDuplicate = described(
+  optional(oneOf(duplicateRules)),
+  '`Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat.',
+)
+
+/** Interface document, Fiat payout: request body, and `onDuplicate`. */
 export const FiatPayoutCreate = closed({
   amount: described(
     PaymentAmount,
@@ -65,6 +72,7 @@ export const FiatPayoutCreate = closed({
     optional(Reference),
     'Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before.',
   ),
+  onDuplicate,
 })
 
 const quotedKey = described(
@@ -82,6 +90,7 @@ export const FxPayoutCreate = closed({
   beneficiaryId: described(Uuid, 'The beneficiary that receives the payout, in the bought currency of the quote.'),
   idempotencyKey: quotedKey,
   reference: remittance,
+  onDuplicate,
 })
 
 /** The fields of a payout to try: those of create, the key optional. */
@@ -108,17 +117,55 @@ const referenceAmount = described(
   'The amount by which the rules over all currencies have judged the payout. Absent if there are none, or no recent rate.',
 )
 
-export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
+/** An earlier payout that a payment may repeat. */
+export const EarlierPayout = closed({
+  id: described(Uuid, 'Identifies the payout.'),
+  reference: described(Type.String(), 'Reference of its transaction.'),
+  userReference: described(optional(Type.String()), 'The `reference` of its request. Absent without one.'),
+  beneficiaryName: described(Type.String(), 'Name of the account holder when the payout was accepted.'),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
+  status: described(PayoutStatus, 'Status of the payout now.'),
+  createdAt: described(Timestamp, 'Time of the request.'),
+  sameReference: described(
+    Type.Boolean(),
+    'True if both have the same reference, without case, blanks and punctuation. False: it was made within the days of the setting `DUPLICATE_PAYMENT_DAYS`.',
+  ),
+})
+export const EarlierPayouts = closed({
+  data: described(
+    Type.Array(EarlierPayout),
+    'At most 10: those with the same reference first, then the newest. Empty: it repeats none.',
+  ),
+})
+
+export const noteCharsMax = 500
+const Note = singleLine(noteCharsMax, { examples: ['Anna has checked the invoice by phone.'] })
+/** What a colleague should know of a payout. */
+export const PayoutNoteUpdate = closed({
+  note: described(
+    optional(Note),
+    'Text for your colleagues, one line of 1 to 500 characters. Absent: the note is taken away.',
+  ),
+})
+export const PayoutNote = closed({
+  payoutId: described(Uuid, 'The payout.'),
+  note: described(optional(Type.String()), 'Text for your colleagues. Absent: there is none.'),
+  updatedBy: described(optional(Type.String()), 'Name of who wrote the note last. Absent: no one has.'),
+  updatedAt: described(optional(Timestamp), 'Time of the last change. Absent: there was none.'),
+})
+
+export const ruleVerdicts = ['passed', 'warning', 'failed', 'notApplicable'] as const
 const RuleVerdict = closed({
   rule: described(
     Type.String(),
-    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. ' +
+    'Name of the rule: `idempotencyKey`, `duplicate`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. ' +
       'With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies.',
     { examples: ['funds'] },
   ),
   verdict: described(
     oneOf(ruleVerdicts),
-    '`passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed.',
+    '`passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed.',
   ),
   code: described(
     optional(Type.String()),
@@ -127,6 +174,10 @@ const RuleVerdict = closed({
   detail: described(
     optional(Type.String()),
     'Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on.',
+  ),
+  earlier: described(
+    optional(Type.Array(EarlierPayout)),
+    'The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any.',
   ),
   hold: described(
     optional(Hold),
@@ -200,6 +251,7 @@ export const TokenPayoutCreate = closed({
     optional(Reference),
     'Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it.',
   ),
+  onDuplicate,
 })
 export const TokenPayout = closed({
   amount: described(Amount, 'Amount in major units of `currency`.'),
@@ -409,4 +461,20 @@ export const PayoutQuery = closed({
   idempotencyKey: described(optional(IdempotencyKey), 'Only the payout with this idempotency key.'),
   createdFrom: optional(timeInput('Only payouts created at or after this time')),
   createdTo: optional(timeInput('Only payouts created before this time')),
+})
+
+const { limit: _limit, cursor: _cursor, ...payoutSumFilters } = PayoutQuery.properties
+export const PayoutSumsQuery = closed(payoutSumFilters)
+export const PayoutSums = closed({
+  data: described(
+    Type.Array(
+      closed({
+        currency: described(Currency, 'Currency of `amount`.'),
+        count: described(Type.Integer({ minimum: 1 }), 'Number of payouts.'),
+        amount: described(Amount, 'Sum of their amounts, whatever their status, in major units of `currency`.'),
+      }),
+    ),
+    'One item for each currency that matches.',
+  ),
+  capped: described(Type.Boolean(), cappedText),
 })

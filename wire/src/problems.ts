@@ -152,6 +152,12 @@ export const problems = {
     title: 'Checkout session is not paid',
     detail: 'Only a completed session is refunded, and only while you have its money. Read its status.',
   },
+  late_payment_decided: {
+    status: 409,
+    title: 'Late payment is decided',
+    detail:
+      'The money was accepted or returned, or its time to choose is over and the operator decides. Read its status.',
+  },
   refund_exceeds_payment: {
     status: 422,
     title: 'Refund exceeds the payment',

@@ -1,4 +1,5 @@
 /** Payouts that repeat by a schedule. All of it is an extension. */
+import { duplicateRules, FiatPayoutCreate, PayoutNoteUpdate } from './payouts.ts'
 import {
   Amount,
   CalendarDate,
@@ -74,6 +75,14 @@ export const StandingOrderCreate = closed({
     'Text that the beneficiary reads on each statement, 1 to 140 characters. The transaction of the first payout has it as its reference, if you have not used it before.',
   ),
   schedule: described(ScheduleCreate, 'When the payouts are made.'),
+  onDuplicate: described(
+    FiatPayoutCreate.properties.onDuplicate,
+    '`Refuse`: a payout of the order that may repeat a payout outside it is refused with `possible_duplicate`, and its date has failed. Default `Allow`.',
+  ),
+  note: described(
+    PayoutNoteUpdate.properties.note,
+    'Text for your colleagues, one line of 1 to 500 characters. Each payout of the order gets it as its note. It is sent to no bank and no payee.',
+  ),
 })
 
 const Schedule = closed({
@@ -105,6 +114,11 @@ export const StandingOrder = closed({
   amount: described(Amount, 'Amount of each payout in major units of `currency`.'),
   currency: described(Currency, 'Currency of each payout, ISO 4217 alpha-3.'),
   reference: described(optional(Reference), 'Text that the beneficiary reads. Absent without one.'),
+  onDuplicate: described(
+    oneOf(duplicateRules),
+    'What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not.',
+  ),
+  note: described(optional(Type.String()), 'Text for your colleagues. Absent without one.'),
   schedule: described(Schedule, 'When the payouts are made.'),
   payoutsMade: described(Type.Integer(), 'How many payouts were made.'),
   nextAttemptAt: described(

@@ -57,6 +57,8 @@ export const rails = ['Sepa', 'Swift', 'Wallet'] as const
 /** ISO 20022, Max35Text. */
 const endToEndIdCharsMax = 35
 const cursorCharsMax = 512
+/** An IBAN in groups of four, or the address of a wallet. */
+const accountCharsMax = 64
 /** Contract page, Silences: the steps of a timeline. */
 export const timelineSteps = [
   'Created',
@@ -360,8 +362,21 @@ export const TransactionQuery = closed({
   type: described(optional(oneOf(transactionTypes)), 'Only transactions of this type.'),
   rail: described(optional(oneOf(rails)), 'Only transactions on this rail.'),
   currency: described(optional(Currency), 'Only transactions whose `amount` is in this currency.'),
+  amount: described(
+    optional(AmountText),
+    'Only transactions of exactly this amount, in major units, in `currency` or without it in any currency.',
+  ),
   amountMin: described(optional(AmountText), `Only transactions of at least this amount, ${amountText}`),
   amountMax: described(optional(AmountText), `Only transactions of at most this amount, ${amountText}`),
+  account: described(
+    optional(text(accountCharsMax)),
+    'Only transactions from or to this account of the other side. It is an IBAN, an account number or the address of a wallet. ' +
+      'Spaces and case do not count.',
+  ),
+  websiteReference: described(
+    optional(singleLine(referenceCharsMax)),
+    'Only deposits with this `websiteReference`, for example the number of an order.',
+  ),
   endToEndId: described(
     optional(singleLine(endToEndIdCharsMax)),
     'Only transactions with this end-to-end identifier. 1 to 35 characters.',
@@ -371,4 +386,25 @@ export const TransactionQuery = closed({
   updatedSince: optional(timeInput('Only transactions that changed at or after this time, the oldest change first')),
   createdFrom: optional(timeInput('Only transactions created at or after this time')),
   createdTo: optional(timeInput('Only transactions created before this time')),
+})
+
+const { limit: _limit, cursor: _cursor, updatedSince: _updatedSince, ...sumFilters } = TransactionQuery.properties
+export const TransactionSumsQuery = closed(sumFilters)
+
+/** The most rows that a sum reads: it costs a few milliseconds at any number of rows. */
+export const sumRowsMax = 5_000
+export const cappedText = `True if more than ${sumRowsMax} match. Count and amount are then those of ${sumRowsMax} of them, and so at least reached.`
+export const TransactionSums = closed({
+  data: described(
+    Type.Array(
+      closed({
+        direction: described(oneOf(transactionDirections), 'Direction of the transactions.'),
+        currency: described(Currency, 'Currency of `amount`.'),
+        count: described(Type.Integer({ minimum: 1 }), 'Number of transactions.'),
+        amount: described(Amount, 'Sum of their amounts, whatever their status, in major units of `currency`.'),
+      }),
+    ),
+    'One item for each direction and currency that matches.',
+  ),
+  capped: described(Type.Boolean(), cappedText),
 })

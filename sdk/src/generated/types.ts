@@ -434,6 +434,32 @@ export type DeliveryPage = {
   readonly hasMore: boolean
 }
 
+export type EarlierPayout = {
+  /** Identifies the payout. */
+  readonly id: string
+  /** Reference of its transaction. */
+  readonly reference: string
+  /** The `reference` of its request. Absent without one. */
+  readonly userReference?: string
+  /** Name of the account holder when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** Status of the payout now. */
+  readonly status: PayoutStatus
+  /** Time of the request. */
+  readonly createdAt: string
+  /** True if both have the same reference, without case, blanks and punctuation. False: it was made within the days of the setting `DUPLICATE_PAYMENT_DAYS`. */
+  readonly sameReference: boolean
+}
+
+export type EarlierPayouts = {
+  /** At most 10: those with the same reference first, then the newest. Empty: it repeats none. */
+  readonly data: readonly EarlierPayout[]
+}
+
 export type Event = {
   /** Identifies the event within the feed. */
   readonly id: string
@@ -528,6 +554,8 @@ export type FiatPayoutCreate = {
   readonly idempotencyKey: string
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FiatPayoutPreview = {
@@ -568,14 +596,16 @@ export type FiatPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `duplicate`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
-    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
-    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any. */
+    readonly earlier?: readonly EarlierPayout[]
     /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
     readonly hold?: Hold
   })[]
@@ -592,6 +622,8 @@ export type FiatPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FxPayout = {
@@ -626,6 +658,8 @@ export type FxPayoutCreate = {
   readonly idempotencyKey: string
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type FxPayoutPreview = {
@@ -666,14 +700,16 @@ export type FxPayoutPreview = {
   }
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
+    /** Name of the rule: `idempotencyKey`, `duplicate`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `qrReference`, `requirements`, `country`. Further `customer`, `account`, `payer`, `walletOwnership`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. `limit.all.<scope>.<period>` counts over all currencies. */
     readonly rule: string
-    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
-    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any. */
+    readonly earlier?: readonly EarlierPayout[]
     /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
     readonly hold?: Hold
   })[]
@@ -694,6 +730,8 @@ export type FxPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type Hold = {
@@ -1022,6 +1060,22 @@ export type PayoutLimitPage = {
   readonly hasMore: boolean
 }
 
+export type PayoutNote = {
+  /** The payout. */
+  readonly payoutId: string
+  /** Text for your colleagues. Absent: there is none. */
+  readonly note?: string
+  /** Name of who wrote the note last. Absent: no one has. */
+  readonly updatedBy?: string
+  /** Time of the last change. Absent: there was none. */
+  readonly updatedAt?: string
+}
+
+export type PayoutNoteUpdate = {
+  /** Text for your colleagues, one line of 1 to 500 characters. Absent: the note is taken away. */
+  readonly note?: string | undefined
+}
+
 export type PayoutPage = {
   /** The items of the page, newest first. */
   readonly data: readonly PayoutRecord[]
@@ -1114,6 +1168,20 @@ export type PayoutReject = {
 
 export type PayoutStatus = 'Pending' | 'PendingApproval' | 'Processing' | 'Sent' | 'Completed' | 'Failed' | 'Returned' | 'Cancelled'
 
+export type PayoutSums = {
+  /** One item for each currency that matches. */
+  readonly data: readonly {
+    /** Currency of `amount`. */
+    readonly currency: string
+    /** Number of payouts. */
+    readonly count: number
+    /** Sum of their amounts, whatever their status, in major units of `currency`. */
+    readonly amount: Amount
+  }[]
+  /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+  readonly capped: boolean
+}
+
 export type Problem = {
   /** Path of the page that explains the problem: its cause, its cure and an example. */
   readonly type: string
@@ -1126,7 +1194,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'late_payment_decided' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1372,7 +1440,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'customer.verification.updated' | 'payout.recall.updated' | 'checkout.part.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'customer.verification.updated' | 'payout.recall.updated' | 'checkout.part.updated' | 'checkout.session.opened' | 'checkout.late.payment.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
 }
 
 export type SimulatedReorganisation = {
@@ -1682,6 +1750,8 @@ export type TokenPayoutCreate = {
   readonly idempotencyKey: string
   /** Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it. */
   readonly reference?: string | undefined
+  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
 export type Transaction = {
@@ -1754,6 +1824,22 @@ export type TransactionPage = {
   readonly nextCursor: string | null
   /** True if there is another page. */
   readonly hasMore: boolean
+}
+
+export type TransactionSums = {
+  /** One item for each direction and currency that matches. */
+  readonly data: readonly ({
+    /** Direction of the transactions. */
+    readonly direction: 'Internal' | 'Inward' | 'Outward'
+    /** Currency of `amount`. */
+    readonly currency: string
+    /** Number of transactions. */
+    readonly count: number
+    /** Sum of their amounts, whatever their status, in major units of `currency`. */
+    readonly amount: Amount
+  })[]
+  /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+  readonly capped: boolean
 }
 
 export type TransactionTimeline = {
@@ -2522,6 +2608,74 @@ export type CheckoutPartUpdated = {
   readonly status: string
 }
 
+/** Fires when a payer opens a checkout session by a payment link. */
+export type CheckoutSessionOpened = {
+  /** Name of the event type. */
+  readonly eventType: 'checkout.session.opened'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the session in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
+  readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** Your own reference of the payment. Null without one. */
+  readonly websiteReference: string | null
+  /** The `serviceId` of the customer. */
+  readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
+  readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
+  readonly partnerCustomerId: string | null
+  /** Creditor reference that the payer states. */
+  readonly creditorReference: string
+  /** The `linkId` of the payment link. */
+  readonly linkId: string
+  /** Email address that the payer has typed. It is not verified. Null without one. */
+  readonly payerEmail: string | null
+  /** Name that the payer has typed. */
+  readonly payerName: string
+  /** The `sessionId` of the checkout session. */
+  readonly sessionId: string
+}
+
+/** Fires when money arrives that does not fit its checkout session, is accepted, goes back, or is left to the operator. */
+export type CheckoutLatePaymentUpdated = {
+  /** Name of the event type. */
+  readonly eventType: 'checkout.late.payment.updated'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the money in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** Reference of the transaction of the session. */
+  readonly reference: string
+  /** Your own reference of the session. Null without one. */
+  readonly websiteReference: string | null
+  /** Reference of the transaction of accepted money. Null if it is not accepted. */
+  readonly acceptedReference: string | null
+  /** Time until which you may choose. Then the operator decides. */
+  readonly chooseBy: string
+  /** The `latePaymentId` of the money. */
+  readonly latePaymentId: string
+  /** `AfterEnd`, `SecondPayment`, `OtherAmount`, `Surplus` or `Incomplete`. */
+  readonly reason: string
+  /** The `sessionId` of the checkout session. */
+  readonly sessionId: string
+  /** `Waiting`, `Accepted`, `Returning`, `Returned` or `WithOperator`. */
+  readonly status: string
+}
+
 /** Fires when a refund of a checkout session is created, completed, failed, returned or cancelled. */
 export type CheckoutRefundUpdated = {
   /** Name of the event type. */
@@ -2657,6 +2811,8 @@ export type EventData =
   | CustomerVerificationUpdated
   | PayoutRecallUpdated
   | CheckoutPartUpdated
+  | CheckoutSessionOpened
+  | CheckoutLatePaymentUpdated
   | CheckoutRefundUpdated
   | AccountBalanceCrossed
   | StandingOrderFailed
@@ -2730,6 +2886,8 @@ export type ListBeneficiariesQuery = {
   readonly currency?: string | undefined
   /** Only beneficiaries with this IBAN. Spaces and case do not count. */
   readonly iban?: string | undefined
+  /** Only beneficiaries with this alias. Ignores case. */
+  readonly alias?: string | undefined
   /** Only beneficiaries of whose name a word begins with this text, which may continue with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count. */
   readonly namePrefix?: string | undefined
   /** Only beneficiaries to which a payout on this day would be refused, because `missingFields` are not there. */
@@ -2763,6 +2921,8 @@ export type ListCheckoutSessionsQuery = {
   readonly customerId?: string | undefined
   /** Only the session with this creditor reference. */
   readonly creditorReference?: string | undefined
+  /** Only sessions that payers opened by this payment link. */
+  readonly linkId?: string | undefined
   /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
   /** Only sessions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
@@ -2774,6 +2934,15 @@ export type ListCheckoutRefundsQuery = {
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
+}
+
+export type ListPaymentLinksQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only links that are active, or that are not. */
+  readonly active?: 'true' | 'false' | undefined
 }
 
 export type ListCustomersQuery = {
@@ -2827,6 +2996,25 @@ export type ListPayoutsQuery = {
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
+  /** Only payouts with this status. */
+  readonly status?: PayoutStatus | undefined
+  /** Only payouts to this beneficiary. */
+  readonly beneficiaryId?: string | undefined
+  /** Only payouts of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only payouts in this currency. */
+  readonly currency?: string | undefined
+  /** Only payouts with this text as `userReference` or `reference`. */
+  readonly reference?: string | undefined
+  /** Only the payout with this idempotency key. */
+  readonly idempotencyKey?: string | undefined
+  /** Only payouts created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only payouts created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
+export type SumPayoutsQuery = {
   /** Only payouts with this status. */
   readonly status?: PayoutStatus | undefined
   /** Only payouts to this beneficiary. */
@@ -2932,10 +3120,16 @@ export type ListTransactionsQuery = {
   readonly rail?: 'Sepa' | 'Swift' | 'Wallet' | undefined
   /** Only transactions whose `amount` is in this currency. */
   readonly currency?: string | undefined
+  /** Only transactions of exactly this amount, in major units, in `currency` or without it in any currency. */
+  readonly amount?: string | undefined
   /** Only transactions of at least this amount, in major units of `currency`, which is required with it. */
   readonly amountMin?: string | undefined
   /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
   readonly amountMax?: string | undefined
+  /** Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a wallet. Spaces and case do not count. */
+  readonly account?: string | undefined
+  /** Only deposits with this `websiteReference`, for example the number of an order. */
+  readonly websiteReference?: string | undefined
   /** Only transactions with this end-to-end identifier. 1 to 35 characters. */
   readonly endToEndId?: string | undefined
   /** Only transactions with this text as `userReference` or `reference`. */
@@ -2944,6 +3138,45 @@ export type ListTransactionsQuery = {
   readonly referencePrefix?: string | undefined
   /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly updatedSince?: string | undefined
+  /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only transactions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
+export type SumTransactionsQuery = {
+  /** Only transactions with this status. */
+  readonly status?: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired' | undefined
+  /** Only transactions of this category. */
+  readonly category?: 'Deposit' | 'Withdrawal' | 'Conversion' | undefined
+  /** Only transactions of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only payouts to this beneficiary. */
+  readonly beneficiaryId?: string | undefined
+  /** Only the transaction with this idempotency key. */
+  readonly idempotencyKey?: string | undefined
+  /** Only transactions of this type. */
+  readonly type?: 'NotDefined' | 'PartnerCustomerDeposit' | 'PartnerCustomerWithdraw' | 'PartnerDeposit' | 'PartnerWithdraw' | 'PartnerCustomerRefund' | 'TokenTransferOut' | 'TokenTransferIn' | 'CustomerDeposit' | 'CustomerWithdraw' | 'CustomerRefund' | 'Conversion' | undefined
+  /** Only transactions on this rail. */
+  readonly rail?: 'Sepa' | 'Swift' | 'Wallet' | undefined
+  /** Only transactions whose `amount` is in this currency. */
+  readonly currency?: string | undefined
+  /** Only transactions of exactly this amount, in major units, in `currency` or without it in any currency. */
+  readonly amount?: string | undefined
+  /** Only transactions of at least this amount, in major units of `currency`, which is required with it. */
+  readonly amountMin?: string | undefined
+  /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
+  readonly amountMax?: string | undefined
+  /** Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a wallet. Spaces and case do not count. */
+  readonly account?: string | undefined
+  /** Only deposits with this `websiteReference`, for example the number of an order. */
+  readonly websiteReference?: string | undefined
+  /** Only transactions with this end-to-end identifier. 1 to 35 characters. */
+  readonly endToEndId?: string | undefined
+  /** Only transactions with this text as `userReference` or `reference`. */
+  readonly userReference?: string | undefined
+  /** Only transactions whose `userReference` or `reference` begins with this text. Case matters. */
+  readonly referencePrefix?: string | undefined
   /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
   /** Only transactions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
@@ -2984,6 +3217,14 @@ export type ListAuditRecordsQuery = {
   readonly createdFrom?: string | undefined
   /** Only records made before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
+  /** `Act`: only what people, programs and the operator did. `Read`: only reads of sensitive data. `Request`: only requests to make something; what they made is an `Act`. Steps of a payment are an `Act` if a person of your team made them. */
+  readonly kind?: 'Act' | 'Read' | 'Request' | undefined
+  /** Only what this member of your team, or this service account, did or read. */
+  readonly actorId?: string | undefined
+  /** Only records of this action. */
+  readonly action?: string | undefined
+  /** Only acts about this thing: its id, as it stands in `subject`. With `kind=Read`: only reads of this customer. */
+  readonly subject?: string | undefined
 }
 
 export type ListAuditHeadsQuery = {
@@ -3364,6 +3605,37 @@ export type OperationResults = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -3428,6 +3700,37 @@ export type OperationResults = {
         /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
         readonly amount: Amount
       }[]
+      /** Your own reference, such as an order number. Absent without one. */
+      readonly websiteReference?: string
+      /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+      readonly payerName?: string
+      /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+      readonly payerEmail?: string
+      /** The payment link by which the payer opened the session. Absent without one. */
+      readonly linkId?: string
+      /** Money that did not fit the session, oldest first. Absent without any. */
+      readonly latePayments?: readonly ({
+        /** Identifies the late payment. */
+        readonly latePaymentId: string
+        /** Amount in major units of `currency`. */
+        readonly amount: Amount
+        /** Currency of the money, ISO 4217 alpha-3. */
+        readonly currency: string
+        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+        /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+        readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+        /** Time until which you may choose. Then the operator decides. */
+        readonly chooseBy: string
+        /** Time of your choice. Absent without one. */
+        readonly chosenAt?: string
+        /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+        readonly acceptedReference?: string
+      })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -3495,6 +3798,37 @@ export type OperationResults = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -3557,6 +3891,37 @@ export type OperationResults = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -3645,6 +4010,245 @@ export type OperationResults = {
     /** Time of creation. */
     readonly createdAt: string
     /** Time of the last change of status. */
+    readonly updatedAt: string
+  }
+  readonly acceptLatePayment: {
+    /** Identifies the late payment. */
+    readonly latePaymentId: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the money, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+    /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+    readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+    /** Name of the payer. Absent if unknown or erased. */
+    readonly debtorName?: string
+    /** Time of arrival. */
+    readonly receivedAt: string
+    /** Time until which you may choose. Then the operator decides. */
+    readonly chooseBy: string
+    /** Time of your choice. Absent without one. */
+    readonly chosenAt?: string
+    /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+    readonly acceptedReference?: string
+  }
+  readonly returnLatePayment: {
+    /** Identifies the late payment. */
+    readonly latePaymentId: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the money, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+    /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+    readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+    /** Name of the payer. Absent if unknown or erased. */
+    readonly debtorName?: string
+    /** Time of arrival. */
+    readonly receivedAt: string
+    /** Time until which you may choose. Then the operator decides. */
+    readonly chooseBy: string
+    /** Time of your choice. Absent without one. */
+    readonly chosenAt?: string
+    /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+    readonly acceptedReference?: string
+  }
+  readonly createPaymentLink: {
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
+    readonly updatedAt: string
+  }
+  readonly listPaymentLinks: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the payment link. Its sessions and their events contain it. */
+      readonly linkId: string
+      /** Address of the link. Publish it: each payer who opens it gets a session. */
+      readonly url: string
+      /** False: the link opens no session. */
+      readonly active: boolean
+      /** The `guid` of the customer whose account the payers pay to. */
+      readonly customerId: string
+      /** Currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Amount of each payment in major units. Absent: the payer enters it. */
+      readonly amount?: Amount
+      /** Smallest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMin?: Amount
+      /** Largest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMax?: Amount
+      /** Purpose of the payments. Absent: none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** Name of the item. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
+      /** Your own reference. Absent without one. */
+      readonly websiteReference?: string
+      /** The way back to you. Absent without one. */
+      readonly returnUrl?: string
+      /** Seconds that a payer has from opening a session. */
+      readonly sessionExpiresInSeconds: number
+      /** Time from which the link opens no session. Absent without one. */
+      readonly endsAt?: string
+      /** Number of payments at most. Absent: any number. */
+      readonly paymentsMax?: number
+      /** Number of payments that were completed. */
+      readonly paymentsMade: number
+      /** Number of sessions that payers have opened and that have not ended. */
+      readonly paymentsOpen: number
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change by you. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getPaymentLink: {
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
+    readonly updatedAt: string
+  }
+  readonly updatePaymentLink: {
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
     readonly updatedAt: string
   }
   readonly getCheckoutBranding: {
@@ -4047,10 +4651,14 @@ export type OperationResults = {
   readonly previewFiatPayout: FiatPayoutPreview
   readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
+  readonly sumPayouts: PayoutSums
   readonly listPayoutLimits: PayoutLimitPage
   readonly listPayoutFees: PayoutFeePage
   readonly getPayout: PayoutRecord
   readonly getPayoutVerification: Verification
+  readonly listPayoutDuplicates: EarlierPayouts
+  readonly getPayoutNote: PayoutNote
+  readonly setPayoutNote: PayoutNote
   readonly createFxPayout: FxPayout
   readonly previewFxPayout: FxPayoutPreview
   readonly cancelPayout: PayoutRecord
@@ -4237,6 +4845,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4289,6 +4901,10 @@ export type OperationResults = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4344,6 +4960,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4394,6 +5014,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4444,6 +5068,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4494,6 +5122,10 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -4970,6 +5602,37 @@ export type OperationResults = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -4983,6 +5646,7 @@ export type OperationResults = {
   readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
   readonly listTransactions: TransactionPage
+  readonly sumTransactions: TransactionSums
   readonly exportTransactions: ReadableStream<ReturnType<Uint8Array['slice']>>
   readonly getTransaction: Transaction
   readonly getTransactionProof: {
@@ -5059,9 +5723,9 @@ export type OperationResults = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. */
+      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
@@ -6142,10 +6806,11 @@ export type Namespaces = {
      *
      * Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of
      * the customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one
-     * payment completes the session, or with `partialPayments` the exact sum of its parts; other money goes to
-     * suspense. A customer whose account takes no money, or that would hold more than its largest balance, gets no
-     * session. Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with
-     * `Idempotent-Replayed: true`; with another body it is refused with 422 `idempotency_key_reused`.
+     * payment completes the session, or with `partialPayments` the exact sum of its parts. Other money waits apart
+     * for your choice (`latePayments`). A customer whose account takes no money, or that would hold more than its
+     * largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same body returns the
+     * first answer with `Idempotent-Replayed: true`; with another body it is refused with 422
+     * `idempotency_key_reused`.
      *
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused, account_blocked,
@@ -6193,8 +6858,9 @@ export type Namespaces = {
       }[] | null | undefined
       /** True: payments add up until their sum is `amount`. Default: false, so that only one payment of exactly `amount` completes the session. */
       readonly partialPayments?: boolean | undefined
-      /** Seconds until the session expires: 300 to 86400. Default: 3600. */
+      /** Seconds until the session expires: 300 to 2592000 (30 days). Default: 3600. The money must have arrived by then, and an ordinary bank transfer takes until the next business day. */
       readonly expiresInSeconds?: number | null | undefined
+      readonly expiresAt?: string | null | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the session. The transaction and the events of the deposit contain it. */
     readonly sessionId: string
@@ -6252,6 +6918,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6297,8 +6994,9 @@ export type Namespaces = {
       }[] | null | undefined
       /** True: payments add up until their sum is `amount`. Default: false, so that only one payment of exactly `amount` completes the session. */
       readonly partialPayments?: boolean | undefined
-      /** Seconds until the session expires: 300 to 86400. Default: 3600. */
+      /** Seconds until the session expires: 300 to 2592000 (30 days). Default: 3600. The money must have arrived by then, and an ordinary bank transfer takes until the next business day. */
       readonly expiresInSeconds?: number | null | undefined
+      readonly expiresAt?: string | null | undefined
     }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
     /** Identifies the session. The transaction and the events of the deposit contain it. */
     readonly sessionId: string
@@ -6356,6 +7054,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6428,6 +7157,37 @@ export type Namespaces = {
         /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
         readonly amount: Amount
       }[]
+      /** Your own reference, such as an order number. Absent without one. */
+      readonly websiteReference?: string
+      /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+      readonly payerName?: string
+      /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+      readonly payerEmail?: string
+      /** The payment link by which the payer opened the session. Absent without one. */
+      readonly linkId?: string
+      /** Money that did not fit the session, oldest first. Absent without any. */
+      readonly latePayments?: readonly ({
+        /** Identifies the late payment. */
+        readonly latePaymentId: string
+        /** Amount in major units of `currency`. */
+        readonly amount: Amount
+        /** Currency of the money, ISO 4217 alpha-3. */
+        readonly currency: string
+        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+        /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+        readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+        /** Time until which you may choose. Then the operator decides. */
+        readonly chooseBy: string
+        /** Time of your choice. Absent without one. */
+        readonly chosenAt?: string
+        /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+        readonly acceptedReference?: string
+      })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -6498,6 +7258,37 @@ export type Namespaces = {
         /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
         readonly amount: Amount
       }[]
+      /** Your own reference, such as an order number. Absent without one. */
+      readonly websiteReference?: string
+      /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+      readonly payerName?: string
+      /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+      readonly payerEmail?: string
+      /** The payment link by which the payer opened the session. Absent without one. */
+      readonly linkId?: string
+      /** Money that did not fit the session, oldest first. Absent without any. */
+      readonly latePayments?: readonly ({
+        /** Identifies the late payment. */
+        readonly latePaymentId: string
+        /** Amount in major units of `currency`. */
+        readonly amount: Amount
+        /** Currency of the money, ISO 4217 alpha-3. */
+        readonly currency: string
+        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+        /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+        readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+        /** Time until which you may choose. Then the operator decides. */
+        readonly chooseBy: string
+        /** Time of your choice. Absent without one. */
+        readonly chosenAt?: string
+        /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+        readonly acceptedReference?: string
+      })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -6573,6 +7364,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6583,7 +7405,7 @@ export type Namespaces = {
      *
      * Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has
      * the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that
-     * arrives later goes to suspense, as do parts that are held.
+     * arrives later, and parts that are held, wait apart for your choice (`latePayments`).
      *
      * `POST /v1/checkout/sessions/{sessionId}/expire`, permission `checkout:write`.
      * Problem codes: not_found, checkout_session_not_open, request_in_progress, idempotency_key_reused.
@@ -6645,6 +7467,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -6846,6 +7699,404 @@ export type Namespaces = {
     /** Time of creation. */
     readonly createdAt: string
     /** Time of the last change of status. */
+    readonly updatedAt: string
+  }>
+    /**
+     * Accept a late payment.
+     *
+     * Accepts money that did not fit its session. It becomes a payment of the customer with a transaction of its own
+     * (`acceptedReference`), and is checked like each payment. The session keeps its status, and `paidAmount` its
+     * sum. The first choice counts: the same choice again returns the late payment, another one is refused with 409
+     * `late_payment_decided`.
+     *
+     * `POST /v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/accept`, permission `checkout:write`.
+     * Problem codes: not_found, late_payment_decided, account_blocked, customer_not_verified,
+     * balance_limit_exceeded, currency_not_supported, request_in_progress, idempotency_key_reused.
+     */
+    readonly acceptLate: (sessionId: string, latePaymentId: string, options?: CallOptions) => Promise<{
+    /** Identifies the late payment. */
+    readonly latePaymentId: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the money, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+    /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+    readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+    /** Name of the payer. Absent if unknown or erased. */
+    readonly debtorName?: string
+    /** Time of arrival. */
+    readonly receivedAt: string
+    /** Time until which you may choose. Then the operator decides. */
+    readonly chooseBy: string
+    /** Time of your choice. Absent without one. */
+    readonly chosenAt?: string
+    /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+    readonly acceptedReference?: string
+  }>
+    /**
+     * Return a late payment.
+     *
+     * Sends money that did not fit its session back to the account that paid. It was never in your balance. The bank
+     * transfer runs asynchronously: `Returning`, then `Returned`. If the bank cannot return it, the operator decides
+     * (`WithOperator`). The first choice counts, as of an acceptance.
+     *
+     * `POST /v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/return`, permission `checkout:write`.
+     * Problem codes: not_found, late_payment_decided, payer_account_unknown, account_blocked, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly returnLate: (sessionId: string, latePaymentId: string, options?: CallOptions) => Promise<{
+    /** Identifies the late payment. */
+    readonly latePaymentId: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the money, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+    /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+    readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+    /** Name of the payer. Absent if unknown or erased. */
+    readonly debtorName?: string
+    /** Time of arrival. */
+    readonly receivedAt: string
+    /** Time until which you may choose. Then the operator decides. */
+    readonly chooseBy: string
+    /** Time of your choice. Absent without one. */
+    readonly chosenAt?: string
+    /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+    readonly acceptedReference?: string
+  }>
+    /**
+     * Create a payment link.
+     *
+     * Makes a link that many payers can pay. Each payer who opens it and enters a name gets a checkout session of
+     * its own, with its own creditor reference. All of them pay to the account of the customer. The event
+     * `checkout.session.opened` reports each session.
+     *
+     * `POST /v1/checkout/links`, permission `checkout:write`.
+     * Problem codes: validation_failed, not_found, account_blocked, customer_not_verified, currency_not_supported,
+     * iban_issuer_not_configured, iban_pool_exhausted, line_items_mismatch, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly createLink: (body: {
+      /** The customer whose account the payers pay to: its `guid` or its `serviceId`. */
+      readonly customerId: string
+      /** Fiat currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Amount of each payment in major units of `currency`. Without it, the payer enters the amount. */
+      readonly amount?: AmountInput | null | undefined
+      /** Smallest amount that a payer may enter. Default: 0.01. Only without `amount`. */
+      readonly amountMin?: AmountInput | null | undefined
+      /** Largest amount that a payer may enter. Default: 10,000,000.00. Only without `amount`. */
+      readonly amountMax?: AmountInput | null | undefined
+      /** Items that make the sum. Their amounts add up to `amount`, which is then required. */
+      readonly lineItems?: readonly {
+        /** Name of the item. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: AmountInput
+      }[] | null | undefined
+      /** Your own reference. The transactions and the events of all payments contain it. */
+      readonly websiteReference?: string | null | undefined
+      /** A JSON object. The events of the deposits return it, with `linkId` added. */
+      readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+      /** The way back to you, as of a checkout session. */
+      readonly returnUrl?: string | null | undefined
+      /** Seconds that a payer has from opening a session: 300 to 2592000. Default: 259200 (3 days). */
+      readonly sessionExpiresInSeconds?: number | null | undefined
+      /** Purpose of the payments, for the payer. The page of the link and the payment page show it. */
+      readonly description?: string | null | undefined
+      /** Time from which the link opens no session. Without it, the link does not end. An RFC 3339 time in UTC. */
+      readonly endsAt?: string | null | undefined
+      /** Number of payments at most: those made, and those under way. Without it, any number. */
+      readonly paymentsMax?: number | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
+    readonly updatedAt: string
+  }>
+    /**
+     * List payment links.
+     *
+     * Returns your payment links with the number of their payments, newest first.
+     *
+     * `GET /v1/checkout/links`, permission `checkout:read`.
+     * Problem codes: validation_failed.
+     */
+    readonly listLinks: (query?: ListPaymentLinksQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the payment link. Its sessions and their events contain it. */
+      readonly linkId: string
+      /** Address of the link. Publish it: each payer who opens it gets a session. */
+      readonly url: string
+      /** False: the link opens no session. */
+      readonly active: boolean
+      /** The `guid` of the customer whose account the payers pay to. */
+      readonly customerId: string
+      /** Currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Amount of each payment in major units. Absent: the payer enters it. */
+      readonly amount?: Amount
+      /** Smallest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMin?: Amount
+      /** Largest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMax?: Amount
+      /** Purpose of the payments. Absent: none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** Name of the item. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
+      /** Your own reference. Absent without one. */
+      readonly websiteReference?: string
+      /** The way back to you. Absent without one. */
+      readonly returnUrl?: string
+      /** Seconds that a payer has from opening a session. */
+      readonly sessionExpiresInSeconds: number
+      /** Time from which the link opens no session. Absent without one. */
+      readonly endsAt?: string
+      /** Number of payments at most. Absent: any number. */
+      readonly paymentsMax?: number
+      /** Number of payments that were completed. */
+      readonly paymentsMade: number
+      /** Number of sessions that payers have opened and that have not ended. */
+      readonly paymentsOpen: number
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change by you. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listLinks`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllLinks: (query?: ListPaymentLinksQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the payment link. Its sessions and their events contain it. */
+      readonly linkId: string
+      /** Address of the link. Publish it: each payer who opens it gets a session. */
+      readonly url: string
+      /** False: the link opens no session. */
+      readonly active: boolean
+      /** The `guid` of the customer whose account the payers pay to. */
+      readonly customerId: string
+      /** Currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Amount of each payment in major units. Absent: the payer enters it. */
+      readonly amount?: Amount
+      /** Smallest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMin?: Amount
+      /** Largest amount that a payer may enter. Absent with `amount`. */
+      readonly amountMax?: Amount
+      /** Purpose of the payments. Absent: none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** Name of the item. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
+      /** Your own reference. Absent without one. */
+      readonly websiteReference?: string
+      /** The way back to you. Absent without one. */
+      readonly returnUrl?: string
+      /** Seconds that a payer has from opening a session. */
+      readonly sessionExpiresInSeconds: number
+      /** Time from which the link opens no session. Absent without one. */
+      readonly endsAt?: string
+      /** Number of payments at most. Absent: any number. */
+      readonly paymentsMax?: number
+      /** Number of payments that were completed. */
+      readonly paymentsMade: number
+      /** Number of sessions that payers have opened and that have not ended. */
+      readonly paymentsOpen: number
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change by you. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a payment link.
+     *
+     * Returns the payment link with the number of its payments. List its sessions by `linkId`.
+     *
+     * `GET /v1/checkout/links/{linkId}`, permission `checkout:read`.
+     * Problem codes: not_found.
+     */
+    readonly getLink: (linkId: string, options?: CallOptions) => Promise<{
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
+    readonly updatedAt: string
+  }>
+    /**
+     * Change a payment link.
+     *
+     * Deactivates or activates the link, or changes its end, its number of payments or its description. A given
+     * field is set, `null` clears it, and an absent field is unchanged. Sessions that payers have opened stay as
+     * they are, and can still be paid.
+     *
+     * `PATCH /v1/checkout/links/{linkId}`, permission `checkout:write`.
+     * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.
+     */
+    readonly updateLink: (linkId: string, body: {
+      /** False: the link opens no session. Open sessions can still be paid. */
+      readonly active?: boolean | undefined
+      /** Purpose of the payments, for the payer. The page of the link and the payment page show it. */
+      readonly description?: string | null | undefined
+      /** Time from which the link opens no session. Without it, the link does not end. An RFC 3339 time in UTC. */
+      readonly endsAt?: string | null | undefined
+      /** Number of payments at most: those made, and those under way. Without it, any number. */
+      readonly paymentsMax?: number | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the payment link. Its sessions and their events contain it. */
+    readonly linkId: string
+    /** Address of the link. Publish it: each payer who opens it gets a session. */
+    readonly url: string
+    /** False: the link opens no session. */
+    readonly active: boolean
+    /** The `guid` of the customer whose account the payers pay to. */
+    readonly customerId: string
+    /** Currency, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Amount of each payment in major units. Absent: the payer enters it. */
+    readonly amount?: Amount
+    /** Smallest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMin?: Amount
+    /** Largest amount that a payer may enter. Absent with `amount`. */
+    readonly amountMax?: Amount
+    /** Purpose of the payments. Absent: none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** Name of the item. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
+    /** Your own reference. Absent without one. */
+    readonly websiteReference?: string
+    /** The way back to you. Absent without one. */
+    readonly returnUrl?: string
+    /** Seconds that a payer has from opening a session. */
+    readonly sessionExpiresInSeconds: number
+    /** Time from which the link opens no session. Absent without one. */
+    readonly endsAt?: string
+    /** Number of payments at most. Absent: any number. */
+    readonly paymentsMax?: number
+    /** Number of payments that were completed. */
+    readonly paymentsMade: number
+    /** Number of sessions that payers have opened and that have not ended. */
+    readonly paymentsOpen: number
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change by you. */
     readonly updatedAt: string
   }>
     /**
@@ -7580,21 +8831,24 @@ export type Namespaces = {
      * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `userReference` of
      * the payout and of its transaction is your `reference`, always. It is also the transaction reference if you
      * have not used it before. Otherwise the service assigns one. Every path of a payout takes the `reference` of
-     * the response, or the id in its header `Payout-Id`.
+     * the response, or the id in its header `Payout-Id`. With `onDuplicate` `Refuse` a payout that may repeat an
+     * earlier one is refused with 422 `possible_duplicate`. Of two such requests at once one is made. To pay on a
+     * later day, create a standing order with the frequency `Once`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-     * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
+     * customer_not_verified, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
+     * country_not_supported, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
     /**
      * Preview a fiat payout.
      *
      * Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the
-     * fee, the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would
-     * refuse the payout is not an error here: the answer is 200. It promises nothing: balances and limits may change
-     * before you create the payout.
+     * fee, the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may
+     * repeat earlier ones, which it names. With `onDuplicate` `Refuse` it is `failed`. It reserves nothing and uses
+     * up no key. A rule that would refuse the payout is not an error here: the answer is 200. It promises nothing:
+     * balances and limits may change before you create the payout.
      *
      * `POST /v1/payouts/fiat/preview`, permission `payouts:read`.
      * Problem codes: currency_not_supported.
@@ -7608,9 +8862,10 @@ export type Namespaces = {
      * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-     * ownership_proof_required, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
+     * customer_not_verified, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
+     * country_not_supported, ownership_proof_required, beneficiary_cooling_off, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
@@ -7624,6 +8879,16 @@ export type Namespaces = {
     readonly list: (query?: ListPayoutsQuery, options?: CallOptions) => Promise<PayoutPage>
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListPayoutsQuery, options?: CallOptions) => Pages<PayoutPage>
+    /**
+     * Sum payouts.
+     *
+     * Returns how many payouts match the filters, and their sums by currency. Takes the filters of `GET
+     * /v1/payouts`. At most 5,000 payouts are read: if more match, `capped` is true, and the sums are at least
+     * reached.
+     *
+     * `GET /v1/sums/payouts`, permission `payouts:read`.
+     */
+    readonly sum: (query?: SumPayoutsQuery, options?: CallOptions) => Promise<PayoutSums>
     /**
      * List payout limits.
      *
@@ -7667,6 +8932,37 @@ export type Namespaces = {
      */
     readonly getVerification: (id: string, options?: CallOptions) => Promise<Verification>
     /**
+     * List payouts that a payout may repeat.
+     *
+     * Returns earlier payouts of the same amount to the same account: with the same reference within a year before
+     * it, or made within some days before it, which the operator sets. Payouts that failed, were cancelled or came
+     * back do not count, and neither do those of the same standing order.
+     *
+     * `GET /v1/payouts/{id}/duplicates`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly duplicates: (id: string, options?: CallOptions) => Promise<EarlierPayouts>
+    /**
+     * Retrieve the note of a payout.
+     *
+     * Returns the note that your team has written about a payout. It is sent to no bank and no payee.
+     *
+     * `GET /v1/payouts/{id}/note`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly note: (id: string, options?: CallOptions) => Promise<PayoutNote>
+    /**
+     * Set the note of a payout.
+     *
+     * Writes a note for your colleagues, in place of the one before. Without `note` it is taken away. It changes
+     * nothing about the payment, in any status, and is sent to no bank and no payee. It is erased with the customer
+     * of the payout.
+     *
+     * `PUT /v1/payouts/{id}/note`, permission `payouts:write`.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
+     */
+    readonly setNote: (id: string, body: PayoutNoteUpdate, options?: CallOptions) => Promise<PayoutNote>
+    /**
      * Create a payout in another currency.
      *
      * Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the
@@ -7676,9 +8972,9 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
-     * account_blocked, customer_not_verified, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, country_not_supported, beneficiary_cooling_off, request_in_progress,
-     * idempotency_key_reused.
+     * possible_duplicate, account_blocked, customer_not_verified, currency_not_supported,
+     * beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, beneficiary_cooling_off,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
@@ -8123,6 +9419,10 @@ export type Namespaces = {
         /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
         readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
       }
+      /** `Refuse`: a payout of the order that may repeat a payout outside it is refused with `possible_duplicate`, and its date has failed. Default `Allow`. */
+      readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
+      /** Text for your colleagues, one line of 1 to 500 characters. Each payout of the order gets it as its note. It is sent to no bank and no payee. */
+      readonly note?: string | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the standing order. */
     readonly id: string
@@ -8138,6 +9438,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8198,6 +9502,10 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8256,6 +9564,10 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
+      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      readonly onDuplicate: 'Allow' | 'Refuse'
+      /** Text for your colleagues. Absent without one. */
+      readonly note?: string
       /** When the payouts are made. */
       readonly schedule: {
         /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8319,6 +9631,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8378,6 +9694,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8438,6 +9758,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -8497,6 +9821,10 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
+    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    readonly onDuplicate: 'Allow' | 'Refuse'
+    /** Text for your colleagues. Absent without one. */
+    readonly note?: string
     /** When the payouts are made. */
     readonly schedule: {
       /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
@@ -9287,6 +10615,37 @@ export type Namespaces = {
       /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
       readonly amount: Amount
     }[]
+    /** Your own reference, such as an order number. Absent without one. */
+    readonly websiteReference?: string
+    /** Name of the payer: as the bank named it with the payment; before that, as the payer typed it, or the name of the customer. Absent if unknown or erased. */
+    readonly payerName?: string
+    /** Email address that the payer of a payment link has typed. It is not verified. Absent without one, or erased. */
+    readonly payerEmail?: string
+    /** The payment link by which the payer opened the session. Absent without one. */
+    readonly linkId?: string
+    /** Money that did not fit the session, oldest first. Absent without any. */
+    readonly latePayments?: readonly ({
+      /** Identifies the late payment. */
+      readonly latePaymentId: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the money, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
+      /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
+      readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+      /** Time until which you may choose. Then the operator decides. */
+      readonly chooseBy: string
+      /** Time of your choice. Absent without one. */
+      readonly chosenAt?: string
+      /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
+      readonly acceptedReference?: string
+    })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -9375,13 +10734,23 @@ export type Namespaces = {
      * `updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is
      * ever skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again
      * appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With
-     * `createdFrom` or `createdTo`, these two list the newest first.
+     * `createdFrom`, `createdTo` or `account`, these two list the newest first.
      *
      * `GET /v1/transactions`, permission `transactions:read`.
      */
     readonly list: (query?: ListTransactionsQuery, options?: CallOptions) => Promise<TransactionPage>
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListTransactionsQuery, options?: CallOptions) => Pages<TransactionPage>
+    /**
+     * Sum transactions.
+     *
+     * Returns how many transactions match the filters, and their sums by direction and currency. Takes the filters
+     * of `GET /v1/transactions`. At most 5,000 transactions are read: if more match, `capped` is true, and the sums
+     * are at least reached.
+     *
+     * `GET /v1/sums/transactions`, permission `transactions:read`.
+     */
+    readonly sum: (query?: SumTransactionsQuery, options?: CallOptions) => Promise<TransactionSums>
     /**
      * Retrieve changed transactions as a stream.
      *
@@ -9621,7 +10990,8 @@ export type Namespaces = {
      *
      * Returns who did what, newest first. Each step of a transaction has a record, committed with the step. Each
      * other request that changes something has a record that was committed before it began. So has each read of a
-     * customer, of a report or of a stream.
+     * customer, of a report or of a stream. What a request makes has a further record with its `id`, which commits
+     * with it. Filters combine.
      *
      * `GET /v1/audit`, permission `users:read`.
      */
@@ -9647,9 +11017,9 @@ export type Namespaces = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. */
+      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
@@ -9684,9 +11054,9 @@ export type Namespaces = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. */
+      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string

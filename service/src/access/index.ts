@@ -35,6 +35,6 @@ export {
 
 export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce, publicKeyMistake } from './rules.ts'
 
-export type { ListedCredential } from './management.ts'
+export type { ListedCredential, OnExpiring } from './management.ts'
 
 export { diagnoseSignature, type SignatureDiagnosis } from './signature-diagnosis.ts'

@@ -12,6 +12,12 @@ export type ListedPartner = store.ListedPartnerRow & {
   readonly serviceAccounts: number
   readonly lastUsedAt: Date | null
 }
+/** A service account gets an end, or another one. Joins the transaction. */
+export type OnExpiring = (
+  tx: Tx,
+  account: { readonly partnerId: string; readonly serviceAccountId: string; readonly expiresAt: Date },
+) => void
+
 export type ListedCredential = store.CredentialRow & { readonly status: 'valid' | 'expired' | 'revoked' }
 
 type Rotation = {
@@ -54,6 +60,8 @@ export type AccessManagement = {
   readonly lockServiceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
   /** Writes name, permissions, addresses and end of a service account that is locked. */
   readonly changeServiceAccount: typeof store.changeCredential
+  /** The ids of the service accounts that a person or a key of the partner has made. */
+  readonly issuedBy: typeof store.issuedBy
   /** Refuses: not_found (no such account, or already revoked). */
   readonly expireServiceAccount: (tx: Tx, partnerId: string, id: string, at: Date) => Promise<void>
   /** Expires every credential of a partner; returns how many. Refuses: not_found (the partner). */
@@ -75,8 +83,9 @@ export function createManagement(deps: {
   readonly clock: Clock
   readonly issue: (tx: Tx, request: IssueRequest) => Promise<IssuedCredential>
   readonly requirePartner: (tx: Tx, partnerId: string) => Promise<void>
+  readonly onExpiring: OnExpiring | undefined
 }): AccessManagement {
-  const { clock, issue, requirePartner } = deps
+  const { clock, issue, requirePartner, onExpiring } = deps
 
   const statusOf = (row: store.CredentialRow) => statusAt(row, clock.now())
   const listed = (rows: readonly store.CredentialRow[]) => rows.map((row) => ({ ...row, status: statusOf(row) }))
@@ -108,8 +117,13 @@ export function createManagement(deps: {
     serviceAccount: (tx, partnerId, id) => serviceAccount(store.credentialRow(tx, partnerId, id)),
     activeServiceAccounts: (tx, partnerId) => store.countActive(tx, partnerId, clock.now()),
     lockServiceAccount,
-    changeServiceAccount: store.changeCredential,
+    changeServiceAccount: async (tx, row) => {
+      await store.changeCredential(tx, row)
+      const { partnerId, serviceAccountId, expiresAt } = row
+      if (expiresAt !== null) onExpiring?.(tx, { partnerId, serviceAccountId, expiresAt })
+    },
     issuerOf,
+    issuedBy: store.issuedBy,
     partnerNames: store.partners,
     namesOf: store.namesOf,
     partners: async (tx) => {

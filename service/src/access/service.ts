@@ -19,7 +19,7 @@ import {
   secretContext,
   toCredential,
 } from './credentials.ts'
-import { type AccessManagement, createManagement } from './management.ts'
+import { type AccessManagement, createManagement, type OnExpiring } from './management.ts'
 import * as store from './store.ts'
 import { createHash } from 'node:crypto'
 import { linkTokenPartner, newLinkToken } from './rules.ts'
@@ -78,9 +78,17 @@ export function createAccess(deps: {
   readonly sealer: Sealer
   /** Joins the transaction that names a partner. `before`: the names that are replaced. */
   readonly onNamed?: (tx: Tx, partnerId: string, before: readonly PartnerName[]) => Promise<void>
+  readonly onExpiring?: OnExpiring
 }): Access {
-  const { clock, sealer, onNamed } = deps
-  const issue = createIssuer(deps)
+  const { clock, sealer, onNamed, onExpiring } = deps
+  const issueAny = createIssuer(deps)
+  const issue: typeof issueAny = async (tx, request) => {
+    const issued = await issueAny(tx, request)
+    const { partnerId, expiresAt = null, impersonatedBy = null } = request
+    if (expiresAt !== null && impersonatedBy === null)
+      onExpiring?.(tx, { partnerId, serviceAccountId: issued.serviceAccountId, expiresAt })
+    return issued
+  }
   const requirePartner = async (tx: Tx, partnerId: string) => {
     if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
   }
@@ -137,7 +145,7 @@ export function createAccess(deps: {
       return toCredential(row, deps.sealer)
     },
     recordUse: createUseRecorder(deps),
-    ...createManagement({ clock, issue, requirePartner }),
+    ...createManagement({ clock, issue, requirePartner, onExpiring }),
     ...createNonceRegister(deps),
     ...createSupport(deps),
   }

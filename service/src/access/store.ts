@@ -404,6 +404,13 @@ export async function countActive(tx: Tx, partnerId: string, now: Date): Promise
   return row?.count ?? 0
 }
 
+/** The ids of the service accounts that a maker has made, ended ones too. A partner has few. */
+export async function issuedBy(tx: Tx, partnerId: string, issuerId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly id: string }>(sql`/* access.issuedBy */
+    select id from access.service_accounts where partner_id = ${partnerId} and issued_by = ${issuerId}`)
+  return rows.map(({ id }) => id)
+}
+
 export async function changeCredential(tx: Tx, row: CredentialRow): Promise<void> {
   await tx.run(sql`/* access.changeCredential */
     update access.service_accounts set name = ${row.name}, permissions = ${row.permissions}::text[],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createFactQueue } from '../inbox/index.ts'
 import { after, test } from 'node:test'
 import { noProofs } from '../../../test/support/proofs.ts'
 import { decimalText } from '@partner-payments/wire'
@@ -14,7 +15,7 @@ import { createIdempotency } from '../idempotency/index.ts'
 import { createLedger, entryOf } from '../ledger/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createScreening } from '../screening/index.ts'
-import { decidesHits, twoOfStaff } from '../people/staff/index.ts'
+import { requireDecider, twoDeciders } from '../people/staff/index.ts'
 import { createCustomers } from '../parties/customers/index.ts'
 import { createTransactions } from '../transactions/index.ts'
 import { accountsRoutes, createAccounts, type Issuer } from './index.ts'
@@ -28,7 +29,11 @@ const cursors = createCursors(randomBytes(32))
 const database = await createTestDatabase()
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') }))
 const keys = { sealer: createSealer([randomBytes(32)]), cursors }
-const screening = createScreening({ judgeTwo: twoOfStaff(decidesHits), db, clock, ...keys })
+const screening = createScreening({
+  requireDecider: (tx, by) => requireDecider(tx, 'screening_hit', by),
+  judgeTwo: (tx, author, approver) => twoDeciders(tx, 'screening_hit', author, approver),
+  ...{ db, clock, facts: createFactQueue({ clock }), ...keys },
+})
 const customers = createCustomers({
   db,
   clock,
@@ -39,8 +44,8 @@ const customers = createCustomers({
   ...noProofs,
   identifiers: 'unique',
 })
-const idempotency = createIdempotency({ db, clock, ...keys })
 const audit = createAudit({ db, clock, ...keys })
+const idempotency = createIdempotency({ db, clock, ...keys, audit })
 const eventOutbox = createEventOutbox()
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers, audit, clockDifferenceMsMax: 0 })
 after(() => database?.drop())

@@ -15,7 +15,7 @@ import {
 } from '../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import { type Customers, hasLargestBalance } from '../parties/customers/index.ts'
-import type { NewTransaction, Transactions } from '../transactions/index.ts'
+import { type NewTransaction, requesterOf, type Transactions } from '../transactions/index.ts'
 
 /** A transfer that is booked. Null: the partner itself. */
 export type Transferred = {
@@ -161,7 +161,7 @@ async function complete(
   { amount, currency, from, to, maker, body }: Completing,
 ): Promise<readonly [string, string]> {
   const requested = maker && {
-    requestedBy: { id: maker.caller.serviceAccountId, name: maker.caller.name, ipAddress: maker.ip },
+    requestedBy: requesterOf(maker.caller, maker.ip),
     requestId: maker.requestId,
   }
   const shared = { partnerId, amount, currency, rail: null, ...requested } as const

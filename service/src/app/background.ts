@@ -7,6 +7,7 @@ import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { type Clock, dayMs, hourMs, type Log, minuteMs, present, secondMs, type Tracing } from '../kernel/index.ts'
 import { createCheckpoints } from '../ledger/index.ts'
 import { folderTransport, mailJob, readMailbox, smtpTransport } from '../mail/index.ts'
+import { inboxJobs, renderInboxMail } from '../inbox/index.ts'
 import { accountJobs, renderMonitorMail } from '../accounts/index.ts'
 import { beneficiaryJobs } from '../parties/beneficiaries/index.ts'
 import { customerJobs } from '../parties/customers/index.ts'
@@ -20,6 +21,7 @@ import { assignmentsJob, renderStaffMail } from '../people/staff/index.ts'
 import { safeguardingJob } from '../reports/safeguarding/index.ts'
 import {
   recoveriesJob,
+  uploadsJob,
   renderGuestLink,
   renderImpersonation,
   renderInvitation,
@@ -80,6 +82,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
     approvalsJob(modules.payoutLife),
     recallsJob(modules.recalls),
     recoveriesJob(modules.members.recoveries),
+    uploadsJob(modules.uploads),
     mailJob({
       db,
       clock,
@@ -108,6 +111,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
     ...beneficiaryJobs(modules.beneficiaries, modules.renewals),
     ...customerJobs(modules.customers, modules.personalData),
     assignmentsJob(modules.staff.assignments),
+    ...inboxJobs(modules.inbox),
     ...identityJobs(modules.identityChecks),
     ...upkeepJobs(deps, modules),
   ]
@@ -279,6 +283,7 @@ const mailTemplates = {
   impersonation: renderImpersonation,
   guest_link: renderGuestLink,
   service_account_changed: renderKeyChange,
+  inbox: renderInboxMail,
 }
 
 function mailParts({ config, mailboxFolder }: { readonly config: Config; readonly mailboxFolder: string }) {
@@ -287,5 +292,6 @@ function mailParts({ config, mailboxFolder }: { readonly config: Config; readonl
     transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
     // The name of MAIL_FROM counts first.
     from: { ...sender, name: sender.name === '' ? siteNameOf(config) : sender.name },
+    senders: config.MAIL_SENDERS,
   }
 }

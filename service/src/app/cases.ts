@@ -1,4 +1,5 @@
 /** Composes the resolution of cases: decisions with their effects on payments, returns, reconciliation. */
+import type { FactQueue } from '../inbox/index.ts'
 import {
   type CaseOwners,
   type Cases,
@@ -9,12 +10,13 @@ import {
   operatorPartnerId,
   type Returns,
 } from '../cases/index.ts'
+import type { Checkout } from '../checkout/index.ts'
 import { createIsoBooks } from '../banks/files/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
-import { decidesCases, twoOfStaff } from '../people/staff/index.ts'
+import { requireDecider, twoDeciders } from '../people/staff/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BooksAccount } from '../rails/index.ts'
 import { createReconciliation, type Reconciliation } from '../cases/reconciliation/index.ts'
@@ -37,8 +39,10 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly clock: Clock
     readonly log: Log
     readonly cases: Cases
+    readonly facts: FactQueue
     readonly ledger: Ledger
     readonly deposits: Deposits
+    readonly checkout: Pick<Checkout, 'returnEnded'>
     readonly monitoring: Pick<Monitoring, 'standingOf'>
     /** The accounts at the configured file-based banks. */
     readonly bankAccounts: readonly BooksAccount[]
@@ -55,12 +59,12 @@ export type Composed = {
 }
 
 export function composeDecisions(deps: Deps): Composed {
-  const { db, clock, ledger, cases, banks, bankAccounts: accounts } = deps
+  const { db, clock, ledger, cases, facts, banks, bankAccounts: accounts } = deps
   const books = createIsoBooks({ operatorId: operatorPartnerId, clock, banks })
-  const returns = createReturns({ db, clock, ledger, record: cases.record })
+  const returns = createReturns({ db, clock, ledger, record: cases.record, ended: deps.checkout.returnEnded })
   const refusal = createRefusal(deps.monitoring)
   const effects = { ...createCaseEffects({ ...deps, books }), refusal, sendBack: returns.start }
-  const decisions = createDecisions({ clock, ledger, effects, judgeTwo: twoOfStaff(decidesCases) })
+  const decisions = createDecisions({ clock, ledger, facts, effects, requireDecider, judgeTwo: twoDeciders })
   const inLedger = createInLedger({ ...deps, returns })
   const candidates = createCandidateSources(deps)
   const reconciliation = createReconciliation({ ...deps, accounts, books, decisions, inLedger, candidates })

@@ -19,13 +19,14 @@ import { type SealedColumn, tracedDatabase, type Tx } from '../postgres/index.ts
 import { sealedPayers } from '../banks/files/index.ts'
 import { type ChainKeys, sealedChainKeys, sealedTravelRules } from '../chains/evm/index.ts'
 import type { IsoBanks } from '../banks/files/index.ts'
+import type { DecisionNumbers } from '../reports/decisions/index.ts'
 import { type Reconciliation } from '../cases/reconciliation/index.ts'
 import { type Rates } from '../rates/index.ts'
 import { sealedForms, sealedTotpSecrets } from '../people/sign-in/index.ts'
 import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '../screening/index.ts'
 import type { Accounts, Cancellations } from '../accounts/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
-import { sealedLinkTokens } from '../checkout/index.ts'
+import { sealedLinkTokens, sealedPaymentLinkTokens } from '../checkout/index.ts'
 import { type Customers, sealedChanges, sealedKyc, sealedNameKeys } from '../parties/customers/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import { sealedIdentities } from '../parties/identity-checks/index.ts'
@@ -38,7 +39,13 @@ import type { Monitoring } from '../monitoring/index.ts'
 import type { Safeguarding } from '../reports/safeguarding/index.ts'
 import type { StandingOrders } from '../payouts/standing-orders/index.ts'
 import type { Staff } from '../people/staff/index.ts'
-import { type FirstAdmin, type Members, sealedClientSecrets, sealedWaitingSecrets } from '../people/users/index.ts'
+import {
+  type FirstAdmin,
+  type Members,
+  sealedClientSecrets,
+  sealedUploads,
+  sealedWaitingSecrets,
+} from '../people/users/index.ts'
 import { sealedWebhookSecrets } from '../webhooks/index.ts'
 import { composeModules, type Modules } from './modules.ts'
 
@@ -73,6 +80,8 @@ export type Service = {
   readonly standingOrders: StandingOrders
   readonly rates: Rates
   readonly reconciliation: Reconciliation
+  /** Used by the operator's commands. */
+  readonly numbers: DecisionNumbers
   /** Used by the operator's commands. */
   readonly safeguarding: Safeguarding
   /** Used by the operator's commands. */
@@ -128,6 +137,7 @@ export const sealedColumns = [
   sealedMailSecrets,
   sealedAnswers,
   sealedLinkTokens,
+  sealedPaymentLinkTokens,
   sealedChainKeys,
   sealedTravelRules,
   sealedPayers,
@@ -137,6 +147,7 @@ export const sealedColumns = [
   sealedClientSecrets,
   sealedWaitingSecrets,
   sealedForms,
+  sealedUploads,
   sealedTotpSecrets,
 ] as const
 

@@ -10,6 +10,7 @@ import { evmSettings } from '../chains/evm/settings.ts'
 import { bankProblem, isoSettings, readJsonOrFile, readSettingFile } from '../banks/files/settings.ts'
 import { sandboxSettings } from '../banks/sandbox/settings.ts'
 import { deliverySettings } from '../webhooks/settings.ts'
+import { checkoutSettings } from '../checkout/settings.ts'
 import { gatewaySettings } from '../edge/gateway/settings.ts'
 import {
   booleanOf,
@@ -33,6 +34,7 @@ import {
   textOf,
   url,
 } from '../kernel/index.ts'
+import { inboxSettings } from '../inbox/settings.ts'
 import { mailSettings } from '../mail/settings.ts'
 import { observabilitySettings } from '../edge/observability/settings.ts'
 import { databaseSettings } from '../postgres/settings.ts'
@@ -42,6 +44,7 @@ import { ratesSettings } from '../rates/settings.ts'
 import { verificationSettings } from '../parties/payee-check/settings.ts'
 import { identitySettings } from '../parties/identity-port/settings.ts'
 import { monitoringSettings } from '../monitoring/settings.ts'
+import { payoutsSettings } from '../payouts/settings.ts'
 import { screeningSettings } from '../screening/settings.ts'
 
 // The settings of the operator's staff.
@@ -203,6 +206,7 @@ const processSettings = {
     description: 'Days after which a report and its file are deleted, counted from when it is ready',
     read: integer(1, reportKeptDaysMax, 30),
   },
+  ...payoutsSettings,
   STANDING_ORDERS_MAX: {
     default: '10000',
     description: 'Active standing orders of one partner. Further ones are refused; active orders are unaffected',
@@ -223,6 +227,7 @@ export const settings = {
   ...customerSettings,
   ...staffSettings,
   ...gatewaySettings,
+  ...checkoutSettings,
   ...databaseSettings,
   ...railsSettings,
   ...sandboxSettings,
@@ -232,6 +237,7 @@ export const settings = {
   ...verificationSettings,
   ...deliverySettings,
   ...mailSettings,
+  ...inboxSettings,
   ...brandingSettings,
   ...observabilitySettings,
 }

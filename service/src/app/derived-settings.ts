@@ -18,6 +18,7 @@ export const checkoutSettings = (config: Config, bank: BankSimulator) => ({
   bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
   sandbox: config.MODE === 'sandbox',
   publicUrl: publicUrlOf(config),
+  pageUrls: config.CHECKOUT_URLS,
 })
 
 /** A connector that neither RAIL nor a rule names does not run. */

@@ -34,7 +34,7 @@ import { transactionsRoutes } from '../transactions/index.ts'
 import { guestLinksRoutes, membersRoutes, serviceAccountsRoutes, usersRoutes } from '../people/users/index.ts'
 import { walletsRoutes } from '../chains/wallets/index.ts'
 import { webhooksRoutes } from '../webhooks/api/index.ts'
-import { createCheckoutSite, createConsoleSite } from '../pages/index.ts'
+import { awayFromPartners, createCheckoutSite, createConsoleSite, createPageHosts } from '../pages/index.ts'
 import { createRequestRecorder } from '../requests/index.ts'
 
 export type GatewayForm = 'standalone' | 'gateway' | 'api'
@@ -72,6 +72,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
   const { members, firstAdmin, factors, signIn } = modules
   const sandbox = config.MODE === 'sandbox'
   const brand = brandOf(config)
+  const hosts = createPageHosts({ pageUrls: config.CHECKOUT_URLS, publicUrl: config.PUBLIC_URL })
   const inProcess = {
     handlers: auditedHandlers(modules.idempotency.keeping(createHandlers(modules)), modules.audit),
     clock,
@@ -87,22 +88,32 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
     downloads: { open: modules.reports.contentOfLink },
     sites: [
       createIdentityWebhookSite({ checks: modules.identityChecks, provider: modules.identityProvider, clock }),
-      await createCheckoutSite({ checkout, clock, sandbox, brand }),
-      await createConsoleSite({
-        members,
-        guests: modules.guestLinks,
-        savedViews: modules.savedViews,
-        firstAdmin,
-        factors,
-        signIn,
-        approvals: { ...modules.payouts, snapshotOfBulk: modules.bulkPayouts.snapshot },
-        accounts: modules.accounts,
-        ...(await createOperate(inProcess)),
-        clock,
-        log,
-        sandbox,
-        brand,
-      }),
+      await createCheckoutSite({ checkout, clock, sandbox, brand, hosts }),
+      awayFromPartners(
+        await createConsoleSite({
+          members,
+          guests: modules.guestLinks,
+          savedViews: modules.savedViews,
+          inbox: modules.inbox,
+          access: { issuedByPerson: (partnerId, id) => access.issuedBy(deps.db, partnerId, id) },
+          uploads: modules.uploads,
+          payees: modules.beneficiaries,
+          bulks: modules.bulkPayouts,
+          firstAdmin,
+          factors,
+          signIn,
+          approvals: { ...modules.payouts, snapshotOfBulk: modules.bulkPayouts.snapshot },
+          accounts: modules.accounts,
+          payouts: modules.payouts,
+          audit: modules.audit,
+          ...(await createOperate(inProcess)),
+          clock,
+          log,
+          sandbox,
+          brand,
+        }),
+        hosts,
+      ),
     ],
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
     log,

@@ -1,5 +1,5 @@
 /** Everything below the gateway and the workers: ledger, connectors, modules, webhook engine. `compose.ts` and tests use it. */
-import { createAccess, type Access } from '../access/index.ts'
+import { createAccess, type Access, type OnExpiring } from '../access/index.ts'
 import { createAudit } from '../audit/index.ts'
 import { type Config, usedIsoBanks } from './config.ts'
 import { composeDecisions } from './cases.ts'
@@ -14,11 +14,13 @@ import {
 } from './derived-settings.ts'
 import { type ChosenHostsOptions, createChosenHosts } from '../webhooks/index.ts'
 import { createCursors } from '../kernel/api/index.ts'
-import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
+import { after, type Clock, createSealer, dayMs, deriveKey, type Log, partnerKey, secondMs } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
 import { createCases, operatorPartnerId } from '../cases/index.ts'
 import { createLedger, type MoneyHolds, type PartyOfMoney } from '../ledger/index.ts'
+import { createFactQueue, type FactQueue, type Inbox } from '../inbox/index.ts'
 import { createMailQueue } from '../mail/index.ts'
+import { composeInbox } from './inbox.ts'
 import { type Observability } from '../edge/observability/index.ts'
 import {
   createScreener,
@@ -46,7 +48,7 @@ import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../parties/payee-check/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors, recordFreeze } from '../accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../parties/beneficiaries/index.ts'
-import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../checkout/index.ts'
+import { createCheckout, createEndedRefunds, createLateOffers, createPaymentRefunds } from '../checkout/index.ts'
 import { createCustomers, type Customers } from '../parties/customers/index.ts'
 import { createDeposits, type Deposits, depositsOfHit } from '../deposits/index.ts'
 import { createMonitoring, type Monitoring } from '../monitoring/index.ts'
@@ -64,7 +66,8 @@ import {
 } from '../payouts/index.ts'
 import { createRecalls, createReturnedByRecall } from '../payouts/recalls/index.ts'
 import { createReports } from '../reports/index.ts'
-import { createStaffChanges, decidesHits, twoOfStaff } from '../people/staff/index.ts'
+import { createDecisionNumbers } from '../reports/decisions/index.ts'
+import { createStaffChanges, requireDecider, turnsRules, twoDeciders, twoOfStaff } from '../people/staff/index.ts'
 import { createStandingOrders } from '../payouts/standing-orders/index.ts'
 import { createSimulations } from '../simulations/index.ts'
 import { createTransactions } from '../transactions/index.ts'
@@ -74,6 +77,7 @@ import {
   createFirstAdmin,
   createImpersonationNotice,
   createSavedViews,
+  createUploads,
   createMayPay,
   createServiceAccounts,
   createUsers,
@@ -113,16 +117,19 @@ export type ModulesDeps = {
 
 export function composeModules(deps: ModulesDeps) {
   const core = composeCore(deps)
-  const delivery = composeDelivery(deps, core)
+  const inboxOf = (): Inbox => inbox
+  const delivery = composeDelivery(deps, core, inboxOf)
   const payments = composePayments(deps, core, delivery)
   const waiting = createWaiting({ ...deps, ...core, ...payments, changes: createStaffChanges(deps) })
+  const inbox = composeInbox({ ...deps, ...core, ...delivery, ...payments, mail: core.mailQueue })
   return {
     ...core,
     ...delivery,
     ...payments,
+    inbox,
     waiting,
     holdOf: createHoldOf({ ...deps, ...core, ...payments }),
-    staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue, waiting }),
+    staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue, waiting, inbox: inboxOf }),
     monitors: composeMonitors(deps, core, delivery),
   }
 }
@@ -136,7 +143,8 @@ function composeCore(deps: ModulesDeps) {
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const onNamed = (tx: Tx, partnerId: string, before: readonly SubjectName[]) =>
     screening.request(tx, { partnerId, kind: 'partner', id: partnerId }, before)
-  const access = createAccess({ db, clock, sealer, onNamed })
+  const facts = createFactQueue({ clock })
+  const access = createAccess({ db, clock, sealer, onNamed, onExpiring: expiringFact(facts) })
   const holds: MoneyHolds = async (tx, parties) => {
     const keysOf = ({ partnerId, partyId: id }: PartyOfMoney): readonly HeldParty[] => [
       partnerOf(partnerId, id),
@@ -148,8 +156,9 @@ function composeCore(deps: ModulesDeps) {
   const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated', holds })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({
-    ...{ db, clock, sealer, textNames: config.SCREENED_TEXTS === 'names' },
-    judgeTwo: twoOfStaff(decidesHits),
+    ...{ db, clock, sealer, facts, textNames: config.SCREENED_TEXTS === 'names' },
+    requireDecider: (tx, by) => requireDecider(tx, 'screening_hit', by),
+    judgeTwo: (tx, author, approver) => twoDeciders(tx, 'screening_hit', author, approver),
     onFrozen: (tx, frozen) => recordFreeze({ clock, ledger }, tx, frozen),
     peps: {
       hits: config.PEP_HITS,
@@ -170,6 +179,7 @@ function composeCore(deps: ModulesDeps) {
     sealer,
     cursors,
     access,
+    facts,
     ledger,
     eventOutbox,
     rates,
@@ -178,18 +188,29 @@ function composeCore(deps: ModulesDeps) {
     screening,
     audit,
     requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),
-    cases: createCases({ db, clock, log, ledger, addOperator: access.addOperator }),
-    idempotency: createIdempotency({ db, clock, sealer }),
+    cases: createCases({ db, clock, log, ledger, facts, addOperator: access.addOperator }),
+    idempotency: createIdempotency({ db, clock, sealer, audit }),
     mailQueue: createMailQueue({ clock, sealer }),
     transactions: createTransactions({ db, clock, cursors, eventOutbox, customers, audit, ...clocks(config) }),
   }
 }
+
+/** How long before its end the team is told of a key. */
+const keyLeadMs = 14 * dayMs
+
+const expiringFact =
+  (facts: FactQueue) =>
+  (tx: Tx, { partnerId, serviceAccountId: subject, expiresAt }: Parameters<OnExpiring>[1]): void => {
+    const occasion = `${subject} ${Math.floor(expiresAt.getTime() / secondMs)}`
+    facts.append(tx, [{ partnerId, type: 'key.expires', subject, occasion, dueAt: after(expiresAt, -keyLeadMs) }])
+  }
+
 /** Half a minute in production: NTP keeps clocks within a second. */
 const clocks = ({ REPORT_CLOCK_DIFFERENCE_MS }: Config) => ({ clockDifferenceMsMax: REPORT_CLOCK_DIFFERENCE_MS })
 type Core = ReturnType<typeof composeCore>
 
 /** Composes the team of a partner and its webhooks. */
-function composeDelivery(deps: ModulesDeps, core: Core) {
+function composeDelivery(deps: ModulesDeps, core: Core, inbox: () => Inbox) {
   const { config, db, clock, log } = deps
   const { access, mailQueue: mail } = core
   const { partnerName, isClosed } = access
@@ -200,17 +221,18 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
     resolveTxt: deps.resolveTxt,
   })
   const decidesByTwo = async (tx: Tx, partnerId: string) => (await listApprovalRules(tx, partnerId)).length > 0
-  const members = composeMembers({ ...deps, ...core, mail, signIn, chosenHosts, decidesByTwo })
+  const members = composeMembers({ ...deps, ...core, mail, signIn, chosenHosts, decidesByTwo, inbox })
   const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
   const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
-  const { membersWithRoles } = users
-  const alerts = createEndpointAlerts({ mail, log, membersWithRoles })
+  const { membersWithRoles, invitedWithRoles } = users
+  const alerts = createEndpointAlerts({ mail, log, facts: core.facts, invitedWithRoles })
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
   const sample = createSample(access, db)
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send: chosenHosts.sendTest, sample })
   const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
   const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
   const savedViews = createSavedViews({ ...core, db, clock })
+  const uploads = createUploads({ ...core, db, clock })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
   const tellOfImpersonation = createImpersonationNotice({ mail })
   return {
@@ -219,6 +241,7 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
     members,
     guestLinks,
     savedViews,
+    uploads,
     serviceAccounts,
     firstAdmin,
     factors,
@@ -278,7 +301,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
-    judgeTwo: twoOfStaff(decidesHits),
+    judgeTwo: twoOfStaff(turnsRules),
     partnerIds: core.access.partnerIds,
     clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
   })
@@ -294,6 +317,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       ...banks,
       ownIbans,
       payoutsPerBatchMax,
+      duplicateDays: config.DUPLICATE_PAYMENT_DAYS,
     },
     config,
   )
@@ -303,7 +327,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const refunds = createPaymentRefunds({ ...shared, ...outgoing })
   const proofsMissing = wallets.ownership.areMissing
-  const deposits = createDeposits({ ...shared, ownersOf, proofsMissing, refunds })
+  const late = createLateOffers({ ...shared, choiceDays: config.CHECKOUT_CHOICE_DAYS })
+  const deposits = createDeposits({ ...shared, ownersOf, proofsMissing, refunds, late })
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits, secondDatum: config.SECOND_DATUM })
   const { membersByAddress } = users
   const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })
@@ -313,9 +338,10 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const books = { bankAccounts, banks: config.ISO20022_BANKS }
-  const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, ownersOf, ...books })
+  const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, checkout, ownersOf, ...books })
+  const numbers = createDecisionNumbers({ ...shared, monitoring })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
-  const movements = { monitoring, safeguarding, renewals, ...outgoing, deposits, fx, checkout, ...decided }
+  const movements = { monitoring, numbers, safeguarding, renewals, ...outgoing, deposits, fx, checkout, ...decided }
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
   const personalData = composePersonalData({ ...shared, ...holders, retentionYears: config.CUSTOMER_RETENTION_YEARS })
   const customerParts = { accounts, beneficiaries, cancellations, screener, personalData }
@@ -411,6 +437,7 @@ const composeScreener = ({
   clock,
   log,
   sealer,
+  facts,
   screening,
   access,
   customers,
@@ -431,6 +458,7 @@ const composeScreener = ({
     clock,
     log,
     sealer,
+    facts,
     secondDatum,
     lists: screening.lists,
     partnerIds: access.partnerIds,

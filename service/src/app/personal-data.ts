@@ -33,7 +33,8 @@ import { erasePayouts, instructionIdOf, type Payouts, toPayoutRecord } from '../
 import { eraseRecalls } from '../payouts/recalls/index.ts'
 import { createIdentityErasure, type IdentityChecks, toVerification } from '../parties/identity-checks/index.ts'
 import type { Reports } from '../reports/index.ts'
-import { keptAssignments } from '../people/staff/index.ts'
+import { eraseNotes, keptAssignments, keptNotes } from '../people/staff/index.ts'
+import { eraseUploads } from '../people/users/index.ts'
 import { keptOrders, type StandingOrders } from '../payouts/standing-orders/index.ts'
 import { toTransaction, type Transactions } from '../transactions/index.ts'
 import { toOwnershipProof, toWallet, type Wallets } from '../chains/wallets/index.ts'
@@ -217,7 +218,9 @@ function heldByModules(deps: Deps): HeldByModules {
       const erased = await beneficiaries.eraseOf(tx, partnerId, id)
       const payeeIds = erased.map((payee) => payee.id)
       await screening.forget(tx, partnerId, payeeIds)
+      await eraseNotes(tx, partnerId, 'payee', payeeIds)
       await reports.removeSchedulesOf(tx, partnerId, id)
+      await eraseUploads(tx, partnerId)
       const accountSince = await accounts.close(tx, partnerId, id, now)
       const closed = await wallets.close(tx, partnerId, id, now)
       await verifications.end(tx, partnerId, id)
@@ -236,6 +239,7 @@ function heldByModules(deps: Deps): HeldByModules {
       await verifications.erase(tx, partnerId, customerId)
       await wallets.ownership.erase(tx, partnerId, customerId)
       await screening.forget(tx, partnerId, [customerId])
+      await eraseNotes(tx, partnerId, 'customer', [customerId])
     },
     erasePayments: (tx, page) => erasePayments(deps, tx, page),
     erasePayouts: async (tx, page) => {
@@ -300,6 +304,7 @@ const keptTables: readonly KeptTable[] = [
   keptOrders,
   keptIsoEntries,
   keptAssignments,
+  keptNotes,
 ]
 
 /**

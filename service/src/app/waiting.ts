@@ -6,6 +6,7 @@ import { type Cases, operatorPartnerId } from '../cases/index.ts'
 import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Access } from '../access/index.ts'
 import type { Accounts } from '../accounts/index.ts'
+import type { Monitoring } from '../monitoring/index.ts'
 import type { Customers, Review } from '../parties/customers/index.ts'
 import { type Deposits, holdOfDeposit, lacksOwnership } from '../deposits/index.ts'
 import { instructionIdOf, type PayoutAges, payoutsDue } from '../payouts/index.ts'
@@ -33,6 +34,8 @@ type Deps = {
   readonly payoutAges: Pick<PayoutAges, 'waiting' | 'waitingOf'>
   readonly recalls: Pick<Recalls, 'waiting' | 'waitingOf' | 'oldestUnsent'>
   readonly screening: Pick<Screening, 'oldestOpenHits' | 'openOf'>
+  readonly monitoring: Pick<Monitoring, 'holding'>
+  readonly cases: Pick<Cases, 'resolutionsOf'>
   readonly changes: Pick<StaffChanges, 'waiting'>
   readonly customers: { readonly reviews: Pick<Customers['reviews'], 'overdueOf' | 'overduePage'> }
   readonly connectors: readonly Connector[]
@@ -67,7 +70,7 @@ export function createWaiting(deps: Deps): Waiting {
         ...(await lowPools(deps)),
       ]
       const [found, rest] = await Promise.all([payouts(), others()])
-      return [...rest, ...found.map(ofPayout)]
+      return [...rest, ...(await withRules(deps, found))]
     },
     of,
     stillWaiting: async (keys) => namesOf(await of(keys)),
@@ -128,18 +131,37 @@ const sureMs = 10 * minuteMs
 type Found = { readonly partnerId: string; readonly id: string; readonly status: string; readonly since: Date }
 
 type OpenHit = Awaited<ReturnType<Screening['oldestOpenHits']>>[number]
-const ofHit = ({ partnerId, id: subject, source, score, openedAt: since }: OpenHit) =>
-  ({ partnerId, kind: 'hit', subject, why: 'hit', since, detail: `${source}, ${score}` }) satisfies WaitingThing
+const ofHit = ({ partnerId, id: subject, source, score, openedAt: since, proposal, proposedBy }: OpenHit) =>
+  ({
+    ...{ partnerId, kind: 'hit', subject, why: 'hit', since, detail: `${source}, ${score}` },
+    ...(proposal === null || proposedBy === null ? {} : { proposal: { outcome: proposal, by: proposedBy } }),
+  }) satisfies WaitingThing
 
 const payoutReasons = { held: 'payoutHeld', unknown: 'payoutUnknown', stands: 'payoutStands' } as const
-const ofPayout = ({
-  partnerId,
-  id: subject,
-  why,
-  since,
-  status: detail,
-}: Found & { readonly why: keyof typeof payoutReasons }) =>
-  ({ partnerId, kind: 'payout', subject, why: payoutReasons[why], since, detail }) satisfies WaitingThing
+type FoundPayout = Awaited<ReturnType<PayoutAges['waitingOf']>>[number]
+
+/** Tells apart what holds a payout: an alert of a rule, or names. Two statements for each partner. */
+async function withRules(
+  { db, monitoring, cases }: Pick<Deps, 'db' | 'monitoring' | 'cases'>,
+  found: readonly FoundPayout[],
+): Promise<readonly WaitingThing[]> {
+  const byRule = new Set<string>()
+  const held = found.filter(({ why }) => why === 'held')
+  for (const [partnerId, own] of Map.groupBy(held, (payout) => payout.partnerId)) {
+    const rows = await monitoring.holding(
+      db,
+      partnerId,
+      own.map(({ transactionId }) => transactionId),
+    )
+    if (rows.length === 0) continue
+    const resolutions = await cases.resolutionsOf(db, partnerId, [...new Set(rows.map(({ alertId }) => alertId))])
+    for (const { transactionId, alertId } of rows) if (resolutions.get(alertId) === null) byRule.add(transactionId)
+  }
+  return found.map(({ partnerId, id: subject, transactionId, why, since, status: detail }) => {
+    const reason = byRule.has(transactionId) ? 'payoutByRule' : payoutReasons[why]
+    return { partnerId, kind: 'payout', subject, why: reason, since, detail }
+  })
+}
 
 const depositReasons = { held: 'depositHeld', stands: 'depositStands' } as const
 const ofDeposit = ({
@@ -186,7 +208,7 @@ function createOf(deps: Deps): Waiting['of'] {
     if (kind === 'deposit') return (await deposits.waitingOf(partnerId, ids)).map(ofDeposit)
     if (kind === 'payout')
       return [
-        ...(await payoutAges.waitingOf(partnerId, ids)).map(ofPayout),
+        ...(await withRules(deps, await payoutAges.waitingOf(partnerId, ids))),
         ...(await recalls.waitingOf(partnerId, ids)).map(ofRecall),
       ]
     if (kind === 'review') return (await customers.reviews.overdueOf(db, partnerId, ids)).map(ofReview)

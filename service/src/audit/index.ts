@@ -1,12 +1,12 @@
 /**
  * The audit log: who did what to what, when, why and by which request. README.md says what it guarantees.
  *
- * Tables: audit.records, audit.chains, audit.links, audit.keys, audit.heads, audit.subtrees, audit.subjects. Invariants: a record is added
+ * Tables: audit.records, audit.acts, audit.things, audit.chains, audit.links, audit.keys, audit.heads, audit.subtrees, audit.subjects. Invariants: a record is added
  * in the transaction of its change, and never changed or deleted. A loop chains all records of a partner in one order. Each
  * day with records has one head, which is signed and names the head before it. A row of audit.subjects names the customer of a request.
  */
 export { createChainStep, sealedAuditKeys } from './chain.ts'
 export { auditedHandlers } from './handlers.ts'
-export { type Audit, type AuditRecord, createAudit, type NewRecord } from './service.ts'
+export { type Audit, type AuditRecord, createAudit, type Maker, type NewRecord } from './service.ts'
 
 export { verifyLog } from './verify.ts'

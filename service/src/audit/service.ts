@@ -1,7 +1,15 @@
 /** The verbs of the audit log. */
-import { type AuditProof, type AuditStatementContent, ownJson, pathOf } from '@partner-payments/wire'
-import { type Cursors, type Page, readTime } from '../kernel/api/index.ts'
+import {
+  type AuditProof,
+  type AuditStatementContent,
+  type OperationId,
+  ownJson,
+  pathOf,
+  type RecordKind,
+} from '@partner-payments/wire'
+import { type Caller, type Cursors, type Page, readTime } from '../kernel/api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
+import { actOf, thingOf } from './rules.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { signAsPartner, signBy, subtreeRecords } from './chain.ts'
 import * as store from './store.ts'
@@ -25,8 +33,13 @@ export type NewRecord = {
   readonly details?: Readonly<Record<string, unknown>>
   readonly reason?: string | undefined
   readonly requestId?: string | undefined
+  /** A person of the team has made the steps of a payment: they are among the acts, which those of programs and workers are not. */
+  readonly byPerson?: boolean | undefined
 }
-export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id'> & { readonly id: string; readonly at: string }
+export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id' | 'byPerson'> & {
+  readonly id: string
+  readonly at: string
+}
 export type HeadView = {
   readonly id: string
   readonly content: string
@@ -36,10 +49,32 @@ export type HeadView = {
 
 type PageQuery = { readonly limit?: string; readonly cursor?: string }
 type Range = { readonly createdFrom?: string; readonly createdTo?: string }
+type Filters = {
+  readonly kind?: RecordKind
+  readonly actorId?: string
+  readonly action?: string
+  readonly subject?: string
+}
+
+/** Things that a request has made, and its caller. */
+type Making = {
+  readonly caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name' | 'requestId'>
+  readonly operation: OperationId
+  readonly ids: readonly string[]
+  readonly requestId?: string | undefined
+  readonly ip?: string
+}
+
+/** The person or the key that made a thing, and the time. */
+export type Maker = { readonly name: string; readonly at: Date }
 
 export type Audit = {
   /** Adds records in the caller's transaction. Sent with the commit. */
   readonly append: (tx: Tx, records: readonly NewRecord[]) => void
+  /** Adds a record for each thing that a request makes, in the transaction that makes it. */
+  readonly made: (tx: Tx, making: Making) => void
+  /** Finds who made a thing. Undefined: no request did, or an earlier version recorded the request only. */
+  readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
   /** Adds one record in a transaction of its own. `customerRef`: the customer that it is about, by which `about` finds it. */
   readonly record: (record: NewRecord, customerRef?: string) => Promise<void>
   /** The records of requests about a customer, by any of its identifiers. Newest first, before an id. */
@@ -55,7 +90,7 @@ export type Audit = {
     recordId: string,
   ) => Promise<Pick<AuditRecord, 'actor' | 'requestId'> | undefined>
   /** Newest first. Refuses: validation_failed (cursor). */
-  readonly list: (partnerId: string, query: PageQuery & Range) => Promise<Page<AuditRecord>>
+  readonly list: (partnerId: string, query: PageQuery & Range & Filters) => Promise<Page<AuditRecord>>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
   /**
@@ -90,10 +125,25 @@ export function createAudit(deps: AuditDeps): Audit {
   const append: Audit['append'] = (tx, records) => {
     if (records.length === 0) return
     const at = clock.now().toISOString()
-    const rows = records.map(({ partnerId, id = newId(), ...record }): store.RecordRow => {
-      return { partnerId, id, content: JSON.stringify({ id, partnerId, at, ...record }) }
+    const rows = records.map(({ id = newId(), byPerson, ...record }) => {
+      const { partnerId, ...said } = record
+      const content = JSON.stringify({ id, partnerId, at, ...said })
+      return { partnerId, id, content, act: actOf(record, byPerson) }
     })
-    store.insertRecords(tx, rows)
+    store.insertRecords(
+      tx,
+      rows.map(({ act: _act, ...row }) => row),
+    )
+    const acts = rows.flatMap(({ partnerId, id: recordId, act }) => (act ? [{ partnerId, recordId, ...act }] : []))
+    if (acts.length === 0) return
+    store.insertActs(
+      tx,
+      acts.map(({ things: _things, ...act }) => act),
+    )
+    store.insertThings(
+      tx,
+      acts.flatMap(({ partnerId, recordId, things }) => things.map((thing) => ({ partnerId, thing, recordId }))),
+    )
   }
   return {
     append,
@@ -104,19 +154,38 @@ export function createAudit(deps: AuditDeps): Audit {
         if (customerRef === undefined) return
         store.insertSubject(tx, { partnerId: record.partnerId, subject: customerRef.toLowerCase(), recordId })
       }),
+    made: (tx, { caller, operation, ids, requestId = caller.requestId, ip }) => {
+      const { partnerId, serviceAccountId, name } = caller
+      const actor = { kind: 'partner', id: serviceAccountId, name, ...(ip === undefined ? {} : { ip }) } as const
+      const about = { partnerId, actor, action: operation, details: { made: true }, requestId }
+      append(
+        tx,
+        ids.map((id) => ({ ...about, subject: { id } })),
+      )
+    },
+    makerOfThing: async (partnerId, thingId) => {
+      const row = await store.makingOf(db, partnerId, thingOf(thingId))
+      if (row === undefined) return undefined
+      const { actor, at } = toRecord(row)
+      return { name: actor.name ?? '', at: new Date(at) }
+    },
     about: async (tx, partnerId, customerRefs, { beforeId, rowsMax }) =>
       (await store.recordsAbout(tx, partnerId, customerRefs, beforeId, rowsMax)).map(toRecord),
     makerOf: async (partnerId, recordId) => {
       const content = (await store.contentsOf(db, partnerId, [recordId])).get(recordId)
       return content === undefined ? undefined : ownJson<AuditRecord>(content)
     },
-    list: async (partnerId, { createdFrom, createdTo, ...query }) => {
+    list: async (partnerId, { createdFrom, createdTo, kind, actorId, action, subject, ...query }) => {
       const list = `audit:${partnerId}`
       const request = cursors.read(list, query)
       const end = createdTo === undefined ? null : firstIdOf(readTime(createdTo))
       const before = request.afterId !== null && (end === null || request.afterId < end) ? request.afterId : end
       const from = createdFrom === undefined ? nilId : firstIdOf(readTime(createdFrom))
-      const rows = await store.listRecords(db, partnerId, { from, before }, request.limit + 1)
+      const filter = {
+        ...{ kind: kind ?? null, actorId: actorId ?? null, action: action ?? null },
+        thing: subject === undefined ? null : thingOf(subject),
+      }
+      const rows = await store.listRecords(db, partnerId, { from, before }, filter, request.limit + 1)
       return cursors.page(list, request, rows.map(toRecord))
     },
     heads: async (partnerId, query) => {

@@ -1,6 +1,7 @@
 /** All SQL of the audit log. No statement changes or deletes a record, a link or a head. */
+import { type RecordKind, recordKinds } from '@partner-payments/wire'
 import { nilId, present } from '../kernel/index.ts'
-import { dueWork, insertBy, noSql, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { dueWork, insertBy, noSql, ofOnePartner, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 
 export type RecordRow = { readonly partnerId: string; readonly id: string; readonly content: string }
 const newRecords = insertBy<RecordRow>({ partnerId: 'uuid', id: 'uuid', content: 'json' }, [['partnerId']])
@@ -38,18 +39,105 @@ export function recordsAbout(
   )
 }
 
+export type ActRow = {
+  readonly partnerId: string
+  readonly recordId: string
+  readonly kind: RecordKind
+  readonly action: string
+  readonly actorId: string | null
+}
+const newActs = insertBy<ActRow>(
+  { partnerId: 'uuid', recordId: 'uuid', kind: 'text', action: 'text', actorId: 'text?' },
+  [['partnerId', 'kind', 'action', 'actorId']],
+)
+
+/** Sent with the commit, as the records are. */
+export function insertActs(tx: Tx, rows: readonly ActRow[]): void {
+  tx.later(sql`/* audit.insertActs */
+    insert into audit.acts (partner_id, record_id, kind, action, actor_id) ${newActs(tx, rows)}`)
+}
+
+export type ThingRow = { readonly partnerId: string; readonly thing: string; readonly recordId: string }
+const newThings = insertBy<ThingRow>({ partnerId: 'uuid', thing: 'text', recordId: 'uuid' }, [['partnerId']])
+
+export function insertThings(tx: Tx, rows: readonly ThingRow[]): void {
+  if (rows.length === 0) return
+  tx.later(sql`/* audit.insertThings */
+    insert into audit.things (partner_id, thing, record_id) ${newThings(tx, rows)}`)
+}
+
+/** Null: the filter is not given. Every filter that is given holds. */
+export type RecordFilter = {
+  readonly kind: RecordKind | null
+  readonly actorId: string | null
+  readonly action: string | null
+  readonly thing: string | null
+}
+
+type Between = { readonly from: string; readonly before: string | null }
+
 /** Newest first, from one id to before another. */
 export function listRecords(
   tx: Tx,
   partnerId: string,
-  { from, before }: { readonly from: string; readonly before: string | null },
+  between: Between,
+  filter: RecordFilter,
   rowsMax: number,
 ): Promise<readonly RecordRow[]> {
+  const found = foundBy(partnerId, between, filter, rowsMax)
   return tx.rows(
     unprepared(sql`/* audit.listRecords */
-      select partner_id, id, content from audit.records where partner_id = ${partnerId} and id >= ${from}
-        ${before === null ? noSql : sql`and id < ${before}`}
-      order by id desc limit ${rowsMax}`),
+      select record.partner_id, record.id, record.content
+      from (select ${found}) as found join audit.records as record
+        on record.partner_id = ${partnerId} and record.id = found.record_id
+      order by record.id desc limit ${rowsMax}`),
+  )
+}
+
+const within = (id: Sql, { from, before }: Between): Sql =>
+  sql`and ${id} >= ${from} ${before === null ? noSql : sql`and ${id} < ${before}`}`
+
+const isSame = (name: Sql, value: string | null): Sql => (value === null ? noSql : sql`and ${name} = ${value}`)
+
+/** The ids of the records that pass the filters, newest first by an index: what follows `select`. */
+function foundBy(partnerId: string, between: Between, filter: RecordFilter, rowsMax: number): Sql {
+  const { kind, actorId, action, thing } = filter
+  const isAct = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
+  const about = sql`${within(sql`about.record_id`, between)} ${isSame(sql`act.kind`, kind)} ${isAct}
+        order by about.record_id desc limit ${rowsMax}`
+  // Reads of a customer are among its records for an export of its data.
+  if (thing !== null && kind === 'Read')
+    return sql`about.record_id from audit.subjects as about join audit.acts as act
+        on act.partner_id = ${partnerId} and act.record_id = about.record_id
+      where about.partner_id = ${partnerId} and about.subject = ${thing} ${about}`
+  if (thing !== null)
+    return sql`about.record_id from audit.things as about join audit.acts as act
+        on act.partner_id = ${partnerId} and act.record_id = about.record_id
+      where about.partner_id = ${partnerId} and about.thing = ${thing} ${about}`
+  if (kind === null && actorId === null && action === null)
+    return sql`id as record_id from audit.records where partner_id = ${partnerId} ${within(sql`id`, between)}
+      order by id desc limit ${rowsMax}`
+  const actsOf = (one: RecordKind | null): Sql =>
+    sql`act.record_id from audit.acts as act where act.partner_id = ${partnerId}
+      ${within(sql`act.record_id`, between)} ${isSame(sql`act.kind`, one)} ${isAct}
+      order by act.record_id desc limit ${rowsMax}`
+  // Kind, act, and person with an act have an index by time; that of a person begins with the kind.
+  if (kind !== null || actorId === null || action !== null) return actsOf(kind)
+  const pages = recordKinds.map((each) => sql`(select ${actsOf(each)})`)
+  const all = pages.reduce((some, page) => sql`${some} union all ${page}`)
+  return sql`kinds.record_id from (${all}) as kinds`
+}
+
+/** The record of the request that made a thing: the oldest act about it, if that made it. */
+export function makingOf(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
+  return tx.row(
+    unprepared(sql`/* audit.makingOf */
+      select record.partner_id, record.id, record.content from (
+        select act.record_id from audit.things as about join audit.acts as act
+          on act.partner_id = ${partnerId} and act.record_id = about.record_id and act.kind = 'Act'
+        where about.partner_id = ${partnerId} and about.thing = ${thing} order by about.record_id limit 1) as first
+      join audit.records as record on record.partner_id = ${partnerId} and record.id = first.record_id
+      where record.content::jsonb -> 'details' ->> 'made' = 'true'`),
   )
 }
 

@@ -14,11 +14,13 @@ import {
   type NotTwo,
   present,
 } from '../kernel/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   type Booked,
   type CaseAction,
+  type CaseKind,
   entryOfCase,
   feesTransfer,
   hasExpired,
@@ -62,7 +64,7 @@ export type CaseEffects = {
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
   /** Reason why the case cannot be decided now. Undefined: it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
-  /** Says what a refusal of the payouts of an alert stops, and what it no longer reaches. Refuses: validation_failed (none waits). */
+  /** Says what a refusal of held payouts stops, and what it no longer reaches. Refuses: validation_failed (none waits). */
   readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<string>
   /** Sends the money back to its sender. */
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
@@ -71,15 +73,15 @@ export type CaseEffects = {
 export type Decisions = {
   /**
    * Proposes the resolution of a case; replaces an existing proposal. A case without money is resolved at once
-   * (`note`), except the kinds of `needsTwoForNote`. Refuses: not_found, validation_failed.
+   * (`note`), except the kinds of `needsTwoForNote`. Refuses: not_found, validation_failed, permission_denied (a role that does not decide the kind).
    */
   readonly propose: (tx: Tx, proposing: Proposing) => Promise<store.CaseRow>
   /**
    * Carries out the proposal of another person. `proposalId`: only if this is the proposal, so that its replacement is
-   * not approved unseen. Refuses: not_found, validation_failed, and what the action refuses.
+   * not approved unseen. Refuses: not_found, validation_failed, permission_denied, and what the action refuses.
    */
   readonly approve: (tx: Tx, approving: CaseKey & By & { readonly proposalId?: string }) => Promise<store.CaseRow>
-  /** Removes a proposal. Its author withdraws it in this way. Refuses: not_found, validation_failed. */
+  /** Removes a proposal. Its author withdraws it in this way. Refuses: not_found, validation_failed, permission_denied. */
   readonly reject: (tx: Tx, rejecting: CaseKey & By & { readonly note: string }) => Promise<store.CaseRow>
   /** Resolves a case without money whose reason has ended. False: it was already resolved, or has money. */
   readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
@@ -93,9 +95,12 @@ type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 export type DecisionsDeps = {
   readonly clock: Clock
   readonly ledger: Pick<Ledger, 'enter'>
+  readonly facts: FactQueue
   readonly effects: CaseEffects
+  /** Refuses (permission_denied) a person whose role does not decide the kind. */
+  readonly requireDecider: (tx: Tx, kind: CaseKind, by: Decider) => Promise<void>
   /** Judges who proposed and who approves, as they stand now. */
-  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+  readonly judgeTwo: (tx: Tx, kind: CaseKind, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 }
 
 export function createDecisions(deps: DecisionsDeps): Decisions {
@@ -137,9 +142,16 @@ async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<sto
   return found
 }
 
-/** Locks the case, if it can still be decided. */
-async function lockOpen({ effects }: DecisionsDeps, tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
+/** Locks the case, if the person may decide it and it can still be decided. */
+async function lockOpen(
+  { effects, requireDecider }: DecisionsDeps,
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  by: Decider,
+): Promise<store.CaseRow> {
   const found = await lockUndecided(tx, partnerId, id)
+  await requireDecider(tx, found.kind, by)
   if (found.returningSince !== null)
     throw new Overtaken(
       'returning',
@@ -188,6 +200,7 @@ const stateOf = (row: store.CaseRow): string =>
     resolvedBy: row.resolvedBy,
     resolvedAt: row.resolvedAt,
     note: row.note,
+    ...(row.disposition === null ? {} : { disposition: row.disposition }),
     owner: row.ownerName,
     suspense: row.booked === null || row.resolution !== null ? null : `${row.booked} ${row.currency}`,
   })
@@ -203,9 +216,9 @@ const proposalOf = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal | u
   proposal === null ? undefined : ownJson<Proposal>(proposal)
 
 async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promise<store.CaseRow> {
-  const { partnerId, id, staff, staffId, note, action, toPartnerId, customerId, payoutId } = proposing
+  const { partnerId, id, staff, staffId, note, action, toPartnerId, customerId, payoutId, disposition } = proposing
   if (isNoName(staff)) throw refuse('State who proposes it.')
-  const row = await lockOpen(deps, tx, partnerId, id)
+  const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   const misfit = misfitOf(action, row, reportOf(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   if (action === 'refuse') await deps.effects.refusal(tx, row)
@@ -214,6 +227,8 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
     const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
     return decide(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
   }
+  const told = { kind: row.kind, by: staff }
+  deps.facts.append(tx, [{ partnerId, type: 'case.proposed', subject: id, occasion: newId(), facts: told }])
   const proposal: Proposal = {
     action,
     note,
@@ -221,6 +236,7 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
     ...(toPartnerId === undefined ? {} : { toPartnerId }),
     ...(customerId === undefined ? {} : { customerId }),
     ...(payoutId === undefined ? {} : { payoutId }),
+    ...(disposition === undefined ? {} : { disposition }),
   }
   const proposed = {
     ...row,
@@ -239,7 +255,7 @@ async function approve(
   { partnerId, id, staff, staffId, proposalId }: Parameters<Decisions['approve']>[1],
 ): Promise<store.CaseRow> {
   if (isNoName(staff)) throw refuse('State who approves it.')
-  const row = await lockOpen(deps, tx, partnerId, id)
+  const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   const { proposedBy, proposedAt } = row
   const proposal = proposalOf(row)
   if (proposal === undefined || proposedBy === null || proposedAt === null)
@@ -251,20 +267,21 @@ async function approve(
       { who: proposedBy, at: proposedAt },
     )
   const author = { id: proposal.staffId, name: proposedBy }
-  const not = await deps.judgeTwo(tx, author, { id: staffId, name: staff })
+  const not = await deps.judgeTwo(tx, row.kind, author, { id: staffId, name: staff })
   if (not !== undefined) throw refuse(not.why)
   const now = deps.clock.now()
   if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
   const { action } = proposal
   const note = action === 'refuse' ? `${proposal.note} (${await deps.effects.refusal(tx, row)})` : proposal.note
   const decided = { kind: 'approved', actor: staff, note } as const
-  if (action !== 'note' && action !== 'refuse') await carryOut(deps, tx, row, proposal)
+  if (row.booked !== null) await carryOut(deps, tx, row, proposal)
   const resolvedBy = `${proposedBy}, approved by ${staff}`
+  const ended = { ...withoutProposal, disposition: proposal.disposition ?? null }
   // The proposal stays while the money is under way: the bank's reports are about this proposal.
   const changed =
     action === 'return'
       ? { ...row, returningSince: now }
-      : { ...row, ...withoutProposal, resolution: resolutions[action], resolvedBy, note, resolvedAt: now }
+      : { ...row, ...ended, resolution: resolutions[action], resolvedBy, note, resolvedAt: now }
   return decide(deps, tx, row, changed, decided)
 }
 
@@ -297,7 +314,7 @@ async function reject(
   { partnerId, id, staff, staffId, note }: Parameters<Decisions['reject']>[1],
 ): Promise<store.CaseRow> {
   if (isNoName(staff)) throw refuse('State who rejects it.')
-  const row = await lockOpen(deps, tx, partnerId, id)
+  const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   if (row.proposedBy === null) throw refuse('The case has no proposal.')
   const kind: DecisionKind = isOneOf(row.proposedBy, proposalOf(row), { staff, staffId }) ? 'withdrawn' : 'rejected'
   return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })

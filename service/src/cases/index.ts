@@ -7,7 +7,18 @@
  * it books it away from there. So the suspense account is the sum of the open cases. Decisions are added and never changed, until their
  * notes are erased with the report (docs/decisions/0055-erasure.md).
  */
-export { caseActions, type CaseAction, type CaseKind, keptFromPartners, operatorPartnerId } from './rules.ts'
+export {
+  actionsFor,
+  caseActions,
+  type CaseAction,
+  type CaseKind,
+  caseKinds,
+  type Disposition,
+  dispositionsOf,
+  keptFromPartners,
+  operatorPartnerId,
+  type Resolution,
+} from './rules.ts'
 export {
   type CaseEffects,
   createDecisions,
@@ -18,8 +29,9 @@ export {
   createCaseOwners,
   ownedMeanwhile,
 } from './decisions.ts'
-export { type CaseReport, reportOf } from './report.ts'
+export { type CaseReport, type ReportedMoney, reportOf } from './report.ts'
 
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'
 export { type CaseRow, type OwnedBy, keptCases, returnsDue } from './store.ts'
+export type { AgeTimes, CountedPeriod, DecidingTime, OpenCount } from './store-numbers.ts'

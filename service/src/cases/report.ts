@@ -4,6 +4,9 @@ import { present } from '../kernel/index.ts'
 import { type Booked, returnRemittance } from './rules.ts'
 import type { CaseRow, ReturnRow } from './store.ts'
 
+/** An amount of a report, as a decimal number. */
+export type ReportedMoney = { readonly amount: string; readonly currency: string }
+
 /** Report of a bank about a payment. A credit also names its sender, account and purpose, if the bank gives them. */
 export type CaseReport = {
   readonly kind?: string
@@ -24,6 +27,29 @@ export type CaseReport = {
   readonly creditorReferences?: readonly (readonly string[])[]
   readonly transactionHash?: string
   readonly details?: string
+  readonly money?: ReportedMoney
+  /** Where the bank booked another amount: what a deposit expects, and what a payout instructed. */
+  readonly expected?: ReportedMoney
+  readonly instructed?: ReportedMoney
+  /** Of an alert: its rule, and the pattern that it has found. */
+  readonly rule?: { readonly id: string; readonly version: number; readonly name: string; readonly kind: string }
+  readonly customerId?: string
+  readonly reference?: string
+  readonly count?: number
+  readonly sum?: string
+  readonly currency?: string
+  readonly references?: readonly string[]
+  /** Of a difference of reconciliation or of safeguarding. */
+  readonly day?: string
+  readonly bank?: string
+  readonly ledger?: string
+  readonly difference?: string | null
+  readonly unexplained?: string
+  readonly requirement?: string
+  readonly resource?: string | null
+  readonly missingStatements?: readonly string[]
+  /** Of money that lacks data of its payer. */
+  readonly payer?: { readonly lacks: readonly string[]; readonly answerBy: string | null }
   /** The refunds of a payment that its bank has taken back, as they were then. */
   readonly refunds?: readonly { readonly payoutId: string }[]
 }

@@ -51,6 +51,12 @@ export type ReturnsDeps = {
   readonly clock: Clock
   readonly ledger: Pick<Ledger, 'enter'>
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
+  /** Called when a return is booked, or when the bank did not carry it out. Joins the transaction. */
+  readonly ended: (
+    tx: Tx,
+    key: { readonly partnerId: string; readonly id: string },
+    status: 'Returned' | 'WithOperator',
+  ) => Promise<void>
 }
 
 /** Longer than a call to a bank. */
@@ -120,6 +126,7 @@ async function reopen(
 ): Promise<void> {
   const open = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null, returningSince: null }
   await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bank(row.connector), note })
+  await deps.ended(tx, row, 'WithOperator')
 }
 
 /**
@@ -187,6 +194,7 @@ async function settle(
   const decided = { kind: 'return_booked', actor: bank(connector), note } as const
   const ended = { ...row, ...end, proposalId: null, proposal: null, proposedBy: null, proposedAt: null }
   await decide(deps, tx, row, ended, decided)
+  await deps.ended(tx, row, 'Returned')
 }
 
 /** Books the difference between the bank's amount and the amount of the return to suspense, with a case of its own. */

@@ -10,40 +10,42 @@ export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
  * reconciliation; deposits that wait for a screening decision or for data of their payer, or are frozen by one; payouts that are frozen by one
  * and keep their money reserved; safeguarding; monitoring.
  */
-export type CaseKind =
-  | 'unknown_payment'
-  | 'contradiction'
-  | 'amount_differs'
-  | 'credit_reversed'
-  | 'bank_fee'
-  | 'doubled'
-  | 'unknown_debit'
-  | 'file_unreadable'
-  | 'file_refused'
-  | 'message_differs'
-  | 'statement_gap'
-  | 'statement_overlap'
-  | 'sum_differs'
-  | 'payment_missing'
-  | 'foreign_currency'
-  | 'entry_unclear'
-  | 'announced_missing'
-  | 'payee_mismatch'
-  | 'recall_letter'
-  | 'unexplained'
-  | 'sanctions_hold'
-  | 'account_blocked'
-  | 'customer_not_verified'
-  | 'safeguarding'
-  | 'monitoring_alert'
-  | 'payer_data_missing'
+export const caseKinds = [
+  'unknown_payment',
+  'contradiction',
+  'amount_differs',
+  'credit_reversed',
+  'bank_fee',
+  'doubled',
+  'unknown_debit',
+  'file_unreadable',
+  'file_refused',
+  'message_differs',
+  'statement_gap',
+  'statement_overlap',
+  'sum_differs',
+  'payment_missing',
+  'foreign_currency',
+  'entry_unclear',
+  'announced_missing',
+  'payee_mismatch',
+  'recall_letter',
+  'unexplained',
+  'sanctions_hold',
+  'account_blocked',
+  'customer_not_verified',
+  'safeguarding',
+  'monitoring_alert',
+  'payer_data_missing',
+] as const
+export type CaseKind = (typeof caseKinds)[number]
 
 /**
  * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: charges
  * of the bank, which the operator bears. `return`: an instruction sends it back to the payer. `reverse`: it went back
  * outside this service. `charge`: the partner bears money that left. `announced`: the entry is one that another message has reported and that is already counted.
- * `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money. `refuse`: the payouts that an alert of monitoring
- * holds fail; a note releases them.
+ * `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money, and nothing waits. `release`: an alert of monitoring ends,
+ * and its payouts go on. `refuse`: the payouts that an alert or a name on a list holds fail, and their money is available again.
  */
 export const caseActions = [
   'match',
@@ -55,6 +57,7 @@ export const caseActions = [
   'announced',
   'write-off',
   'note',
+  'release',
   'refuse',
 ] as const
 export type CaseAction = (typeof caseActions)[number]
@@ -69,13 +72,23 @@ export const resolutions = {
   announced: 'announced',
   'write-off': 'written_off',
   note: 'noted',
+  release: 'released',
   refuse: 'refused',
 } as const satisfies Readonly<Record<CaseAction, string>>
 /**
- * `gone`: the reason of the case has ended, so that it was resolved automatically. `released`: its money continued,
- * because the names were cleared, or its entry of the bank was corrected.
+ * `gone`: the reason of the case has ended, so that it was resolved automatically. `released`: its payments continue, because persons released an
+ * alert, the names were cleared, or its entry of the bank was corrected.
  */
-export type Resolution = (typeof resolutions)[CaseAction] | 'gone' | 'released'
+export type Resolution = (typeof resolutions)[CaseAction] | 'gone'
+
+/** What persons have found about an alert, by the action that ends it. The numbers of compliance count them. */
+export const dispositions = {
+  release: ['false_positive', 'explained', 'watched', 'suspicious_reported'],
+  refuse: ['suspicious_reported', 'fraud', 'unexplained'],
+} as const
+export type Disposition = (typeof dispositions)[keyof typeof dispositions][number]
+export const dispositionsOf = (action: CaseAction): readonly Disposition[] =>
+  action === 'release' || action === 'refuse' ? dispositions[action] : []
 
 /** A proposal without a second person ends after this time: its facts may have changed. */
 export const proposalMsMax = 7 * dayMs
@@ -96,35 +109,72 @@ export const reversingTransfer = (connector: string, amount: Minor) => openingTr
 export const feesTransfer = (amount: Minor) => between('suspense', 'fees', amount)
 
 /** Arguments of an action besides the case. */
-export type Named = { readonly toPartnerId?: string; readonly customerId?: string; readonly payoutId?: string }
+export type Named = {
+  readonly toPartnerId?: string
+  readonly customerId?: string
+  readonly payoutId?: string
+  readonly disposition?: Disposition
+}
 
-/** Explains to the operator why an action does not fit a case. Undefined: it fits. `booked`: null without money. */
-export function misfitOf(
+type Misfitting = { readonly kind: CaseKind; readonly booked: Minor | null }
+
+/** The kinds whose payouts wait for the decision: a refusal makes them fail. */
+const holdsPayouts: ReadonlySet<CaseKind> = new Set(['monitoring_alert', 'sanctions_hold'])
+
+/** The actions that may end a case. The persons choose one, and then name what it needs. */
+export const actionsFor = (row: Misfitting, debtorAccount: string | undefined): readonly CaseAction[] =>
+  caseActions.filter((action) => misfitOfAction(action, row, debtorAccount) === undefined)
+
+function misfitOfAction(
   action: CaseAction,
-  { kind, booked }: { readonly kind: CaseKind; readonly booked: Minor | null },
+  { kind, booked }: Misfitting,
   debtorAccount: string | undefined,
-  { customerId, payoutId }: Named,
 ): string | undefined {
-  if (action === 'refuse' && kind !== 'monitoring_alert') return 'Only an alert of monitoring holds payouts.'
-  if (booked === null) return action === 'note' || action === 'refuse' ? undefined : 'The case has no money: use note.'
+  if (action === 'release' && kind !== 'monitoring_alert') return 'Only an alert of monitoring is released.'
+  if (action === 'refuse' && (!holdsPayouts.has(kind) || booked !== null))
+    return 'Only an alert of monitoring and a held payout are refused.'
+  if (booked === null) {
+    if (action === 'release' || action === 'refuse') return undefined
+    if (kind === 'monitoring_alert') return 'Use release or refuse: a note decides nothing about payouts.'
+    if (kind === 'sanctions_hold') return 'Use refuse: a note decides nothing about the payout.'
+    return action === 'note' ? undefined : 'The case has no money: use note.'
+  }
   if (action === 'note')
     return 'The case has money: use match, credit, fees, return, reverse, charge, announced or write-off.'
-  if (payoutId !== undefined && action !== 'match') return 'Only match names a payout.'
-  if (customerId !== undefined && action !== 'match') return 'Only match names a customer.'
-  if (customerId !== undefined && payoutId !== undefined) return 'Name a payout or a customer.'
   if (booked > 0n) {
     if (action === 'charge') return 'The money of the case came in: a partner is charged for money that left.'
     const isBare = action === 'return' && debtorAccount === undefined
     return isBare ? 'The report of the bank does not name the account that sent the money.' : undefined
   }
-  if (action === 'match' && payoutId === undefined) return 'The money of the case left: name the payout that it paid.'
   if (action === 'credit' || action === 'return')
     return 'The money of the case left: use match, fees, charge, announced or write-off, or reverse when it is back.'
   return undefined
 }
 
-/** The kinds that a note closes only after a second person has approved it: a held payout, a day that does not balance, an alert of monitoring. */
-export const needsTwoForNote: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'safeguarding', 'monitoring_alert'])
+/** Explains to the operator why an action does not fit a case. Undefined: it fits. `booked`: null without money. */
+export function misfitOf(
+  action: CaseAction,
+  row: Misfitting,
+  debtorAccount: string | undefined,
+  { customerId, payoutId, disposition }: Named,
+): string | undefined {
+  const misfit = misfitOfAction(action, row, debtorAccount)
+  if (misfit !== undefined) return misfit
+  const fitting = row.kind === 'monitoring_alert' ? dispositionsOf(action) : []
+  if (fitting.length === 0 && disposition !== undefined) return 'Only the decision about an alert has a disposition.'
+  if (fitting.length > 0 && !fitting.some((each) => each === disposition))
+    return `State what you found, as the disposition: ${fitting.join(', ')}.`
+  if (row.booked === null) return undefined
+  if (payoutId !== undefined && action !== 'match') return 'Only match names a payout.'
+  if (customerId !== undefined && action !== 'match') return 'Only match names a customer.'
+  if (customerId !== undefined && payoutId !== undefined) return 'Name a payout or a customer.'
+  if (row.booked < 0n && action === 'match' && payoutId === undefined)
+    return 'The money of the case left: name the payout that it paid.'
+  return undefined
+}
+
+/** The kinds that a note closes only after a second person has approved it: a day that does not balance. */
+export const needsTwoForNote: ReadonlySet<CaseKind> = new Set(['safeguarding'])
 
 /** The kinds of which a partner must not learn: its customer would be warned (tipping off; AMLD, Article 39). */
 export const keptFromPartners: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'monitoring_alert'])

@@ -1,6 +1,7 @@
 /** Opens and reads cases. Decisions about them: decisions.ts. */
 import { amountText, assert, type Clock, type Log, newId, present } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, withoutProposal } from './decisions.ts'
 import {
@@ -14,6 +15,7 @@ import {
 import { reportOf, toReturn } from './report.ts'
 import { insertReturn, lastRemarks } from './store.ts'
 import * as store from './store.ts'
+import * as numbers from './store-numbers.ts'
 
 export type NewCase = {
   /** Default: a new one. */
@@ -33,9 +35,9 @@ export type NewCase = {
 export type Cases = {
   /**
    * Opens a case and books its money, in a transaction of its own. Returns whether it did: false if the notification
-   * has one.
+   * has one. `also` joins the transaction.
    */
-  readonly open: (opened: NewCase) => Promise<boolean>
+  readonly open: (opened: NewCase, also?: (tx: Tx, caseId: string) => Promise<void>) => Promise<boolean>
   /**
    * Records cases and returns the entries of their money. The caller books them in the same transaction, together with
    * its own, so that accounts are locked once and in one order.
@@ -47,7 +49,7 @@ export type Cases = {
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Sends the money of cases back by a rule that two persons have made, not by a decision about the case. One whose report does not name the
+   * Sends the money of cases back by a rule that two persons have made, or because its partner asks for it, not by a decision about the case. One whose report does not name the
    * account of the payer, or that is decided, stays as it is.
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
@@ -56,14 +58,23 @@ export type Cases = {
    * holds the cases, and books the entries in the same transaction.
    */
   readonly withdraw: (tx: Tx, rows: readonly store.CaseRow[], note: string) => Promise<readonly Entry[]>
+  /**
+   * Resolves a case because the partner that owns the account accepts its money, and returns the entries that take it out of suspense as it came.
+   * The caller holds the case, and books the entries in the same transaction.
+   */
+  readonly accept: (tx: Tx, row: store.CaseRow, note: string) => Promise<readonly Entry[]>
   /** Oldest first, in pages after `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
     casesMax: number,
     tx?: Tx,
-    owned?: store.OwnedBy,
+    wanted?: store.Wanted,
   ) => Promise<readonly store.CaseRow[]>
+  /** The open cases of each kind that has any, counted up to a little more than a thousand. */
+  readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
+  /** The cases of a partner with these ids, in no order. */
+  readonly byIds: typeof store.casesByIds
   /** The resolution of each of these cases; null: it is open. */
   readonly resolutionsOf: typeof store.resolutionsOf
   /** Reads a case and holds it as it is until the commit: no decision comes between. */
@@ -87,6 +98,12 @@ export type Cases = {
   /** The cases about some subjects, open or decided, newest first, at most 20. */
   readonly about: typeof store.casesAbout
   readonly lastRemarks: typeof lastRemarks
+  /** The cases of a partner with these ids. */
+  readonly byIds: typeof store.casesByIds
+  /** The open cases of a partner, oldest first, in pages. */
+  readonly openOf: typeof store.openCasesOf
+  /** What the numbers of compliance count. */
+  readonly numbers: typeof numbers
 }
 
 type CasesDeps = {
@@ -94,6 +111,7 @@ type CasesDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly ledger: Pick<Ledger, 'enter'>
+  readonly facts: FactQueue
   /** Creates the operator partner, whose ledger holds unclaimed money, if it does not exist. */
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
 }
@@ -101,11 +119,12 @@ type CasesDeps = {
 export function createCases(deps: CasesDeps): Cases {
   const { db } = deps
   return {
-    open: (opened) =>
+    open: (opened, also) =>
       db.transaction(async (tx) => {
         const row = await record(deps, tx, opened)
         if (row === undefined) return false
         for (const entry of entriesOf(row, openingTransfer)) await deps.ledger.enter(tx, entry)
+        await also?.(tx, row.id)
         return true
       }),
     record: async (tx, opened) => {
@@ -126,8 +145,16 @@ export function createCases(deps: CasesDeps): Cases {
       for (const row of rows) await release(deps, tx, row, note)
       return rows.flatMap((row) => entriesOf(row, reversingTransfer))
     },
-    list: (after, casesMax, tx = db, owned = 'any') => store.openCases(tx, after, casesMax, owned),
+    accept: async (tx, row, note) => {
+      assert(row.resolution === null && row.returningSince === null, `case ${row.id} can still be decided`)
+      const end = { resolution: 'matched', resolvedBy: 'partner', note, resolvedAt: deps.clock.now() } as const
+      await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'partner', note })
+      return entriesOf(row, reversingTransfer)
+    },
+    list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
+    countsOpen: store.countsOpen,
     byId: store.caseById,
+    byIds: store.casesByIds,
     resolutionsOf: store.resolutionsOf,
     hold: store.lockCase,
     openAt: store.casesOpenAt,
@@ -143,12 +170,15 @@ export function createCases(deps: CasesDeps): Cases {
     openAbout: store.openAbout,
     about: store.casesAbout,
     lastRemarks,
+    byIds: store.casesByIds,
+    openOf: store.openCasesOf,
+    numbers,
   }
 }
 
 /** Undefined if the notification has a case. */
 async function record(
-  { clock, log, addOperator }: CasesDeps,
+  { clock, log, addOperator, facts }: CasesDeps,
   tx: Tx,
   opened: NewCase,
 ): Promise<store.CaseRow | undefined> {
@@ -169,6 +199,8 @@ async function record(
   if (partnerId === operatorPartnerId) await addOperator(tx, partnerId)
   if ((await store.insertCase(tx, row)) === 0) return undefined
   const { id } = row
+  const type = kind === 'monitoring_alert' ? 'alert.opened' : 'case.opened'
+  facts.append(tx, [{ partnerId, type, subject: id, facts: { kind } }])
   tx.afterCommit(() =>
     log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: waits for an operator'),
   )
@@ -206,6 +238,7 @@ const undecided = {
   resolution: null,
   resolvedBy: null,
   note: null,
+  disposition: null,
   returningSince: null,
   ownerId: null,
   ownerName: null,

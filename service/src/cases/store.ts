@@ -1,7 +1,7 @@
 /** All SQL of cases themselves. */
-import type { Currency, Minor } from '../kernel/index.ts'
+import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { acrossPartners, dueWork, type KeptTable, sql, type Sql, type Tx } from '../postgres/index.ts'
-import type { CaseKind, Resolution } from './rules.ts'
+import { type CaseKind, caseKinds, type Disposition, type Resolution } from './rules.ts'
 
 export type CaseRow = {
   readonly partnerId: string
@@ -18,6 +18,8 @@ export type CaseRow = {
   readonly resolution: Resolution | null
   readonly resolvedBy: string | null
   readonly note: string | null
+  /** What persons have found about an alert. Null: it is open, or another kind. */
+  readonly disposition: Disposition | null
   /** Id of a person's proposal that waits for a second person's decision. */
   readonly proposalId: string | null
   readonly proposal: string | null
@@ -32,7 +34,7 @@ export type CaseRow = {
 }
 
 const columns = sql`partner_id, id, kind, connector, notification_id, subject, report, currency, booked, opened_at,
-  resolved_at, resolution, resolved_by, note, proposal_id, proposal, proposed_by, proposed_at, returning_since,
+  resolved_at, resolution, resolved_by, note, disposition, proposal_id, proposal, proposed_by, proposed_at, returning_since,
   owner_id, owner_name, owned_since`
 
 /** Returns 1, or 0 if the notification has a case. Waits for a concurrent transaction that opens it. */
@@ -54,6 +56,11 @@ export function caseById(tx: Tx, partnerId: string, id: string): Promise<CaseRow
     select ${columns} from cases.cases where partner_id = ${partnerId} and id = ${id}`)
 }
 
+export function casesByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly CaseRow[]> {
+  return tx.rows<CaseRow>(sql`/* cases.casesByIds */
+    select ${columns} from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
+}
+
 /** The open cases of a partner that are about one of these subjects, oldest first. */
 export function openAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(sql`/* cases.openAbout */
@@ -71,11 +78,32 @@ export function casesAbout(tx: Tx, partnerId: string, subjects: readonly string[
     order by opened_at desc, id desc limit ${aboutMax}`)
 }
 
+/** The cases of a partner with these ids, newest first. */
+export function casesByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly CaseRow[]> {
+  return tx.rows<CaseRow>(sql`/* cases.casesByIds */
+    select ${columns} from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])
+    order by opened_at desc, id desc`)
+}
+
+/** The open cases of a partner, oldest first, after one of them. */
+export function openCasesOf(
+  tx: Tx,
+  partnerId: string,
+  after: Pick<CaseRow, 'openedAt' | 'id'> | undefined,
+  rowsMax: number,
+): Promise<readonly CaseRow[]> {
+  const { openedAt, id } = after ?? { openedAt: new Date(0), id: nilId }
+  return tx.rows<CaseRow>(sql`/* cases.openCasesOf */
+    select ${columns} from cases.cases
+    where partner_id = ${partnerId} and resolved_at is null and (opened_at, id) > (${openedAt}, ${id}::uuid)
+    order by opened_at, id limit ${rowsMax}`)
+}
+
 /** Writes what a decision changes. The caller holds the lock. */
 export async function updateCase(tx: Tx, row: CaseRow): Promise<void> {
   await tx.run(sql`/* cases.updateCase */
     update cases.cases set resolution = ${row.resolution}, resolved_by = ${row.resolvedBy}, note = ${row.note},
-      resolved_at = ${row.resolvedAt}, proposal_id = ${row.proposalId}, proposal = ${row.proposal},
+      disposition = ${row.disposition}, resolved_at = ${row.resolvedAt}, proposal_id = ${row.proposalId}, proposal = ${row.proposal},
       proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, returning_since = ${row.returningSince},
       owner_id = ${row.ownerId}, owner_name = ${row.ownerName}, owned_since = ${row.ownedSince}
     where partner_id = ${row.partnerId} and id = ${row.id}`)
@@ -99,19 +127,22 @@ export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<re
 /** `any`: with an owner or without. `unowned`: without. Otherwise the cases of one person of staff. */
 export type OwnedBy = 'any' | 'unowned' | { readonly ownerId: string }
 
+/** The open cases that a list shows. Absent: with an owner or without, of all kinds. */
+export type Wanted = { readonly owned?: OwnedBy; readonly kinds?: readonly CaseKind[] | undefined }
+
 /** Open cases of all partners, oldest first, after one of them. */
 export function openCases(
   tx: Tx,
   after: Pick<CaseRow, 'openedAt' | 'id'> | undefined,
   rowsMax: number,
-  owned: OwnedBy,
+  { owned = 'any', kinds }: Wanted,
 ): Promise<readonly CaseRow[]> {
   const { openedAt, id } = after ?? { openedAt: new Date(0), id: null }
   return tx.rows<CaseRow>(
     acrossPartners(
       'lists open cases for the operator, oldest first, by an index',
       sql`/* cases.openCases */ select ${columns} from cases.cases
-        where resolved_at is null and ${ofOwner(owned)} and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
+        where resolved_at is null and ${ofOwner(owned)} and ${ofKinds(kinds)} and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
         order by opened_at, id limit ${rowsMax}`,
     ),
   )
@@ -127,6 +158,25 @@ export async function resolutionsOf(
     select id, resolution from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
   return new Map(rows.map(({ id, resolution }) => [id, resolution]))
 }
+
+const countedMax = 1000
+
+/** Counts the open cases of each kind up to 1,001, by the index of the open cases of a kind. */
+export function countsOpen(tx: Tx): Promise<readonly { readonly kind: CaseKind; readonly count: number }[]> {
+  const ofKind = (kind: CaseKind) => sql`(select ${kind}::text as kind, count(*)::integer as count
+    from (select from cases.cases where resolved_at is null and kind = ${kind} limit ${countedMax} + 1) as some)`
+  return tx.rows(
+    acrossPartners(
+      'counts the open cases of each kind for the queue, by an index',
+      sql`/* cases.countsOpen */ select kind, count from (${joined(caseKinds.map(ofKind))}) as counts where count > 0`,
+    ),
+  )
+}
+
+const joined = (queries: readonly Sql[]): Sql => queries.reduce((all, next) => sql`${all} union all ${next}`)
+
+const ofKinds = (kinds: readonly CaseKind[] | undefined) =>
+  kinds === undefined ? sql`true` : sql`kind = any(${[...kinds]}::text[])`
 
 const ofOwner = (owned: OwnedBy) =>
   owned === 'any' ? sql`true` : owned === 'unowned' ? sql`owner_id is null` : sql`owner_id = ${owned.ownerId}`

@@ -12,6 +12,7 @@ import { type PayerState, payerStateOf, refundsOfSession } from './refunds.ts'
 import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
 import { brandingOf, brandingsOf, type PageBranding } from './store.ts'
 import * as store from './store.ts'
+import { lateOfSessions } from './store-late.ts'
 
 /** Payment as the pages show it. */
 export type Payment = {
@@ -47,8 +48,17 @@ export type Payment = {
   readonly bankCountries: readonly string[]
   /** The payer may still decide: neither the bank nor the clock has ended it, and the account accepts the money. */
   readonly mayPay: boolean
+  /** Money that did not fit, oldest first. */
+  readonly late: readonly PayerLate[]
   /** Visit of the sandbox's bank page, once the payer has chosen a bank. */
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
+}
+
+/** Money that did not fit, as the payer sees it. What the operator decides is not told here. */
+export type PayerLate = {
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly state: 'waiting' | 'accepted' | 'returned'
 }
 
 /** A refund as the payer sees it. */
@@ -115,9 +125,7 @@ export function createHosted(deps: CheckoutDeps): Hosted {
     },
     logo: async (token) => {
       const { key } = await payment(token)
-      const { logo: bytes = null, logoType: type = null } = (await brandingOf(db, key.partnerId)) ?? {}
-      if (bytes === null || type === null) throw notFound('logo')
-      return { bytes: Buffer.from(bytes), type }
+      return logoOf(db, key.partnerId)
     },
     begin: async (token, ip, chosen) => {
       const found = await payment(token)
@@ -143,6 +151,13 @@ export function createHosted(deps: CheckoutDeps): Hosted {
       })
     },
   }
+}
+
+/** The logo of a partner. Refuses: not_found. */
+export async function logoOf(tx: Tx, partnerId: string): Promise<Logo> {
+  const { logo: bytes = null, logoType: type = null } = (await brandingOf(tx, partnerId)) ?? {}
+  if (bytes === null || type === null) throw notFound('logo')
+  return { bytes: Buffer.from(bytes), type }
 }
 
 /** More would be a test of the partner, or a mistake. */
@@ -201,6 +216,22 @@ function schedule(
   )
 }
 
+const endedStatuses: ReadonlySet<DepositStatus> = new Set(['Completed', 'Failed', 'Expired'])
+
+/** Reads the late payments of sessions. */
+async function lateOf(
+  tx: Tx,
+  sessions: readonly store.SessionRow[],
+): Promise<(session: store.SessionRow) => readonly PayerLate[]> {
+  const rows = sessions.length === 0 ? [] : await lateOfSessions(tx, sessions)
+  const bySession = Map.groupBy(rows, ({ partnerId, sessionId }) => partnerKey(partnerId, sessionId))
+  const states = { Accept: 'accepted', Return: 'returned', none: 'waiting' } as const
+  return ({ partnerId, id }) =>
+    (bySession.get(partnerKey(partnerId, id)) ?? []).map(({ amount, currency, choice }) => {
+      return { amount, currency, state: states[choice ?? 'none'] }
+    })
+}
+
 /** Refuses: not_found, for each read separately. */
 async function readMany(
   { bank, clock, customers, deposits }: CheckoutDeps,
@@ -218,6 +249,12 @@ async function readMany(
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
   )
   const stopped = await deposits.cannotReceive(tx, rows)
+  // Money does not fit where it has ended, or been paid.
+  const ended = new Set(rows.filter(({ status }) => endedStatuses.has(status)).map(({ id }) => id))
+  const late = await lateOf(
+    tx,
+    sessions.filter(({ depositId }) => ended.has(depositId)),
+  )
   const isStopped = new Map(rows.map((row, index) => [row, stopped[index] === true]))
   const byToken = new Map(
     sessions.map((row) => [partnerKey(row.partnerId, Buffer.from(row.tokenHash).toString('hex')), row]),
@@ -236,7 +273,8 @@ async function readMany(
     const accountHolder = names.get(partnerKey(partnerId, session.customerId))?.[0] ?? session.payee
     const bankCountries = bank?.countries ?? []
     const branding = brandings.find((each) => each.partnerId === partnerId)
-    const given = { now, bankCountries, accountHolder, branding, isStopped: isStopped.get(deposit) === true }
+    const isOver = isStopped.get(deposit) === true
+    const given = { now, bankCountries, accountHolder, branding, isStopped: isOver, late: late(session) }
     return toPayment(session, deposit, visit, given)
   })
 }
@@ -251,12 +289,14 @@ function toPayment(
     accountHolder,
     branding,
     isStopped,
+    late,
   }: {
     readonly now: Date
     readonly bankCountries: readonly string[]
     readonly accountHolder: string
     readonly branding: PageBranding | undefined
     readonly isStopped: boolean
+    readonly late: readonly PayerLate[]
   },
 ): Payment {
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
@@ -288,6 +328,7 @@ function toPayment(
     paymentCountry,
     proposedCountry: proposed.find((country) => country && bankCountries.includes(country)) ?? fallback,
     bankCountries,
+    late,
     // `expiresAt` of a deposit is null once it can no longer expire.
     mayPay:
       deposit.expiresAt !== null && deposit.expiresAt > now && (deposit.inParts || !visit?.decision) && !isStopped,

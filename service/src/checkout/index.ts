@@ -5,15 +5,20 @@
  *
  * A refund is a payout to the account that paid; amount and status are those of the payout (0106).
  *
- * Tables: checkout.sessions, checkout.payer_emails, checkout.sandbox_visits, checkout.branding, checkout.refunds. Invariants: a session and its deposit are
+ * Tables: checkout.sessions, checkout.payer_emails, checkout.sandbox_visits, checkout.branding, checkout.refunds, checkout.links,
+ * checkout.late_payments. Invariants: a session and its deposit are
  * opened in one transaction. A creditor reference and a link belong to one session. An email that a session names has one
  * customer, also if requests race. A payer of the sandbox decides once.
+ * Money that does not fit has a case, and one choice of its partner or one decision of the operator. A link never has more payments, made and
+ * under way, than it allows.
  * Refunds that did not fail never exceed what was paid, or the part that they name: they are made one at a time, under the lock of the deposit.
  */
 export type { Payment, Receipt } from './hosted.ts'
+export { createLateOffers } from './late.ts'
 export { createEndedRefunds, createPaymentRefunds } from './refunds.ts'
 
 export { checkoutRoutes, sessionOf } from './routes.ts'
 export { epcText, type LineItem } from './rules.ts'
 export { type Checkout, createCheckout } from './service.ts'
 export { type Session, sealedLinkTokens } from './session.ts'
+export { type Closed, sealedPaymentLinkTokens, type ShownLink } from './links.ts'

@@ -9,6 +9,7 @@ import type { CheckoutDeps } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store.ts'
 import type { EventOutbox } from '../events/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import { type IncomingDebtor, isIban, readDomestic } from '../rails/index.ts'
 import type { Cases } from '../cases/index.ts'
 
@@ -249,8 +250,10 @@ function appendRefunds(eventOutbox: EventOutbox, tx: Tx, refunds: readonly Refun
   )
 }
 
+type EndedDeps = { readonly eventOutbox: EventOutbox; readonly facts: FactQueue }
+
 /** The part of checkout in the end of a payout: its event, in the transaction that moves the payout. */
-export const createEndedRefunds = ({ eventOutbox }: { readonly eventOutbox: EventOutbox }): EndedRefunds => ({
+export const createEndedRefunds = ({ eventOutbox, facts }: EndedDeps): EndedRefunds => ({
   appendEnded: async (tx, ended, now) => {
     for (const [partnerId, payouts] of Map.groupBy(ended, (payout) => payout.partnerId)) {
       const rows = await store.refundsByIds(
@@ -264,6 +267,13 @@ export const createEndedRefunds = ({ eventOutbox }: { readonly eventOutbox: Even
         return row === undefined ? [] : [{ row, payout }]
       })
       appendRefunds(eventOutbox, tx, refunds, now)
+      facts.append(
+        tx,
+        refunds.map(({ row: { id: subject, sessionId }, payout: { status } }) => ({
+          ...{ partnerId, subject, occasion: `${subject} ${status}`, facts: { sessionId } },
+          type: status === 'Completed' ? 'refund.completed' : 'refund.failed',
+        })),
+      )
     }
   },
 })

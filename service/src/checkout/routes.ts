@@ -2,11 +2,12 @@
 import { checkout as wire, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
-import { type Currency, writeAmount } from '../kernel/index.ts'
+import { type Currency, type Minor, writeAmount } from '../kernel/index.ts'
 import { britishAccountOf } from '../rails/index.ts'
+import type { PaymentLink } from './links.ts'
 import type { MadeRefund, Refund } from './refunds.ts'
 import type { Checkout } from './service.ts'
-import type { Session, SessionPart } from './session.ts'
+import type { LatePayment, Session, SessionPart } from './session.ts'
 import type { Branding } from './store.ts'
 
 export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Handlers<'checkout'> {
@@ -37,6 +38,34 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     setCheckoutBranding: async ({ caller, body }) => ({
       body: brandingView(await checkout.setBranding(caller.partnerId, body)),
     }),
+    acceptLatePayment: idempotency.handler('acceptLatePayment', async ({ caller, params }, tx) => {
+      const late = await checkout.acceptLate(caller.partnerId, params.sessionId, params.latePaymentId, tx)
+      return {
+        body: latePaymentOf(late),
+        created: `the acceptance of the late payment ${late.id}`,
+        customerId: late.customerId,
+      }
+    }),
+    returnLatePayment: idempotency.handler('returnLatePayment', async ({ caller, params }, tx) => {
+      const late = await checkout.returnLate(caller.partnerId, params.sessionId, params.latePaymentId, tx)
+      return {
+        body: latePaymentOf(late),
+        created: `the return of the late payment ${late.id}`,
+        customerId: late.customerId,
+      }
+    }),
+    createPaymentLink: idempotency.handler('createPaymentLink', async ({ caller, body }, tx) => {
+      const link = await checkout.createLink(caller.partnerId, body, tx)
+      const headers = { location: `/v1/checkout/links/${link.id}` }
+      return { body: linkOf(link), headers, created: `the payment link ${link.id}`, customerId: link.customerId }
+    }),
+    listPaymentLinks: async ({ caller, query }) => pageOf(await checkout.listLinks(caller.partnerId, query), linkOf),
+    getPaymentLink: async ({ caller, params }) => ({
+      body: linkOf(await checkout.getLink(caller.partnerId, params.linkId)),
+    }),
+    updatePaymentLink: async ({ caller, params, body }) => ({
+      body: linkOf(await checkout.updateLink(caller.partnerId, params.linkId, body)),
+    }),
     listCheckoutSessions: async ({ caller, query }) => pageOf(await checkout.list(caller.partnerId, query), sessionOf),
     expireCheckoutSession: idempotency.handler('expireCheckoutSession', async ({ caller, params }, tx) => {
       const session = await checkout.expire(caller.partnerId, params.sessionId, tx)
@@ -60,6 +89,11 @@ export function sessionOf({
   returnUrl: _returnUrl,
   description,
   lineItems,
+  websiteReference,
+  payerName,
+  payerEmail,
+  linkId,
+  latePayments,
   ...session
 }: Session): ResponseOf<'getCheckoutSession'> {
   return {
@@ -76,9 +110,30 @@ export function sessionOf({
     ...(lineItems === null
       ? {}
       : { lineItems: lineItems.map((item) => ({ ...item, amount: writeAmount(item.amount, session.currency) })) }),
+    ...(websiteReference === null ? {} : { websiteReference }),
+    ...(payerName === null ? {} : { payerName }),
+    ...(payerEmail === null ? {} : { payerEmail }),
+    ...(linkId === null ? {} : { linkId }),
+    ...(latePayments.length === 0 ? {} : { latePayments: latePayments.map(latePaymentOf) }),
     expiresAt: expiresAt.toISOString(),
     createdAt: createdAt.toISOString(),
   }
+}
+
+const writeLate = writerOf(wire.LatePayment)
+const latePaymentOf = ({ id, amount, currency, ...late }: LatePayment) =>
+  writeLate({ ...late, currency, latePaymentId: id, amount: writeAmount(amount, currency) })
+
+const writeLink = writerOf(wire.PaymentLink)
+function linkOf(link: PaymentLink): ResponseOf<'getPaymentLink'> {
+  const { id, currency, lineItems, isActive, sessionSeconds } = link
+  const money = (amount: Minor | null) => (amount === null ? null : writeAmount(amount, currency))
+  return writeLink({
+    ...link,
+    ...{ linkId: id, active: isActive, sessionExpiresInSeconds: sessionSeconds },
+    ...{ amount: money(link.amount), amountMin: money(link.amountMin), amountMax: money(link.amountMax) },
+    lineItems: lineItems?.map((item) => ({ ...item, amount: writeAmount(item.amount, currency) })) ?? null,
+  })
 }
 
 const partOf = ({ id, amount, status, debtorName, receivedAt }: SessionPart, currency: Currency) => ({

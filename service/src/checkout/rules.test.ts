@@ -7,7 +7,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { defaultIssuers } from '../accounts/settings.ts'
 import { creditorReferenceOf } from '../iso20022/index.ts'
 import { payerSteps, sandboxBankCountries } from '../banks/sandbox/script.ts'
-import { epcText, fingerprintOf, readSession, type SessionCreate } from './rules.ts'
+import { epcText, fingerprintOf, msUntil, readSession, type SessionCreate } from './rules.ts'
 
 /** Fields as in JSON: an undefined field is absent. */
 type Fields = { readonly [K in keyof SessionCreate]?: SessionCreate[K] | undefined }
@@ -27,12 +27,22 @@ const refusal = (fields: Fields, sandbox = false): Refusal => {
 const pointer = (fields: Fields) => refusal(fields).errors[0]?.pointer
 
 test('a session has an hour, and the usual method of its currency', () => {
-  const { expiresAfterMs, paymentMethod, returnUrl } = readSession(valid, false)
+  const { expires, paymentMethod, returnUrl } = readSession(valid, false)
   assert.deepEqual(
-    { expiresAfterMs, paymentMethod, returnUrl },
-    { expiresAfterMs: 3_600_000, paymentMethod: 'SepaCreditTransfer', returnUrl: null },
+    { expires, paymentMethod, returnUrl },
+    { expires: { afterMs: 3_600_000 }, paymentMethod: 'SepaCreditTransfer', returnUrl: null },
   )
   assert.equal(readSession({ ...valid, currency: 'USD' }, false).paymentMethod, 'Swift')
+})
+
+test('a session ends after seconds or at a moment, from five minutes to 30 days', () => {
+  const now = new Date('2026-11-29T12:00:00Z')
+  const ends = (expiresAt: string) => msUntil(readSession({ ...valid, expiresAt }, false).expires, now)
+  assert.equal(ends('2026-11-29T12:05:00Z'), 300_000)
+  assert.equal(ends('2026-12-29T12:00:00Z'), 2_592_000_000)
+  for (const wrong of ['2026-11-29T12:04:59Z', '2026-12-29T12:00:01Z', '2026-11-28T12:00:00Z'])
+    assert.throws(() => ends(wrong), Refusal, wrong)
+  assert.equal(pointer({ expiresAt: '2026-11-30T12:00:00Z', expiresInSeconds: 300 }), '/expiresAt')
 })
 
 test('a wrong field is refused with its pointer', () => {

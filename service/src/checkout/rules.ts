@@ -9,7 +9,7 @@ import {
   type PaymentMethod,
 } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
-import { readAmount, readCurrency, refuseField, refuseFields } from '../kernel/api/index.ts'
+import { readAmount, readCurrency, readTime, refuseField, refuseFields } from '../kernel/api/index.ts'
 import { amountText, type Currency, isFiat, type Minor, secondMs } from '../kernel/index.ts'
 import type { DepositStatus } from '../deposits/index.ts'
 
@@ -35,25 +35,19 @@ export type SessionRequest = {
   readonly amount: Minor
   readonly currency: Currency
   readonly paymentMethod: PaymentMethod
-  readonly expiresAfterMs: number
+  readonly expires: Expiry
   readonly returnUrl: string | null
   readonly lineItems: readonly LineItem[] | null
 }
+
+/** When a session expires: a time after its creation, or a moment. */
+type Expiry = { readonly afterMs: number } | { readonly at: Date }
 
 export type LineItem = { readonly name: string; readonly quantity: number; readonly amount: Minor }
 
 /** Refuses (400) with all wrong fields in one response; an unsupported currency and items that do not add up are 422. */
 export function readSession(body: SessionCreate, sandbox: boolean): SessionRequest {
-  const currency = readCurrency(body.currency)
-  if (!isFiat(currency))
-    throw refuseField(
-      {
-        pointer: '/currency',
-        code: 'invalid_value',
-        message: 'is a token; a payment page accepts fiat currencies only',
-      },
-      'currency_not_supported',
-    )
+  const currency = readFiat(body.currency)
   const amount = readAmount(body.amount, currency)
   const paymentMethod = body.paymentMethod ?? (currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift')
   refuseFields([
@@ -62,21 +56,51 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
     ...countryErrors('/paymentCountryCode', body.paymentCountryCode),
     ...countryErrors('/customer/residenceCountryCode', body.customer?.residenceCountryCode),
     ...returnErrors(body.returnUrl, sandbox),
+    ...expiryErrors(body),
   ])
-  const seconds = body.expiresInSeconds ?? wire.checkoutExpiry.secondsDefault
-  const lineItems = readLineItems(body, amount, currency)
+  const lineItems = readLineItems(body.lineItems, amount, currency)
   return {
     amount,
     currency,
     paymentMethod,
-    expiresAfterMs: seconds * secondMs,
+    expires: expiryOf(body),
     returnUrl: body.returnUrl ?? null,
     lineItems,
   }
 }
 
+/** Refuses: currency_not_supported. */
+export function readFiat(text: string): Currency {
+  const currency = readCurrency(text)
+  if (isFiat(currency)) return currency
+  throw refuseField(
+    { pointer: '/currency', code: 'invalid_value', message: 'is a token; a payment page accepts fiat currencies only' },
+    'currency_not_supported',
+  )
+}
+
+function expiryOf({ expiresAt, expiresInSeconds }: SessionCreate): Expiry {
+  if (expiresAt) return { at: readTime(expiresAt) }
+  return { afterMs: (expiresInSeconds ?? wire.checkoutExpiry.secondsDefault) * secondMs }
+}
+
+const expiryErrors = ({ expiresAt, expiresInSeconds }: SessionCreate): readonly FieldError[] =>
+  expiresAt && expiresInSeconds
+    ? [fieldError('/expiresAt', 'invalid_value', 'must be omitted: `expiresInSeconds` says when the session expires')]
+    : []
+
+/** The milliseconds that a session lasts from now. Judged when it is opened, so that a repetition is not refused later. Refuses: validation_failed. */
+export function msUntil(expires: Expiry, now: Date): number {
+  if ('afterMs' in expires) return expires.afterMs
+  const ms = expires.at.getTime() - now.getTime()
+  const { secondsMin, secondsMax } = wire.checkoutExpiry
+  if (ms >= secondsMin * secondMs && ms <= secondsMax * secondMs) return ms
+  const message = 'must be at least 5 minutes and at most 30 days ahead'
+  throw refuseField({ pointer: '/expiresAt', code: 'out_of_range', message })
+}
+
 /** Refuses: validation_failed, line_items_mismatch. */
-function readLineItems({ lineItems: given }: SessionCreate, amount: Minor, currency: Currency) {
+export function readLineItems(given: SessionCreate['lineItems'], amount: Minor, currency: Currency) {
   if (given === null || given === undefined) return null
   const items = given.map((item, at): LineItem => ({
     ...item,
@@ -125,7 +149,7 @@ const countryErrors = (pointer: string, country: string | null | undefined): rea
     : []
 
 /** The page shows it as a link, so that `javascript:` and similar schemes are refused. */
-function returnErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
+export function returnErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
   if (text === null || text === undefined) return []
   // A browser would repair blanks and backslashes, and lead the payer elsewhere.
   const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
@@ -144,7 +168,7 @@ function returnErrors(text: string | null | undefined, sandbox: boolean): readon
 /** Fingerprint of the request, independent of the customer's state: a repetition with the same key must be equal. */
 export function fingerprintOf(
   body: SessionCreate,
-  { amount, currency, paymentMethod, expiresAfterMs, lineItems }: SessionRequest,
+  { amount, currency, paymentMethod, expires, lineItems }: SessionRequest,
 ) {
   const {
     customerId,
@@ -166,7 +190,7 @@ export function fingerprintOf(
     returnUrl ?? null,
     websiteReference ?? null,
     customFields ?? null,
-    expiresAfterMs,
+    'afterMs' in expires ? expires.afterMs : expires.at.toISOString(),
     // Absent in the fingerprints of the version before.
     ...(description || lineItems ? [description ?? null, lineItemsText(lineItems)] : []),
     ...(partialPayments ? ['in parts'] : []),

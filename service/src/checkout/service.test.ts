@@ -65,7 +65,7 @@ suite('sessions', async () => {
     const partner = await addPartner(service)
     const checkout = createCheckout({
       ...service,
-      ...{ bank: undefined, sandbox: true, publicUrl: 'https://pay.example.com' },
+      ...{ bank: undefined, sandbox: true, publicUrl: 'https://pay.example.com', pageUrls: new Map() },
       accounts: { ...accounts, create },
     })
     await assert.rejects(
@@ -74,6 +74,16 @@ suite('sessions', async () => {
     )
     const { session } = await checkout.create(partner.caller, bodyFor(partner, { currency: 'GBP' }))
     assert.match(session.iban, /^GB/)
+  })
+
+  test('a session may last 30 days, until a moment; its repetition later is not refused', async () => {
+    const expiresAt = new Date(service.clock.now().getTime() + 30 * 24 * hourMs).toISOString()
+    const fields = { idempotencyKey: 'lasting', expiresAt }
+    const { session, partner } = await open(fields)
+    assert.equal(session.expiresAt.toISOString(), expiresAt)
+    service.clock.advance(29 * 24 * hourMs + 23.99 * hourMs)
+    const repeated = await service.checkout.create(partner.caller, bodyFor(partner, fields))
+    assert.deepEqual([repeated.replayed, repeated.session.id], [true, session.id])
   })
 
   test('the link is stored as a hash and sealed; another partner does not find the session', async () => {

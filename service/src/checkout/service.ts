@@ -12,23 +12,34 @@ import {
   refuseField,
 } from '../kernel/api/index.ts'
 import { creditorReferenceOf } from '../iso20022/index.ts'
-import { type Currency, isFiat, type Minor, newId, present, randomText } from '../kernel/index.ts'
+import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmount } from '../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import { type DepositRow, hashFingerprint, type InParts, type Part } from '../deposits/index.ts'
-import { type CheckoutDeps, createToSession, linkContext, type Session, type ToSession } from './session.ts'
+import {
+  type Beside,
+  type CheckoutDeps,
+  createToSession,
+  linkContext,
+  type Session,
+  type ToSession,
+} from './session.ts'
 import { createHosted, type Hosted } from './hosted.ts'
-import { fingerprintOf, lineItemsText, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import { fingerprintOf, lineItemsText, msUntil, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import { createLate, type Late, latePaymentsOf } from './late.ts'
+import { createLinks, type LinkParts, type Links } from './links.ts'
 import { createRefunds, refundedOfSessions, type Refunds } from './refunds.ts'
 import * as store from './store.ts'
 import type { BankStep } from '../rails/index.ts'
-import type { SessionRow } from './store.ts'
+import type { LinkPlace, SessionRow } from './store.ts'
 import { contrastProblem, digestOfLogo, drawnLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 
 export type Checkout = Hosted &
   Appearance &
-  Refunds & {
+  Refunds &
+  Late &
+  Links & {
     /**
      * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
      * line_items_mismatch, account_blocked, customer_not_verified, balance_limit_exceeded, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
@@ -64,20 +75,17 @@ const creditorReferenceChars = { other: 16, british: 14 } as const
 export function createCheckout(deps: CheckoutDeps): Checkout {
   const { db, deposits } = deps
   const toSession = createToSession(deps)
+  const besideOf = createBeside(deps)
   const read = async (tx: Tx, partnerId: string, id: string) => {
     const row = await store.sessionById(tx, partnerId, id)
     if (row === undefined) throw notFound('checkout session')
     const [deposit] = await deposits.withParts(tx, await deposits.byIds(tx, [{ partnerId, id: row.depositId }]))
-    const refunded = await refundedOfSessions(deps, tx, partnerId, [id])
-    return {
-      row,
-      deposit: present(deposit, `no deposit ${row.depositId} for session ${id}`),
-      refunded: refunded.get(row.id) ?? 0n,
-    }
+    const beside = await besideOf(tx, partnerId, [row])
+    return { row, deposit: present(deposit, `no deposit ${row.depositId} for session ${id}`), beside: beside(row) }
   }
   const get: Checkout['get'] = async (partnerId, id, tx = db) => {
-    const { row, deposit, refunded } = await read(tx, partnerId, id)
-    return toSession(row, deposit, refunded)
+    const { row, deposit, beside } = await read(tx, partnerId, id)
+    return toSession(row, deposit, beside)
   }
   const expire: Checkout['expire'] = (partnerId, id, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
@@ -87,16 +95,18 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
         throw new Refusal('checkout_session_not_open', `The session is ${status}, and can no longer expire.`)
       }
       // The statement of the transition is sent with the commit, so that the row shows the status before it.
-      const { deposit } = await read(tx, partnerId, id)
-      return toSession(row, { ...deposit, status: 'Expired', parts: deposit.parts.map(withoutRest) }, 0n)
+      const { deposit, beside } = await read(tx, partnerId, id)
+      return toSession(row, { ...deposit, status: 'Expired', parts: deposit.parts.map(withoutRest) }, beside)
     })
   return {
     ...createHosted(deps),
     ...createAppearance(deps),
     ...createRefunds(deps),
-    create: createCreate(deps, toSession),
+    ...createLate(deps),
+    ...createLinks(deps, linkPartsOf(deps)),
+    create: createCreate(deps, toSession, besideOf),
     get,
-    list: createList(deps, toSession),
+    list: createList(deps, toSession, besideOf),
     forgetEmail: store.forgetEmail,
     eraseSessions: store.eraseSessions,
     expire,
@@ -104,10 +114,29 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
   }
 }
 
+type BesideOf = (tx: Tx, partnerId: string, rows: readonly SessionRow[]) => Promise<(row: SessionRow) => Beside>
+
+/** Reads what stands beside sessions: refunds, late payments, and the names of their customers. */
+const createBeside =
+  (deps: CheckoutDeps): BesideOf =>
+  async (tx, partnerId, rows) => {
+    const ids = rows.map(({ id }) => id)
+    const refunded = await refundedOfSessions(deps, tx, partnerId, ids)
+    const late = await latePaymentsOf(deps, tx, partnerId, ids)
+    const keys = rows.map(({ customerId }) => ({ partnerId, id: customerId }))
+    const names = keys.length === 0 ? undefined : await deps.customers.accountNamesOf(tx, keys)
+    return ({ id, customerId, linkId }) => ({
+      refundedAmount: refunded.get(id) ?? 0n,
+      latePayments: late.get(id) ?? [],
+      // The customer of a link is the payee.
+      customerName: linkId === null ? names?.get(partnerKey(partnerId, customerId))?.[0] : undefined,
+    })
+  }
+
 /** Moves the money of a session that ends before it is paid in full to suspense. */
 const withoutRest = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
 
-function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['create'] {
+function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['create'] {
   const { db, deposits, sandbox } = deps
   return async (caller, body) => {
     const { partnerId } = caller
@@ -116,42 +145,69 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['creat
     const { row: deposit, replayed } = await once({
       requestFingerprint,
       find: () => deposits.byKey(partnerId, 'createCheckoutSession', body.idempotencyKey),
-      make: () => db.transaction((tx) => open(deps, tx, { caller, body, request, requestFingerprint })),
+      make: () =>
+        db.transaction(async (tx) => {
+          const customer = await customerOf(deps, tx, caller, body)
+          const { idempotencyKey, paymentCountryCode = null, partialPayments: inParts = false } = body
+          const opened = await open(deps, tx, {
+            ...{ partnerId, request, requestFingerprint, idempotencyKey, customer, inParts },
+            pointer: body.customerId === undefined ? '/customer' : '/customerId',
+            paymentCountry: paymentCountryCode,
+            residenceCountry: body.customer?.residenceCountryCode ?? null,
+            description: body.description ?? null,
+            websiteReference: body.websiteReference ?? null,
+            customFields: body.customFields ?? null,
+            link: noLink,
+          })
+          deps.audit.made(tx, { caller, operation: 'createCheckoutSession', ids: [opened.sessionId] })
+          return opened
+        }),
     })
     const row = present(
       await store.sessionById(db, partnerId, deposit.sessionId),
       `no session ${deposit.sessionId} for deposit ${deposit.id}`,
     )
     // A replay repeats the first answer: nothing was paid or refunded then.
-    return { session: toSession(row, { ...deposit, status: 'Created', parts: [] }, 0n), replayed }
+    const beside = { ...(await besideOf(db, partnerId, [row]))(row), refundedAmount: 0n, latePayments: [] }
+    return { session: toSession(row, { ...deposit, status: 'Created', parts: [] }, beside), replayed }
   }
 }
 
 type Opening = {
-  readonly caller: Caller
-  readonly body: BodyOf<'createCheckoutSession'>
+  readonly partnerId: string
   readonly request: SessionRequest
   readonly requestFingerprint: string
+  readonly idempotencyKey: string
+  readonly customer: Customer
+  /** Names the customer in a refusal. */
+  readonly pointer: string
+  readonly inParts: boolean
+  readonly paymentCountry: string | null
+  readonly residenceCountry: string | null
+  readonly description: string | null
+  readonly websiteReference: string | null
+  readonly customFields: Record<string, unknown> | null
+  readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & LinkPlace
+}
+const noLink = { linkId: null, payerName: null, payerEmail: null, linkOpen: null, openedBy: null } as const
+
+/** One transaction: the IBAN of the customer, the deposit with its transaction and event, and the session. */
+async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
+  return (await openWithToken(deps, tx, opening)).deposit
 }
 
-/** One transaction: the customer, its IBAN, the deposit with its transaction and event, and the session. */
-async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
-  const { access, accounts, clock, customers, deposits, sealer } = deps
-  const { caller, body, request, requestFingerprint } = opening
-  const { partnerId } = caller
-  const { amount, currency, paymentMethod, expiresAfterMs, returnUrl, lineItems } = request
-  const customer = await customerOf(deps, tx, caller, body)
-  const pointer = body.customerId === undefined ? '/customer' : '/customerId'
-  const payer = await customers.requireCapability(tx, partnerId, customer.id, 'Receive', { pointer, currency })
-  const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId: customer.id, currency }])
-  // The same text for a block and for a hit: a listed person must not be warned.
-  if (isStopped)
-    throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
+async function openWithToken(
+  deps: CheckoutDeps,
+  tx: Tx,
+  opening: Opening,
+): Promise<{ readonly deposit: DepositRow; readonly token: string; readonly creditorReference: string }> {
+  const { access, clock, customers, deposits, sealer } = deps
+  const { partnerId, request, requestFingerprint, customer, paymentCountry, link } = opening
+  const { amount, currency, paymentMethod, expires, returnUrl, lineItems } = request
+  const { payer, iban, bic } = await payeeOf(deps, tx, partnerId, customer, { currency, pointer: opening.pointer })
   // Judged again when the money arrives: what the customer holds changes until then.
   const above = await customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/amount' })
   if (above !== undefined) throw above
-  const { ibans } = await accounts.create(partnerId, customer.id, tx)
-  const { iban, bic } = payeeAccount(ibans, currency)
   const payee = await access.partnerName(tx, partnerId)
   const chars = creditorReferenceChars[currency === 'GBP' ? 'british' : 'other']
   const creditorReference = creditorReferenceOf(randomText(chars).toUpperCase())
@@ -164,16 +220,16 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
       creditorReference,
       amount,
       currency,
-      idempotencyKey: body.idempotencyKey,
-      websiteReference: body.websiteReference ?? null,
-      customFields: body.customFields ?? null,
+      idempotencyKey: opening.idempotencyKey,
+      websiteReference: opening.websiteReference,
+      customFields: opening.customFields,
       ip: '',
-      paymentCountry: body.paymentCountryCode ?? '',
-      expiresAfterMs,
+      paymentCountry: paymentCountry ?? '',
+      expiresAfterMs: msUntil(expires, clock.now()),
       paymentMethod,
       creditor: { accountHolderName: payee, iban, ...(bic === null ? {} : { bic }) },
-      inParts: body.partialPayments ?? false,
-      texts: [body.description ?? null, ...(lineItems ?? []).map(({ name }) => name)],
+      inParts: opening.inParts,
+      texts: [opening.description, link.payerName, ...(lineItems ?? []).map(({ name }) => name)],
     },
     customer,
     requestFingerprint,
@@ -190,14 +246,72 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
     payee,
     iban,
     bic,
-    paymentCountry: body.paymentCountryCode ?? null,
-    residenceCountry: body.customer?.residenceCountryCode ?? null,
-    returnUrl,
-    description: body.description ?? null,
+    ...{ paymentCountry, residenceCountry: opening.residenceCountry, returnUrl, description: opening.description },
     lineItems: lineItemsText(lineItems),
+    ...link,
     createdAt: clock.now(),
   })
-  return deposit
+  return { deposit, token, creditorReference }
+}
+
+/**
+ * The account of the customer that payers of this currency pay to. It is issued if there is none. Refuses: account_blocked, customer_not_verified,
+ * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted.
+ */
+async function payeeOf(
+  { accounts, customers, deposits }: CheckoutDeps,
+  tx: Tx,
+  partnerId: string,
+  { id: customerId }: Pick<Customer, 'id'>,
+  { currency, pointer }: { readonly currency: Currency; readonly pointer: string },
+) {
+  const payer = await customers.requireCapability(tx, partnerId, customerId, 'Receive', { pointer, currency })
+  const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId, currency }])
+  // The same text for a block and for a hit: a listed person must not be warned.
+  if (isStopped)
+    throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
+  const { ibans } = await accounts.create(partnerId, customerId, tx)
+  return { payer, ...payeeAccount(ibans, currency) }
+}
+
+/** What payment links need of sessions. */
+function linkPartsOf(deps: CheckoutDeps): LinkParts {
+  const { clock, customers, deposits, eventOutbox, sealer } = deps
+  return {
+    requirePayee: async (tx, partnerId, customerRef, currency) => {
+      const customer = await customers.hold(tx, partnerId, customerRef, '/customerId')
+      await payeeOf(deps, tx, partnerId, customer, { currency, pointer: '/customerId' })
+      return customer
+    },
+    openedBefore: async (tx, partnerId, idempotencyKey) => {
+      const deposit = await deposits.byKey(partnerId, 'createCheckoutSession', idempotencyKey, tx)
+      if (deposit === undefined) return undefined
+      const { id, tokenSealed } = present(
+        await store.sessionById(tx, partnerId, deposit.sessionId),
+        `no session ${deposit.sessionId} for deposit ${deposit.id}`,
+      )
+      return { token: sealer.open(tokenSealed, linkContext(partnerId, id)) }
+    },
+    open: async (tx, { partnerId, customerId, request, idempotencyKey, fields, link }) => {
+      const customer = await customers.hold(tx, partnerId, customerId, '/customerId')
+      const opened = await openWithToken(deps, tx, {
+        ...{ partnerId, request, idempotencyKey, customer, ...fields, link },
+        // The key has 128 random bits of one form: no request of the partner repeats it.
+        ...{ requestFingerprint: hashFingerprint(idempotencyKey), pointer: '/customerId', inParts: false },
+        ...{ paymentCountry: null, residenceCountry: null },
+      })
+      const { deposit, creditorReference } = opened
+      eventOutbox.append(tx, partnerId, 'checkout.session.opened', clock.now(), {
+        ...{ amount: writeAmount(deposit.amount, deposit.currency), currency: deposit.currency },
+        ...{ customFields: fields.customFields, idempotencyKey, reference: deposit.reference },
+        ...{ websiteReference: fields.websiteReference, customerId: customer.serviceId, customerGuid: customer.id },
+        partnerCustomerId: customer.partnerCustomerIdentifier,
+        ...{ creditorReference, linkId: present(link.linkId, 'a session of a link names it') },
+        ...{ payerEmail: link.payerEmail, payerName: link.payerName ?? '', sessionId: deposit.sessionId },
+      })
+      return opened
+    },
+  }
 }
 
 /**
@@ -227,7 +341,7 @@ async function customerOf(
   return known ?? customers.create(partnerId, named, tx, caller)
 }
 
-function createList(deps: CheckoutDeps, toSession: ToSession): Checkout['list'] {
+function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['list'] {
   const { db, cursors, customers, deposits } = deps
   return async (partnerId, query) => {
     const list = `checkout:${partnerId}`
@@ -237,6 +351,7 @@ function createList(deps: CheckoutDeps, toSession: ToSession): Checkout['list'] 
     const filter = {
       customerId,
       creditorReference: query.creditorReference ?? null,
+      linkId: query.linkId ?? null,
       createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
       createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
     }
@@ -244,15 +359,14 @@ function createList(deps: CheckoutDeps, toSession: ToSession): Checkout['list'] 
     const keys = page.data.map(({ depositId }) => ({ partnerId, id: depositId }))
     const rows = await deposits.withParts(db, await deposits.byIds(db, keys))
     const byId = new Map(rows.map((row) => [row.id, row]))
-    const ids = page.data.map(({ id }) => id)
-    const refunded = await refundedOfSessions(deps, db, partnerId, ids)
+    const beside = await besideOf(db, partnerId, page.data)
     return {
       ...page,
       data: page.data.map((row) =>
         toSession(
           row,
           present(byId.get(row.depositId), `no deposit ${row.depositId} for session ${row.id}`),
-          refunded.get(row.id) ?? 0n,
+          beside(row),
         ),
       ),
     }
@@ -276,7 +390,7 @@ type Parts = {
     tx: Tx,
     partnerId: string,
     id: string,
-  ) => Promise<{ row: SessionRow; deposit: InParts; refunded: Minor }>
+  ) => Promise<{ row: SessionRow; deposit: InParts; beside: Beside }>
 }
 
 /** The remaining steps follow from the status, so that an outcome continues what has begun. */
@@ -294,8 +408,8 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
     const { outcome, step } = body
     if (outcome === 'expired') return expire(partnerId, id, outerTx)
     return inTransaction(db, outerTx, async (tx) => {
-      const { row, deposit, refunded } = await read(tx, partnerId, id)
-      const session = toSession(row, deposit, refunded)
+      const { row, deposit, beside } = await read(tx, partnerId, id)
+      const session = toSession(row, deposit, beside)
       if (outcome !== undefined && finalStatuses.has(session.status))
         throw new Refusal('checkout_session_not_open', `The session is ${session.status}; only a \`step\` can follow.`)
       const payer = {

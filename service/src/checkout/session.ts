@@ -1,5 +1,11 @@
 /** A session as the API shows it: the row, the status and the money of its deposit, and the opened link. */
-import type { CheckoutPartStatus, CheckoutStatus } from '@partner-payments/wire'
+import {
+  type CheckoutPartStatus,
+  type CheckoutStatus,
+  type LatePaymentReason,
+  type LatePaymentStatus,
+  ownJson,
+} from '@partner-payments/wire'
 import type { Clock, Currency, Minor, Sealer } from '../kernel/index.ts'
 import { type Deposit, type Deposits, type InParts, paidIn, reportOfPart } from '../deposits/index.ts'
 import { type LineItem, lineItemsOf, statusOf } from './rules.ts'
@@ -8,8 +14,12 @@ import type { Database, SealedColumn } from '../postgres/index.ts'
 import type { Access } from '../access/index.ts'
 import type { Cursors } from '../kernel/api/index.ts'
 import type { EventOutbox } from '../events/index.ts'
-import type { BankSimulator } from '../rails/index.ts'
+import type { BankSimulator, IncomingDebtor } from '../rails/index.ts'
+import type { Cases } from '../cases/index.ts'
+import type { Ledger } from '../ledger/index.ts'
+import type { Screening } from '../screening/index.ts'
 import type { Accounts } from '../accounts/index.ts'
+import type { Audit } from '../audit/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 import type { Payouts } from '../payouts/index.ts'
 
@@ -34,10 +44,31 @@ export type Session = {
   readonly returnUrl: string | null
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
+  readonly websiteReference: string | null
+  /** As the bank named the payer; before that as the payer of a link typed it, or the name of the customer. Null: unknown, or erased. */
+  readonly payerName: string | null
+  readonly payerEmail: string | null
+  readonly linkId: string | null
+  /** Money that did not fit the session, oldest first. */
+  readonly latePayments: readonly LatePayment[]
   /** The sum of the refunds that are made or on their way. */
   readonly refundedAmount: Minor
   readonly expiresAt: Date
   readonly createdAt: Date
+}
+
+export type LatePayment = {
+  readonly id: string
+  readonly sessionId: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly reason: LatePaymentReason
+  readonly status: LatePaymentStatus
+  readonly debtorName: string | null
+  readonly receivedAt: Date
+  readonly chooseBy: Date
+  readonly chosenAt: Date | null
+  readonly acceptedReference: string | null
 }
 
 export type SessionPart = {
@@ -68,17 +99,25 @@ export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remaini
 
 const endedStatuses: ReadonlySet<Deposit['status']> = new Set(['Completed', 'Failed', 'Expired'])
 
-export type ToSession = (row: store.SessionRow, deposit: InParts, refundedAmount: Minor) => Session
+/** What stands beside the row and the deposit of a session. */
+export type Beside = {
+  readonly refundedAmount: Minor
+  readonly latePayments: readonly LatePayment[]
+  readonly customerName: string | undefined
+}
 
-export function createToSession({ sealer, publicUrl }: CheckoutDeps): ToSession {
-  const base = publicUrl.replace(/\/$/, '')
-  return (row, deposit, refundedAmount) => {
+export type ToSession = (row: store.SessionRow, deposit: InParts, beside: Beside) => Session
+
+export function createToSession(deps: CheckoutDeps): ToSession {
+  const { sealer } = deps
+  const addressOf = createPageAddress(deps)
+  return (row, deposit, { refundedAmount, latePayments, customerName }) => {
     const token = sealer.open(row.tokenSealed, linkContext(row.partnerId, row.id))
     return {
       id: row.id,
       reference: deposit.reference,
       status: statusOf(deposit.status),
-      url: `${base}/checkout/${token}`,
+      url: addressOf(row.partnerId, token),
       amount: deposit.amount,
       currency: deposit.currency,
       ...moneyOf(deposit),
@@ -91,10 +130,30 @@ export function createToSession({ sealer, publicUrl }: CheckoutDeps): ToSession 
       returnUrl: row.returnUrl,
       description: row.description,
       lineItems: lineItemsOf(row.lineItems),
+      websiteReference: deposit.websiteReference,
+      payerName: payerNameOf(row, deposit) ?? customerName ?? null,
+      payerEmail: row.payerEmail,
+      linkId: row.linkId,
+      latePayments,
       refundedAmount,
       expiresAt: deposit.expiryDate,
       createdAt: row.createdAt,
     }
+  }
+}
+
+/** The name that the bank gave with the money, or that the payer of a link typed. A payer under review is not named. */
+function payerNameOf({ payerName }: store.SessionRow, { status, debtor, parts }: InParts): string | undefined {
+  const named = status === 'Completed' && debtor !== null ? ownJson<IncomingDebtor>(debtor).name.trim() : ''
+  const counted = parts.find((part) => part.status === 'Held' || part.status === 'Credited')
+  return [named, (counted && reportOfPart(counted)?.debtor.name) ?? '', payerName ?? ''].find((name) => name !== '')
+}
+
+/** The address of a page: under the partner's own host, if the operator has configured one. */
+export function createPageAddress({ publicUrl, pageUrls }: Pick<CheckoutDeps, 'publicUrl' | 'pageUrls'>) {
+  return (partnerId: string, path: string): string => {
+    const base = pageUrls.get(partnerId) ?? publicUrl
+    return `${base.replace(/\/$/, '')}/checkout/${path}`
   }
 }
 
@@ -120,11 +179,15 @@ export type CheckoutDeps = {
   readonly cursors: Cursors
   readonly access: Pick<Access, 'partnerName'>
   readonly accounts: Pick<Accounts, 'create'>
+  readonly audit: Pick<Audit, 'made'>
   readonly customers: Pick<
     Customers,
     'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'payersByIds' | 'refusalAbove' | 'requireCapability'
   >
+  readonly cases: Pick<Cases, 'accept' | 'byIds' | 'hold' | 'sendBack'>
   readonly deposits: Deposits
+  readonly ledger: Pick<Ledger, 'enter'>
+  readonly screening: Pick<Screening, 'holdsOfCredits' | 'textOf'>
   readonly eventOutbox: EventOutbox
   readonly payouts: Pick<Payouts, 'acceptance' | 'byIds' | 'byKey'>
   /** The bank of the payer. Undefined: not in the sandbox. */
@@ -133,4 +196,6 @@ export type CheckoutDeps = {
   readonly sandbox: boolean
   /** The URL under which payers reach the service. */
   readonly publicUrl: string
+  /** The URLs of partners whose pages have an address of their own. */
+  readonly pageUrls: ReadonlyMap<string, string>
 }

@@ -21,18 +21,26 @@ export type SessionRow = {
   readonly description: string | null
   /** A JSON array. */
   readonly lineItems: string | null
+  /** The payment link that opened the session, and who the payer says to be. Null: none. */
+  readonly linkId: string | null
+  readonly payerName: string | null
+  readonly payerEmail: string | null
   readonly createdAt: Date
 }
 
-const columns = sql`partner_id, id, deposit_id, customer_id, token_hash, token_sealed, creditor_reference, payee, iban, bic,
-  payment_country, residence_country, return_url, description, line_items, created_at`
+/** Counts a session among the open ones of its link, and of an address. */
+export type LinkPlace = { readonly linkOpen: boolean | null; readonly openedBy: Uint8Array | null }
 
-export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
+const columns = sql`partner_id, id, deposit_id, customer_id, token_hash, token_sealed, creditor_reference, payee, iban, bic,
+  payment_country, residence_country, return_url, description, line_items, link_id, payer_name, payer_email, created_at`
+
+export async function insertSession(tx: Tx, row: SessionRow & LinkPlace): Promise<void> {
   await tx.run(sql`/* checkout.insertSession */
-    insert into checkout.sessions (${columns})
+    insert into checkout.sessions (${columns}, link_open, opened_by)
     values (${row.partnerId}, ${row.id}, ${row.depositId}, ${row.customerId}, ${row.tokenHash}, ${row.tokenSealed},
       ${row.creditorReference}, ${row.payee}, ${row.iban}, ${row.bic}, ${row.paymentCountry}, ${row.residenceCountry},
-      ${row.returnUrl}, ${row.description}, ${row.lineItems}::jsonb, ${row.createdAt})`)
+      ${row.returnUrl}, ${row.description}, ${row.lineItems}::jsonb, ${row.linkId}, ${row.payerName}, ${row.payerEmail},
+      ${row.createdAt}, ${row.linkOpen}, ${row.openedBy})`)
 }
 
 export function sessionById(tx: Tx, partnerId: string, id: string): Promise<SessionRow | undefined> {
@@ -52,6 +60,7 @@ export function sessionsByTokens(tx: Tx, keys: readonly LinkKey[]): Promise<read
 export type SessionFilter = {
   readonly customerId: string | null
   readonly creditorReference: string | null
+  readonly linkId: string | null
   readonly createdFrom: Date | null
   readonly createdTo: Date | null
 }
@@ -59,7 +68,7 @@ export type SessionFilter = {
 export function listSessions(
   tx: Tx,
   partnerId: string,
-  { customerId, creditorReference, createdFrom, createdTo }: SessionFilter,
+  { customerId, creditorReference, linkId, createdFrom, createdTo }: SessionFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly SessionRow[]> {
   return tx.rows<SessionRow>(sql`/* checkout.listSessions */
@@ -67,6 +76,7 @@ export function listSessions(
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
       ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
       ${creditorReference === null ? noSql : sql`and creditor_reference = ${creditorReference}`}
+      ${linkId === null ? noSql : sql`and link_id = ${linkId}`}
       ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
       ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
     order by id desc limit ${limit + 1}`)
@@ -94,10 +104,18 @@ export async function forgetEmail(tx: Tx, partnerId: string, email: string): Pro
 const personalSessions: PersonalColumns = {
   table: 'checkout.sessions',
   by: 'id',
-  erased: { residence_country: null, payment_country: null, return_url: null, description: null, line_items: null },
+  erased: {
+    residence_country: null,
+    payment_country: null,
+    return_url: null,
+    description: null,
+    line_items: null,
+    payer_name: null,
+    payer_email: null,
+  },
 }
 
-/** Erases the countries, return URLs, descriptions and line items of sessions, the reasons of refunds, and the visits to the sandbox's bank page. */
+/** Erases the countries, return URLs, descriptions, line items and typed payers of sessions, the reasons of refunds, and the visits to the sandbox's bank page. */
 export async function eraseSessions(tx: Tx, partnerId: string, sessionIds: readonly string[]): Promise<void> {
   if (sessionIds.length === 0) return
   await erasePersonal(tx, personalSessions, partnerId, sessionIds)

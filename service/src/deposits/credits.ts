@@ -37,6 +37,18 @@ export type Credits = {
     owner: AccountOwner,
     notification: CreditNotification,
   ) => Promise<boolean>
+  /**
+   * Credits money that its partner has accepted for a purpose, in the caller's transaction. Unlike `creditOwner` it is judged like any credit: a
+   * name may hold it, and a block sends it to suspense. Refuses: not_found (customerId), request_in_progress (names that are not screened yet),
+   * late_payment_decided (a deposit has the credit).
+   */
+  readonly acceptCredit: (
+    tx: Tx,
+    connector: string,
+    owner: AccountOwner,
+    notification: CreditNotification,
+    purpose: Purpose,
+  ) => Promise<{ readonly id: string; readonly reference: string }>
   /** Returns the credits whose money a partner has received. */
   readonly creditsCompleted: typeof matchingStore.creditsCompleted
   /** Unpaid deposits of a partner with this amount, made since a time, newest first. */
@@ -56,10 +68,14 @@ export type Credits = {
   readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
 }
 
+/** The payment that a credit is accepted for: its deposit has the same session and the same texts of the partner. */
+type Purpose = Pick<store.Deposit, 'sessionId' | 'websiteReference' | 'customFields' | 'paymentMethod'>
+
 type Booking = {
   readonly connector: string
   readonly owner: AccountOwner
   readonly notification: CreditNotification
+  readonly purpose?: Purpose
 }
 
 const waitingMax = 100
@@ -109,8 +125,9 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       if (located === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
       if ('several' in located) return { applied: 'unknown', partnerId: located.several }
       if ('deposit' in located) {
-        const { partnerId } = located.deposit
-        return { applied: await apply.inBatches(creditOf(connector, located.deposit, notification)), partnerId }
+        const { partnerId, id: depositId } = located.deposit
+        const applied = await apply.inBatches(creditOf(connector, located.deposit, notification))
+        return { applied, partnerId, depositId }
       }
       const { partnerId } = located.owner
       const completed = await complete({ connector, owner: located.owner, notification })
@@ -134,6 +151,17 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       if (applied === 'early')
         throw new Refusal('validation_failed', 'The names are not screened yet. Repeat the command in a minute.')
       return applied === true
+    },
+    acceptCredit: async (tx, connector, owner, notification, purpose) => {
+      const booking = { connector, owner, notification, purpose }
+      const [id] = await bookAll(deps, tx, [booking])
+      if (id === undefined) throw notFound('customer')
+      const [applied] = await apply.inTransaction(tx, [triggerOf(booking, id)])
+      if (applied === 'early')
+        throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
+      if (applied !== true) throw new Refusal('late_payment_decided', 'The money is a payment already.')
+      const [row] = await store.depositsByIds(tx, [{ partnerId: owner.partnerId, id }])
+      return { id, reference: present(row, `no deposit ${id} of an accepted credit`).reference }
     },
     creditsCompleted: matchingStore.creditsCompleted,
     waitingOfAmount: (tx, partnerId, money, since) =>
@@ -233,6 +261,7 @@ function typeOf({ owner, notification: { money } }: Booking): NewTransaction['ty
 function toTransaction(booking: Booking): NewTransaction {
   const {
     owner,
+    purpose,
     notification: { partnerId: payerId, account, money, debtor, remittance, endToEndId, transactionHash, ...given },
   } = booking
   // Another partner's reference is not shown, and could be one of the payee's own. Both have the end-to-end id.
@@ -253,12 +282,13 @@ function toTransaction(booking: Booking): NewTransaction {
     ...(remittance === null || remittance === '' ? {} : { description: remittance }),
     ...(transactionHash === undefined ? {} : { transactionHash }),
     ...(originating === undefined ? {} : { originatingReference: originating }),
+    ...(purpose === undefined ? {} : { sessionId: purpose.sessionId, websiteReference: purpose.websiteReference }),
   }
 }
 
 function toDeposit(
   { screening }: Pick<DepositsDeps, 'screening'>,
-  { connector, owner, notification }: Booking,
+  { connector, owner, notification, purpose }: Booking,
   { id: transactionId, reference }: { readonly id: string; readonly reference: string },
   now: Date,
 ): store.DepositRow {
@@ -274,13 +304,13 @@ function toDeposit(
     reference,
     ...money,
     status: 'Accepted',
-    sessionId: '',
+    sessionId: purpose?.sessionId ?? '',
     endToEndId: endToEndId ?? '',
-    paymentMethod: method ?? methodOf(money.currency),
+    paymentMethod: purpose?.paymentMethod ?? method ?? methodOf(money.currency),
     paymentCountry: debtor.countryCode,
     ipAddress: '',
-    websiteReference: null,
-    customFields: null,
+    websiteReference: purpose?.websiteReference ?? null,
+    customFields: purpose?.customFields ?? null,
     debtor: JSON.stringify(debtor),
     errorDetails: null,
     expiresAt: null,

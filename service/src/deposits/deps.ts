@@ -1,4 +1,6 @@
 /** Dependencies of the deposits module. */
+import type { LatePaymentReason } from '@partner-payments/wire'
+import type { FactQueue } from '../inbox/index.ts'
 import type { Access } from '../access/index.ts'
 import { type Clock, type Currency, isFiat, type Minor } from '../kernel/index.ts'
 import type { Cases } from '../cases/index.ts'
@@ -8,14 +10,16 @@ import type { Applied } from '../lifecycle/index.ts'
 import type { Rates } from '../rates/index.ts'
 import type { Screening } from '../screening/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type { IncomingDebtor } from '../rails/index.ts'
+import type { IncomingDebtor, Money } from '../rails/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 import type { Party, Transactions } from '../transactions/index.ts'
+import type { Deposit } from './store.ts'
 import type { Wallets } from '../chains/wallets/index.ts'
 
 export type DepositsDeps = {
   readonly db: Database
   readonly clock: Clock
+  readonly facts: FactQueue
   readonly access: Access
   readonly cases: Pick<Cases, 'record' | 'release' | 'sendBack'>
   readonly ledger: Ledger
@@ -27,8 +31,27 @@ export type DepositsDeps = {
   /** Reports for payments from wallets whether each needs a proof of who controls the wallet that is missing. */
   readonly proofsMissing: Wallets['ownership']['areMissing']
   readonly refunds: PaymentRefunds
+  readonly late: LateMoney
   /** Finds the owners of accounts: IBANs of customers, addresses of wallets. An unknown account is absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
+}
+
+/** Money that named a deposit and did not fit it. */
+export type OfferedMoney = {
+  readonly caseId: string
+  readonly deposit: Pick<
+    Deposit,
+    'partnerId' | 'id' | 'status' | 'reference' | 'websiteReference' | 'amount' | 'currency'
+  >
+  readonly money: Money
+  /** Default: by the status of the deposit. */
+  readonly reason?: LatePaymentReason
+}
+
+/** Offers money that has a case to the partner. The module of sessions is above this one. */
+export type LateMoney = {
+  /** In the transaction that opens the cases. */
+  readonly offer: (tx: Tx, offered: readonly OfferedMoney[]) => Promise<void>
 }
 
 /** The refunds of a payment. Their module is above this one. */
@@ -67,5 +90,5 @@ export const partyOf = ({ name, account, bic, countryCode, address }: IncomingDe
   ...(address === null ? {} : { address }),
 })
 
-/** `partnerId`: the partner whose ledger holds a case about the notification. */
-export type CreditApplied = { readonly applied: Applied; readonly partnerId: string }
+/** `partnerId`: the partner whose ledger holds a case about the notification. `depositId`: the deposit that the credit named. */
+export type CreditApplied = { readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }

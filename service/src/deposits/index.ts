@@ -8,7 +8,7 @@
  * deposit, while the deposit is `Screening`: it is credited when the name is cleared, and stays there when it is confirmed.
  * A deposit in parts counts each credit once, and never more than its amount: the account `parts` has the sum of the parts that are `Held`.
  */
-export type { AccountOwner, PaymentRefunds } from './deps.ts'
+export type { AccountOwner, LateMoney, PaymentRefunds } from './deps.ts'
 export { hashFingerprint, type Deposits, createDeposits, holdOfDeposit } from './service.ts'
 export { type InParts, paidIn, reportOfPart } from './parts.ts'
 export type { DepositStatus } from './lifecycle.ts'

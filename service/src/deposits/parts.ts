@@ -178,6 +178,7 @@ function arrival(
       : [
           {
             ...opened,
+            id: newId(),
             notificationId: `${notificationId} surplus`,
             kind: 'amount_differs',
             report: { ...told, money: rest },
@@ -229,7 +230,7 @@ function suspended(row: InParts, parts: readonly Part[], kind: NewCase['kind']) 
       const { connector, notificationId, creditId, amount } = part
       const money = { currency, amount }
       const report = { ...toldOf(row, creditId, reportOfPart(part)), money }
-      return { partnerId, kind, connector, notificationId, subject, report, booked: money }
+      return { partnerId, id: newId(), kind, connector, notificationId, subject, report, booked: money }
     }),
   }
 }

@@ -3,7 +3,7 @@
  * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import { ownJson } from '@partner-payments/wire'
-import { assert, partnerKey, present } from '../kernel/index.ts'
+import { assert, newId, partnerKey, present } from '../kernel/index.ts'
 import { type Entry, entryOf } from '../ledger/index.ts'
 import { type Inbound, openToAll, readInbound } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
@@ -192,11 +192,12 @@ function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly N
   const money = moneyOf(trigger) ?? { currency, amount }
   const { connector, id: notificationId } = trigger
   const told = { kind: trigger.kind, money, expected: { currency, amount } }
-  const opened = { partnerId, connector, notificationId, subject, booked: money }
-  if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report: told }]
-  // Lets the operator send it back, or give it to the customer.
+  const opened = { partnerId, id: newId(), connector, notificationId, subject, booked: money }
+  // Lets a person send it back, or give it to the customer.
   const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
-  return [{ ...opened, kind: blockOf(row) ?? 'account_blocked', report: { ...told, ...paid, debtor: debtorOf(row) } }]
+  const report = { ...told, ...paid, debtor: debtorOf(row) }
+  if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report }]
+  return [{ ...opened, kind: blockOf(row) ?? 'account_blocked', report }]
 }
 
 async function write(
@@ -231,9 +232,30 @@ async function write(
     ...(await followScreening(deps, tx, moves)),
     ...(await writeParts(deps, tx, [...plans.values()])),
   ]
+  await offerMisfits(deps, tx, moves, opened, plans)
   // Last, because it locks the balances that all other payments of the partner need.
   if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended], accounts)
   else await ledger.enterMany(tx, credits, accounts)
+}
+
+/** Offers money that did not fit to the partner. Money of a blocked account or of a held name is for the operator alone. */
+async function offerMisfits(
+  { late }: DepositsDeps,
+  tx: Tx,
+  moves: readonly DepositMove[],
+  opened: readonly NewCase[],
+  plans: ReadonlyMap<DepositMove, PartsPlan>,
+): Promise<void> {
+  const rows = new Map(moves.map(({ row }) => [partnerKey(row.partnerId, row.id), row]))
+  const surplus = new Set([...plans].flatMap(([{ name }, { cases }]) => (name === 'expire' ? [] : cases)))
+  const offered = [...opened, ...[...plans.values()].flatMap(({ cases }) => cases)].flatMap((each) => {
+    const { kind, partnerId, subject, id: caseId, booked: money } = each
+    const deposit = rows.get(partnerKey(partnerId, subject))
+    if (kind !== 'amount_differs' || deposit === undefined || caseId === undefined || money === null) return []
+    const ofPart = surplus.has(each) ? 'Surplus' : 'Incomplete'
+    return [{ caseId, deposit, money, reason: deposit.inParts ? ofPart : 'OtherAmount' } as const]
+  })
+  if (offered.length > 0) await late.offer(tx, offered)
 }
 
 /**

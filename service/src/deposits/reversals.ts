@@ -140,19 +140,21 @@ async function refundsOf({ refunds }: DepositsDeps, tx: Tx, credited: Parameters
 
 /** `back`: the deposit with the amount taken from it. */
 async function takeBack(
-  { transactions }: DepositsDeps,
+  { transactions, facts }: DepositsDeps,
   tx: Tx,
   connector: string,
   { details }: ReversalNotification,
   back: store.Deposit,
 ): Promise<{ readonly reference: string; readonly entry: Entry }> {
-  const { partnerId, customerId, currency, amount } = back
+  const { partnerId, customerId, currency, amount, id: subject } = back
   const { id, reference } = await transactions.open(tx, toReversal(back, details))
   await transactions.conclude(tx, partnerId, id, {
     status: 'Completed',
     steps: ['Settled', 'Returned'],
     actor: 'bank',
   })
+  const said = { reference, amount: amountText(amount, currency), currency }
+  facts.append(tx, [{ partnerId, type: 'deposit.reversed', subject, occasion: reference, facts: said }])
   return { reference, entry: debitEntry({ partnerId, customerId, currency, amount, connector }, reference) }
 }
 

@@ -27,7 +27,7 @@ import * as store from './store.ts'
 import { eraseFields, type Part, type PartStatus } from './store-parts.ts'
 import { type Deposit, heldDeposits, standingDeposits, waitingByIds, type WaitingRow } from './store.ts'
 import { createHash } from 'node:crypto'
-import type { IncomingDebtor } from '../rails/index.ts'
+import type { IncomingDebtor, Money } from '../rails/index.ts'
 
 /** A deposit that awaits payment. */
 export type AwaitedDeposit = {
@@ -94,6 +94,7 @@ export type Deposits = Credits &
       partnerId: string,
       operation: string,
       idempotencyKey: string,
+      tx?: Tx,
     ) => Promise<store.DepositRow | undefined>
     /** Returns the deposits that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
@@ -107,6 +108,12 @@ export type Deposits = Credits &
     readonly eraseFields: typeof eraseFields
     /** Deposits of these transactions for the export of a customer, in no order. */
     readonly byReferences: typeof store.depositsByReferences
+    /** Offers the money of a credit that named this deposit, and has a case, to the partner. */
+    readonly offerLate: (
+      tx: Tx,
+      key: store.DepositKey,
+      offered: { readonly caseId: string; readonly money: Money },
+    ) => Promise<void>
     /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
     readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
     /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
@@ -174,13 +181,18 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       })
     },
     await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
-    byKey: (partnerId, operation, idempotencyKey) => store.depositByKey(db, partnerId, operation, idempotencyKey),
+    byKey: (partnerId, operation, idempotencyKey, tx = db) =>
+      store.depositByKey(tx, partnerId, operation, idempotencyKey),
     byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
     withParts,
     lock: store.lockDeposits,
     creditedAt: store.creditedAt,
     eraseFields,
     byReferences: store.depositsByReferences,
+    offerLate: async (tx, key, offered) => {
+      const [deposit] = await store.depositsByIds(tx, [key])
+      if (deposit !== undefined) await deps.late.offer(tx, [{ ...offered, deposit }])
+    },
     end: async (tx, partnerId, id) => {
       const [ended] = await applyBatch(tx, [{ kind: 'ended', partnerId, subjectId: id }])
       return ended === true

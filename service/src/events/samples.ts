@@ -178,6 +178,22 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
     sessionId: newId(),
     status: 'Held',
   }),
+  'checkout.session.opened': () => ({
+    ...common('SAMPLE-SESSION', 2500n),
+    ...{
+      customerId: 'cus_sample',
+      customerGuid: newId(),
+      partnerCustomerId: null,
+      creditorReference: 'RF18539007547034',
+    },
+    ...{ linkId: newId(), payerEmail: null, payerName: 'Ada Lovelace', sessionId: newId() },
+  }),
+  'checkout.late.payment.updated': ({ now }) => ({
+    ...common('SAMPLE-SESSION', 4990n),
+    ...{ customFields: null, idempotencyKey: null, acceptedReference: null, chooseBy: now.toISOString() },
+    ...{ lateAmount: writeAmount(4_990n, 'EUR'), lateCurrency: 'EUR' },
+    ...{ latePaymentId: newId(), reason: 'AfterEnd', sessionId: newId(), status: 'Waiting' },
+  }),
   'checkout.refund.updated': () => ({
     ...common('SAMPLE-REFUND', 990n),
     customFields: null,

@@ -20,7 +20,7 @@ import {
   refuseBlocked,
 } from '../ledger/index.ts'
 import { asInProgress, type BatchPosition, type Database, type Keyed, replayOf, type Tx } from '../postgres/index.ts'
-import type { NewTransaction, TakenReferences, Transactions } from '../transactions/index.ts'
+import { type NewTransaction, requesterOf, type TakenReferences, type Transactions } from '../transactions/index.ts'
 import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 import { exchangeTransfers } from './rules.ts'
 import * as store from './store.ts'
@@ -270,7 +270,7 @@ function toTransaction({ call, quote }: Accepted): NewTransaction {
       quoteId: quote.id,
       quoteExpiresAt: quote.expiresAt,
     },
-    requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: ip },
+    requestedBy: requesterOf(caller, ip),
     requestId: caller.requestId,
   }
 }

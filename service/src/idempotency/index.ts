@@ -12,6 +12,7 @@ import {
   CustomerRef,
   isRawNumber,
   keepsAnswer,
+  madeIn,
   type Operation,
   type OperationId,
   operationIds,
@@ -20,6 +21,7 @@ import {
   ownJsonExactly,
   type ResponseOf,
 } from '@partner-payments/wire'
+import type { Audit } from '../audit/index.ts'
 import { type AllHandlers, type Answer, type Call, type Handler, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, minuteMs, type Sealer, secondMs } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, requestInProgress, type Tx } from '../postgres/index.ts'
@@ -97,8 +99,9 @@ export function createIdempotency(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
+  readonly audit: Pick<Audit, 'made'>
 }): Idempotency {
-  const { db, clock, sealer } = deps
+  const { db, clock, sealer, audit } = deps
 
   const find = async <K extends OperationId>(key: store.Key): Promise<KeptAnswer<K> | undefined> => {
     const row = await store.answerOf(db, key)
@@ -167,7 +170,16 @@ export function createIdempotency(deps: {
       ) as unknown as AllHandlers,
     handler: (operation, work) => async (call) => {
       const { caller, idempotencyKey } = call
-      if (idempotencyKey === undefined) return { body: (await work(call, undefined)).body }
+      const make = async (tx: Tx) => {
+        const made = await work(call, tx)
+        audit.made(tx, { ...call, operation, ids: madeIn(operations[operation], made.body) })
+        return made
+      }
+      // A thing and the record of who made it commit together, also without a key.
+      if (idempotencyKey === undefined) {
+        const isMaking = typeof (operations[operation] as Operation).makes === 'object'
+        return { body: (await (isMaking ? db.transaction(make) : work(call, undefined))).body }
+      }
       const key = { partnerId: caller.partnerId, operation, idempotencyKey }
       const requestFingerprint = fingerprintOf(call)
       const { row, replayed } = await once<KeptAnswer<typeof operation>>({
@@ -178,7 +190,7 @@ export function createIdempotency(deps: {
           db.transaction(async (tx) => {
             // Claimed first, so that a concurrent duplicate waits here and does not begin the work.
             if (!(await store.claimKey(tx, key, clock.now()))) throw new KeyTaken()
-            const { body, created, customerId = null } = await work(call, tx)
+            const { body, created, customerId = null } = await make(tx)
             const answer = { requestFingerprint, reference: created, body }
             store.saveAnswer(tx, key, sealer.seal(JSON.stringify(answer), answerContext(key)), customerId)
             return answer

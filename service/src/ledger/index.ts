@@ -9,6 +9,7 @@
 export {
   type AccountSnapshots,
   areRead,
+  availableIn,
   balanceStateIn,
   controlsVersion,
   type Movement,

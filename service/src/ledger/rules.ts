@@ -174,6 +174,10 @@ export const controlsVersion = (
 export const balanceStateIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): AccountState =>
   accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.state ?? 'Active'
 
+/** The available money of the partner's balance, at the time of the read. */
+export const availableIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): Minor =>
+  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.available ?? 0n
+
 export const debitAccount = ({ partnerId, currency, debit }: Omit<Movement, 'credit'>): AccountKey => ({
   partnerId,
   currency,

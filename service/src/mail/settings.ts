@@ -1,7 +1,22 @@
-import { refuseSetting, type Settings } from '../kernel/index.ts'
-import { readMailbox, smtpTransport } from './transport.ts'
+import { isUuid, refuseSetting, type Settings } from '../kernel/index.ts'
+import { type Mailbox, readMailbox, smtpTransport } from './transport.ts'
 
 const defaultSender = 'no-reply@localhost'
+
+/** `partner=Name <address@domain>`, separated by commas. */
+function readSenders(value: string | undefined): ReadonlyMap<string, Mailbox> {
+  const entries = (value ?? '')
+    .split(',')
+    .filter((part) => part.trim() !== '')
+    .map((part) => {
+      const [partnerId = '', text = ''] = part.trim().split(/=(.*)/s)
+      const mailbox = readMailbox(text)
+      if (!isUuid(partnerId) || mailbox === undefined || mailbox.name === '')
+        return refuseSetting('must be PARTNER_ID=Name <address@domain>, separated by commas')
+      return [partnerId.toLowerCase(), mailbox] as const
+    })
+  return new Map(entries)
+}
 
 export const mailSettings = {
   SMTP_URL: {
@@ -21,5 +36,11 @@ export const mailSettings = {
       readMailbox(value ?? defaultSender)
         ? (value ?? defaultSender)
         : refuseSetting('must be `Name <address@domain>` or `address@domain`'),
+  },
+  MAIL_SENDERS: {
+    default: 'none: MAIL_FROM, and the name of the installation',
+    description:
+      'Senders of the mails of partners that have one of their own: `PARTNER_ID=Name <address@domain>`, separated by commas. The name is the sender. The address is the sender if it has the domain of MAIL_FROM, for which the mail server may send; any other address receives the replies (Reply-To)',
+    read: readSenders,
   },
 } as const satisfies Settings

@@ -20,6 +20,8 @@ export type MailMessage = MailContent & {
   readonly messageId: string
   readonly date: Date
   readonly from: Mailbox
+  /** Receives the replies. Absent: the sender does. */
+  readonly replyTo?: Mailbox
   readonly to: Mailbox
 }
 
@@ -57,12 +59,13 @@ export function oneLine(text: string): string {
 }
 
 /** The message for nodemailer: addresses as objects, which it does not parse, and no access to files or URLs. */
-function toNodemailer({ link: _link, to, from, subject, ...message }: MailMessage) {
+function toNodemailer({ link: _link, to, from, replyTo, subject, ...message }: MailMessage) {
   if (!isAddress(to.address)) throw new MailRefused('the address is not valid in a mail')
   return {
     ...message,
     subject: oneLine(subject),
     from: { name: oneLine(from.name), address: from.address },
+    ...(replyTo === undefined ? {} : { replyTo: { name: oneLine(replyTo.name), address: replyTo.address } }),
     to: { name: oneLine(to.name), address: to.address },
     envelope: { from: from.address, to: to.address },
     headers: { 'Auto-Submitted': 'auto-generated' },
@@ -217,5 +220,5 @@ const entities: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 
 /** Takes paragraphs of HTML: plain text must be escaped before. */
-export const htmlPage = (paragraphs: readonly string[]) =>
-  `<!doctype html>\n<html lang="en">\n<body>\n${paragraphs.map((each) => `<p>${each}</p>`).join('\n')}\n</body>\n</html>\n`
+export const htmlPage = (paragraphs: readonly string[], language = 'en') =>
+  `<!doctype html>\n<html lang="${language}">\n<body>\n${paragraphs.map((each) => `<p>${each}</p>`).join('\n')}\n</body>\n</html>\n`

@@ -121,6 +121,26 @@ suite('worker', async () => {
     assert.equal(await step(), 0)
   })
 
+  test('a partner with a sender of its own: another domain receives the replies, the own domain is the sender', async () => {
+    const server = await serve()
+    const { enqueue, deps, partnerId } = await setUp(server.url)
+    const senders = [
+      { name: 'Shop', address: 'help@shop.example' },
+      { name: 'Shop', address: 'shop@ACME.example' },
+    ]
+    for (const sender of senders) {
+      await enqueue('ada@example.com')
+      assert.equal(await createMailStep({ ...deps, senders: new Map([[partnerId, sender]]) })(), 1)
+    }
+    const [foreign, own] = server.received.map(({ from, source }) => ({ from, ...readMail(source) }))
+    assert.deepEqual(
+      [foreign?.from, foreign?.one('From'), foreign?.one('Reply-To')],
+      ['no-reply@acme.example', 'Shop <no-reply@acme.example>', 'Shop <help@shop.example>'],
+    )
+    assert.deepEqual([own?.from, own?.one('From')], ['shop@ACME.example', 'Shop <shop@ACME.example>'])
+    assert.doesNotMatch(server.received[1]?.source ?? '', /^Reply-To/mu)
+  })
+
   test('the worker retries a minute after a 451 reply, with the same Message-ID', async () => {
     let replies = 1
     const server = await serve({ rcpt: () => (replies-- > 0 ? 451 : undefined) })

@@ -25,6 +25,8 @@ export type MailWorkerDeps = {
   readonly templates: Readonly<Record<string, MailTemplate>>
   readonly transport: MailTransport
   readonly from: Mailbox
+  /** The senders of partners that have one of their own. Default: none. */
+  readonly senders?: ReadonlyMap<string, Mailbox>
   /** Called after each attempt. */
   readonly observe?: ((outcome: 'sent' | 'postponed' | 'given_up') => void) | undefined
 }
@@ -71,9 +73,20 @@ export function createMailStep(deps: MailWorkerDeps): () => Promise<number> {
   }
 }
 
+const domainOf = ({ address }: Mailbox): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+
+/**
+ * The sender of a partner. An address of another domain would fail the checks of the recipient (SPF, DKIM, DMARC), so that it only receives the replies.
+ */
+function senderOf(from: Mailbox, own: Mailbox | undefined): { readonly from: Mailbox; readonly replyTo?: Mailbox } {
+  if (own === undefined) return { from }
+  if (domainOf(own) === domainOf(from)) return { from: own }
+  return { from: { name: own.name, address: from.address }, replyTo: own }
+}
+
 /** Sends one mail and records the outcome. Throws only if the outcome could not be recorded. */
-function createAttempt({ db, clock, log, queue, templates, transport, from, observe }: MailWorkerDeps) {
-  const domain = from.address.slice(from.address.lastIndexOf('@') + 1)
+function createAttempt({ db, clock, log, queue, templates, transport, from, observe, ...deps }: MailWorkerDeps) {
+  const domain = domainOf(from)
 
   const send = async (mail: ClaimedMail, partnerName: string): Promise<void> => {
     if (mail.expiresAt !== null && mail.expiresAt <= clock.now())
@@ -85,7 +98,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
     await transport.send({
       messageId: `<${mail.id}@${domain}>`,
       date: clock.now(),
-      from,
+      ...senderOf(from, deps.senders?.get(mail.partnerId)),
       to: { name: toName, address: mail.toAddress },
       ...content,
     })

@@ -70,11 +70,12 @@ const statuses = async ({ partnerId }: TestPartner) =>
 const stepsOf = async ({ partnerId }: TestPartner, reference: string) =>
   (await service.transactions.get(partnerId, reference)).timeline.map(({ step }) => step)
 
-async function propose({ partnerId }: TestPartner, id: string, action: 'note' | 'refuse'): Promise<void> {
-  const proposing = { partnerId, id, action, note: 'Read the contract.', ...ada }
+async function propose({ partnerId }: TestPartner, id: string, action: 'release' | 'refuse'): Promise<void> {
+  const disposition = action === 'release' ? 'explained' : 'fraud'
+  const proposing = { partnerId, id, action, disposition, note: 'Read the contract.', ...ada } as const
   await service.db.transaction((tx) => service.decisions.propose(tx, proposing))
 }
-async function decide(partner: TestPartner, id: string, action: 'note' | 'refuse'): Promise<void> {
+async function decide(partner: TestPartner, id: string, action: 'release' | 'refuse'): Promise<void> {
   const { partnerId } = partner
   await propose(partner, id, action)
   const approve = (by: { readonly staff: string }) =>
@@ -102,10 +103,10 @@ test('a payout that matches waits until two persons release it, and the partner 
   assert.ok(await service.payoutAges.oldestInScreening(), 'the age of what waits is measured')
   const { id, transactions } = await soleAlert(partner)
   assert.equal(transactions, 1n)
-  await propose(partner, id, 'note')
+  await propose(partner, id, 'release')
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Pending'], 'one person releases nothing')
-  await decide(partner, id, 'note')
+  await decide(partner, id, 'release')
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Sent'])
 })
@@ -177,7 +178,7 @@ test('a rule that is turned off releases nothing that waits; one that is turned 
   await pay(service, partner, '100.00')
   await submit()
   assert.deepEqual(await statuses(partner), ['Pending', 'Sent'])
-  await decide(partner, (await soleAlert(partner)).id, 'note')
+  await decide(partner, (await soleAlert(partner)).id, 'release')
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Sent'])
 })
@@ -188,14 +189,14 @@ test('a payout joins no alert with a proposal: two persons release only what the
   await pay(service, partner, '100.00')
   await submit()
   const { id } = await soleAlert(partner)
-  await propose(partner, id, 'note')
+  await propose(partner, id, 'release')
   await pay(service, partner, '1.00')
   await submit()
   assert.deepEqual(
     (await alertsOf(partner)).map(({ transactions }) => transactions),
     [1n, 1n],
   )
-  await decide(partner, id, 'note')
+  await decide(partner, id, 'release')
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Pending'])
 })
@@ -207,7 +208,7 @@ test('the partner cancels a payout that waits, and a decision about another part
   await pay(service, stranger, '100.00')
   await submit()
   await service.payouts.cancel(partner.partnerId, payout.id)
-  await decide(partner, (await soleAlert(partner)).id, 'note')
+  await decide(partner, (await soleAlert(partner)).id, 'release')
   await submit()
   assert.deepEqual([await statuses(partner), await statuses(stranger)], [['Cancelled'], ['Pending']])
 })

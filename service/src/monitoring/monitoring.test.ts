@@ -16,7 +16,7 @@ import { dayMs, hourMs, minuteMs, newId, nilId, secondMs } from '../kernel/index
 import { sql, type Tx } from '../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import { readRule } from './rules.ts'
-import { decidesHits, twoOfStaff } from '../people/staff/index.ts'
+import { turnsRules, twoOfStaff } from '../people/staff/index.ts'
 import { stepRuns } from './runs.ts'
 import * as store from './store.ts'
 
@@ -138,7 +138,7 @@ suite('rules and alerts', async () => {
     const [{ id } = { id: '' }] = await alertsOf(partner)
     const note = 'The customer pays its staff.'
     const decide = service.db.transaction((tx) =>
-      service.decisions.propose(tx, { partnerId, id, action: 'note', note, ...ada }),
+      service.decisions.propose(tx, { partnerId, id, action: 'release', disposition: 'explained', note, ...ada }),
     )
     assert.equal((await decide).resolution, null, 'one person does not close it')
     const alone = service.db.transaction((tx) => service.decisions.approve(tx, { partnerId, id, ...ada }))
@@ -157,7 +157,9 @@ suite('rules and alerts', async () => {
     assert.deepEqual(await found(partner), [2])
     const [{ id } = { id: '' }] = await alertsOf(partner)
     await service.db.transaction((tx) =>
-      service.decisions.propose(tx, { partnerId, id, action: 'note', note: 'Salaries', ...ada }),
+      service.decisions.propose(tx, {
+        ...{ partnerId, id, action: 'release', disposition: 'explained', note: 'Salaries', ...ada },
+      }),
     )
     await pay(service, partner, '1.00')
     const [approved, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -359,7 +361,7 @@ suite('runs', async () => {
     const { db, clock, access, cases, rates } = service
     const { partnerIds } = access
     return stepRuns(
-      { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(decidesHits) },
+      { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(turnsRules) },
       max,
     )
   }

@@ -76,18 +76,28 @@ export type Monitoring = {
   readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
   /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
   readonly alerts: typeof store.alertsAfter
+  /** Alerts of a partner, newest first. */
+  readonly newestAlerts: typeof store.newestAlerts
+  readonly rulesOfAlerts: typeof store.rulesOfAlerts
   /** The transactions of an alert, in pages. */
   readonly hits: typeof store.hitsOf
   /** Payments with these references, for a report to an authority. */
   readonly payments: typeof patterns.paymentsOf
   /** Payouts of an alert that wait for its decision (`waiting`), that it does not reach or no longer reaches (`left`), or that have ended. */
   readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
+  /** The payouts that wait for the decision about an alert, oldest first, and the sums of all of them. */
+  readonly waitingOf: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<Waiting>
   /** The alerts that hold transactions, or have held them. */
   readonly holding: typeof store.holding
   /** Reports whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
   readonly holdsOf: MonitoringHoldsOf
   /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
   readonly step: () => Promise<number>
+}
+
+type Waiting = {
+  readonly payments: Awaited<ReturnType<typeof patterns.waitingOf>>
+  readonly sums: Awaited<ReturnType<typeof patterns.waitingSums>>
 }
 
 const partnersPerStepMax = 200
@@ -115,9 +125,18 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     turnOn: (tx, given) => turnOn(deps, tx, given),
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
+    newestAlerts: store.newestAlerts,
+    rulesOfAlerts: store.rulesOfAlerts,
     hits: store.hitsOf,
     payments: patterns.paymentsOf,
     standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),
+    waitingOf: async (tx, partnerId, alertId, rowsMax) => {
+      const held = store.holdsOf(partnerId, alertId)
+      return {
+        payments: await patterns.waitingOf(tx, partnerId, held, rowsMax),
+        sums: await patterns.waitingSums(tx, partnerId, held),
+      }
+    },
     holding: store.holding,
     holdsOf: createHoldsOf(deps, rulesEverOn),
     step: async () => {

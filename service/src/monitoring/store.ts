@@ -3,6 +3,7 @@ import {
   erasePersonal,
   insertBy,
   type KeptTable,
+  noSql,
   type PersonalColumns,
   type Sql,
   sql,
@@ -210,6 +211,30 @@ export function alertsAfter(
     select partner_id, id, rule_id, version, subject_id, opened_at, (select count(*) from monitoring.hits
       where partner_id = ${partnerId} and alert_id = alerts.id) as transactions
     from monitoring.alerts where partner_id = ${partnerId} and id > ${afterId} order by id limit ${rowsMax}`)
+}
+
+/** Alerts of a partner before one, newest first. `subjectId`: only those about a customer, or about the partner itself. */
+export function newestAlerts(
+  tx: Tx,
+  partnerId: string,
+  { subjectId, beforeId }: { readonly subjectId?: string; readonly beforeId?: string | undefined },
+  rowsMax: number,
+): Promise<readonly AlertRow[]> {
+  return tx.rows<AlertRow>(sql`/* monitoring.newestAlerts */
+    select partner_id, id, rule_id, version, subject_id, opened_at from monitoring.alerts
+    where partner_id = ${partnerId} ${subjectId === undefined ? noSql : sql`and subject_id = ${subjectId}`}
+      ${beforeId === undefined ? noSql : sql`and id < ${beforeId}`}
+    order by id desc limit ${rowsMax}`)
+}
+
+/** The rules of these alerts of a partner. */
+export function rulesOfAlerts(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<readonly Pick<AlertRow, 'id' | 'ruleId'>[]> {
+  return tx.rows(sql`/* monitoring.rulesOfAlerts */
+    select id, rule_id from monitoring.alerts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
 /** The query of the transactions of an alert, and which of them it holds. */

@@ -87,6 +87,12 @@ export const deskChanges = (context: Context): DeskChanges => ({
     assert(isCommand(command), 'a form of the desk runs a command')
     return formOptions(command)
   },
+  act: (command) => {
+    if (!isCommand(command) || rolesOf(command) === undefined) return undefined
+    const { cuts, secret, options } = declarationOf(command)
+    const needsFile = Object.values(options).some(({ kind, optional }) => kind === 'file' && optional !== true)
+    return needsFile ? undefined : { cuts: cuts !== undefined, secret: secret === true }
+  },
   approve: (by, id) => refusedAtDesk(async () => void (await approveChange(context, by, id))),
   reject: (by, id, note) => rejectChange(context, by, id, note),
   read: (command, options) =>

@@ -30,6 +30,7 @@ export type Context = {
     | 'ledger'
     | 'members'
     | 'monitoring'
+    | 'numbers'
     | 'openPartner'
     | 'payoutControls'
     | 'payoutLife'

@@ -66,12 +66,12 @@ export const textOf = (option: Option): string => `${option.text}${boundsOf(opti
 
 /** The roles of a command, and what it asks for. */
 export function rulesOf(command: CommandName): readonly string[] {
-  const { by, second, cuts, hidden, scheduled, secret, options } = declarationOf(command)
+  const { by, byKind, second, cuts, hidden, scheduled, secret, options } = declarationOf(command)
   if (by === undefined) return ['It changes nothing for partners, and needs no sign-in.']
   const log = hidden || !('partner' in options) ? 'the operator' : 'the partner'
   const absent = Object.entries(options).flatMap(([name, { unrecorded }]) => (unrecorded ? [`--${name}`] : []))
   return [
-    `Roles: ${groups[by].join(', ')}.`,
+    `Roles: ${groups[by].join(', ')}${byKind ? ': those that decide the kind, as decider list shows' : ''}.`,
     ...(second ? [`Another person approves it${second === 'on' ? ' where TWO_PERSONS is on' : ''}.`] : []),
     ...(secret ? ['It prints a secret once.'] : []),
     ...(cuts ? ['It takes access away: it says whose, and asks for yes at a terminal or for --yes.'] : []),

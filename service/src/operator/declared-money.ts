@@ -51,12 +51,12 @@ export const moneyDeclarations = {
   'case show': reads('Show a case, with candidates for its money.', ofCase),
   'case history': reads('List every decision about a case.', ofCase),
   'case propose': changes(
-    'finance',
+    'all',
     'Propose how a case ends.',
     {
       ...ofCase,
       action: choice(
-        'What is done with the money.',
+        'What is done with the money, or with the payouts that wait.',
         ...([
           'match',
           'credit',
@@ -67,18 +67,39 @@ export const moneyDeclarations = {
           'announced',
           'write-off',
           'note',
+          'release',
           'refuse',
         ] as const),
       ),
       ...{ note, staff, 'to-partner': maybe(id('The partner that it belongs to.')) },
       ...{ payout: maybe({ ...payout, text: 'The payout that it pays.' }), customer: maybe(customer) },
+      disposition: maybe(
+        choice(
+          'What you found about an alert of monitoring.',
+          ...(['false_positive', 'explained', 'watched', 'suspicious_reported', 'fraud', 'unexplained'] as const),
+        ),
+      ),
     },
-    { examples: ['--partner ID --id ID --action match --payout ID --note "Paid late" --staff NAME'] },
+    {
+      byKind: true,
+      examples: [
+        '--partner ID --id ID --action match --payout ID --note "Paid late" --staff NAME',
+        '--partner ID --id ID --action refuse --disposition fraud --note "Reported by the payee"',
+      ],
+    },
   ),
-  'case approve': changes('finance', 'Approve the proposal of another person.', {
-    ...{ ...ofCase, staff, proposal: maybe(id('The proposal that you have read.')) },
-  }),
-  'case reject': changes('finance', 'Reject a proposal, or withdraw your own.', { ...ofCase, note, staff }),
+  'case approve': changes(
+    'all',
+    'Approve the proposal of another person.',
+    { ...ofCase, staff, proposal: maybe(id('The proposal that you have read.')) },
+    { byKind: true },
+  ),
+  'case reject': changes(
+    'all',
+    'Reject a proposal, or withdraw your own.',
+    { ...ofCase, note, staff },
+    { byKind: true },
+  ),
   'payment find': reads(
     'Find payouts by an id, a reference or an amount.',
     {

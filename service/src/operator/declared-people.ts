@@ -1,7 +1,9 @@
 /** The declarations of commands for people and credentials: sign-in, staff, changes that wait, partners and their access. */
+import type { DecidedKind } from '../people/staff/index.ts'
 import {
   changes,
   choice,
+  choices,
   customer,
   email,
   file,
@@ -35,6 +37,38 @@ const ends = maybe(time('When they end. Default: at once.'))
 const at = (moment: string | undefined) => (moment === undefined ? 'at once' : `at ${moment}`)
 const overlapping = (hours = '24') => (hours === '0' ? 'at once' : `after ${hours} hours`)
 
+/** Named here, because the help of commands does not load the modules. */
+const everyKind: Readonly<Record<DecidedKind, true>> = {
+  unknown_payment: true,
+  contradiction: true,
+  amount_differs: true,
+  credit_reversed: true,
+  bank_fee: true,
+  doubled: true,
+  unknown_debit: true,
+  file_unreadable: true,
+  file_refused: true,
+  message_differs: true,
+  statement_gap: true,
+  statement_overlap: true,
+  sum_differs: true,
+  payment_missing: true,
+  foreign_currency: true,
+  entry_unclear: true,
+  announced_missing: true,
+  payee_mismatch: true,
+  recall_letter: true,
+  unexplained: true,
+  sanctions_hold: true,
+  account_blocked: true,
+  customer_not_verified: true,
+  safeguarding: true,
+  monitoring_alert: true,
+  payer_data_missing: true,
+  screening_hit: true,
+}
+const decidedKinds = Object.keys(everyKind) as readonly DecidedKind[]
+
 export const peopleDeclarations = {
   'sign-in': reads('Sign in by a link to the desk, for the commands that follow.', { 'token-file': maybe(tokenFile) }),
   'sign-out': reads('End the sign-in.', { 'token-file': maybe(tokenFile) }),
@@ -62,6 +96,17 @@ export const peopleDeclarations = {
     second: 'on',
     cuts: (given) => `removes ${given.id}, whose sessions and tokens end at once`,
   }),
+  'decider list': reads('List the roles that decide each kind of case, and hits.', {}),
+  'decider set': changes(
+    'admin',
+    'Change the roles that decide a kind of case, or hits. An admin always does.',
+    {
+      kind: choice('The kind.', ...decidedKinds),
+      roles: maybe(choices('The roles besides admin. Default: none.', 'support', 'compliance', 'finance')),
+      staff,
+    },
+    { second: 'always', examples: ['--kind payee_mismatch --roles finance,compliance'] },
+  ),
   'staff end-sessions': changes('admin', 'End the sessions and commands of a person, who signs in again.', person, {
     cuts: (given) => `ends every session and token of ${given.id} at once`,
   }),

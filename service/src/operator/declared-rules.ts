@@ -202,10 +202,10 @@ export const ruleDeclarations = {
     seed: or(integer('Seed by which names are drawn.', 1, 1_000_000), 1),
   }),
   'screening decide': changes(
-    'compliance',
+    'all',
     'Decide a hit.',
     { ...hit, outcome: choice('The decision.', 'clear', 'confirm'), note, staff },
-    { hidden: true },
+    { byKind: true, hidden: true },
   ),
   'payer-data set': changes(
     'compliance',
@@ -274,6 +274,14 @@ export const ruleDeclarations = {
       alert: maybe(id('Only this alert. Required for goaml.')),
     },
     { scheduled: true, hidden: true },
+  ),
+  'monitoring numbers': reads(
+    'Print what is open, what was decided and how long it took, by month.',
+    {
+      months: or(integer('The months, this one included.', 1, 24), 6),
+      format: or(choice('The form of the output.', 'json', 'csv'), 'json'),
+    },
+    { examples: ['--months 24 --format csv'] },
   ),
   'bic load': changes(
     'finance',

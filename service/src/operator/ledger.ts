@@ -25,6 +25,7 @@ import {
   type StatementPage,
   type StatementRequest,
 } from '../ledger/index.ts'
+import { reportHead, reportLine } from '../cases/reconciliation/index.ts'
 import type { AccountRef, StateChange } from '../accounts/index.ts'
 import {
   type Content,
@@ -34,6 +35,7 @@ import {
   safeguardingPdf,
   type SafeguardingRecord,
   type Signed,
+  signedOf,
   signedOfCsv,
 } from '../reports/safeguarding/index.ts'
 import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
@@ -311,13 +313,6 @@ function rowOf(format: Format, currency: Currency): (row: Row) => string {
 }
 
 /** Columns of the CSV, in this order. A line of JSON has those that it fills. */
-const columns = [
-  ...['record', 'connector', 'account', 'currency', 'id', 'kind', 'status', 'amount', 'count', 'since', 'age_seconds'],
-  ...['first_seen', 'why', 'at', 'statement_on', 'sequence', 'from', 'opening', 'credits', 'debits', 'closing'],
-  ...['gap_before', 'sum_differs', 'bank', 'ledger', 'difference', 'unexplained', 'partner', 'subject', 'score'],
-  ...['matched_by', 'reference', 'other_party', 'remittance', 'explained'],
-] as const
-
 type Wanted = Parameters<Context['service']['reconciliation']['report']>[1]
 
 /** Prints all of it in one snapshot, on a connection of its own, like a statement of the ledger. */
@@ -327,13 +322,9 @@ async function printReport(context: Context, wanted: Wanted, format: 'json' | 'c
     db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       let lines = 0
-      await write(format === 'json' ? '[' : `${columns.join(',')}\n`)
+      await write(format === 'json' ? '[' : `${reportHead}\n`)
       for await (const page of reconciliation.report(tx, wanted)) {
-        const texts = page.map((line) =>
-          format === 'json'
-            ? JSON.stringify(line)
-            : columns.map((name) => csvCellOrAmount((line as Readonly<Record<string, string>>)[name] ?? '')).join(','),
-        )
+        const texts = page.map((line) => (format === 'json' ? JSON.stringify(line) : reportLine(line)))
         if (texts.length === 0) continue
         await write(
           format === 'json'
@@ -377,12 +368,6 @@ const SignedFile = Type.Array(
 const signedCharsMax = 256 * 2 ** 20
 
 const signedOfJson = (text: string): readonly Signed[] | undefined => readForeign(text, SignedFile, signedCharsMax)
-
-const signedOf = ({ text: content, signature, publicKey }: SafeguardingRecord): Signed => ({
-  content,
-  signature: signature.toString('base64'),
-  publicKey,
-})
 
 const recordView = ({ digest, publicKey, content }: SafeguardingRecord) => ({ digest, publicKey, ...content })
 

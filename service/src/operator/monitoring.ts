@@ -5,6 +5,7 @@ import { ConfigError } from '../app/config.ts'
 import { csvCellOrAmount, currencies, type Currency, nilId, systemClock } from '../kernel/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import { readRule, type Rule } from '../monitoring/index.ts'
+import { decisionsCsv } from '../reports/decisions/index.ts'
 import type { Payment } from '../transactions/index.ts'
 import { type Call, changing, type CommandsOf, type Context, record, refusedInOneLine } from './context.ts'
 import { customerOf, goamlReport } from './goaml.ts'
@@ -51,6 +52,12 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
           })),
       })),
     )
+  },
+
+  /** Counts of cases, hits and alerts for the head of compliance. */
+  'monitoring numbers': async ({ service: { numbers } }, { months, format }) => {
+    const read = await numbers.read(months)
+    return format === 'csv' ? (write) => write(decisionsCsv(read)) : read
   },
 
   /** Runs the last version over some days, and keeps the numbers. It opens no alert. */
@@ -167,6 +174,7 @@ async function exportReport(context: Context, partnerId: string, alertId: string
 const actionsOf: Readonly<Record<string, string>> = {
   open: 'Under review.',
   noted: 'The alert was closed; payments that waited were released.',
+  released: 'The alert was closed; payments that waited were released.',
   refused: 'Payments that waited were refused.',
 }
 const reasonOf = ({ name, kind, note }: Alert): string =>

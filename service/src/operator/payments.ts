@@ -82,12 +82,13 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
   },
 
   'case propose': (context, options, call) => {
-    const { action, staff, note, customer, payout: payoutId, 'to-partner': toPartnerId } = options
+    const { action, staff, note, customer, disposition, payout: payoutId, 'to-partner': toPartnerId } = options
     const proposing = {
       ...{ ...keyOf(options), action, staff, ...accountOf(call), note },
       ...(toPartnerId === undefined ? {} : { toPartnerId }),
       ...(payoutId === undefined ? {} : { payoutId }),
       ...(customer === undefined ? {} : { customerId: customer }),
+      ...(disposition === undefined ? {} : { disposition }),
     }
     return decidedCase(context, options, call, (tx) => context.service.decisions.propose(tx, proposing))
   },

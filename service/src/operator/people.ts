@@ -11,7 +11,9 @@ import { decided, type Call, changing, type CommandsOf, type Context, refusedInO
 import { type CommandName, declarationOf, rolesOf } from './declarations.ts'
 import type { Parsed } from './parse.ts'
 
-export const peopleCommands: CommandsOf<`sign-${string}` | 'who' | `staff ${string}` | `member ${string}`> = {
+export const peopleCommands: CommandsOf<
+  `sign-${string}` | 'who' | `staff ${string}` | `decider ${string}` | `member ${string}`
+> = {
   /** Prints a link to the desk and waits until a person has confirmed the code there, for ten minutes at most. */
   'sign-in': (context, options) => async (write) => {
     const { service, config } = context
@@ -108,6 +110,11 @@ export const peopleCommands: CommandsOf<`sign-${string}` | 'who' | `staff ${stri
       const { id, email, fullName } = await context.service.staff.remove(tx, personId)
       return { removed: id, email, fullName }
     }),
+
+  'decider list': ({ service, db }) => service.staff.deciders(db),
+
+  'decider set': (context, { kind, roles = [], staff }, call) =>
+    decided(context, call, (tx) => context.service.staff.setDeciders(tx, { kind, roles, staff })),
 
   /** Begins the recovery of an Admin. The link is mailed after a cooling-off of 24 hours, in which every Admin can cancel. */
   'member recover': (context, { partner, email, staff, note: reason }, call) =>

@@ -137,7 +137,8 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
 
   'screening decide': (context, { partner: partnerId, id, outcome, staff, note }, call) => {
     const { screening } = context.service
-    const deciding = { partnerId, id, outcome, staff, note }
+    const { staffId } = call
+    const deciding = { partnerId, id, outcome, staff, ...(staffId === undefined ? {} : { staffId }), note }
     return refusedInOneLine(async () => hitView(await changing(context, call, (tx) => screening.decide(tx, deciding))))
   },
 

@@ -1,4 +1,5 @@
 /** The language of a page: `?lang=` first, then `Accept-Language` (RFC 9110, section 12.5.4), else English. */
+import { html, type Html } from './html.ts'
 import { de } from './texts/de.ts'
 import { en, type Texts } from './texts/en.ts'
 import { es } from './texts/es.ts'
@@ -39,6 +40,13 @@ export function preferredOf<Known extends string>(
 
 export const languageOf = (chosen: string | null, header: string | undefined): Language =>
   preferredOf(languages, chosen, header) ?? 'en'
+
+/** Replaces `{name}` in a text. A part of a page takes its place as it is. */
+export const fillHtml = (text: string, values: Readonly<Record<string, string | Html>>): Html =>
+  html`${text.split(/(\{\w+\})/u).map((part) => {
+    const value = values[/^\{(\w+)\}$/u.exec(part)?.[1] ?? ''] ?? part
+    return typeof value === 'string' ? html`${value}` : value
+  })}`
 
 /** Replaces `{name}` in a text. */
 export const fill = (text: string, values: Readonly<Record<string, string>>): string =>

@@ -12,6 +12,7 @@ import { processBankNotifications } from '../banks/settlement/index.ts'
 import { html } from './html.ts'
 import { fill, languageOf, languages, texts } from './language.ts'
 import { inFours, stateOf } from './payment-page.ts'
+import { createPageHosts } from './hosts.ts'
 import { createCheckoutSite } from './site.ts'
 
 const placeholders = (text: string) => (text.match(/\{\w+\}/g) ?? []).toSorted()
@@ -89,7 +90,10 @@ async function openSession(fields: Partial<BodyOf<'createCheckoutSession'>> = {}
 /** Checkouts with and without a bank page for payers. */
 const checkouts = () => ({
   sandbox: service.checkout,
-  production: createCheckout({ ...service, bank: undefined, sandbox: false, publicUrl: 'https://pay.example.com' }),
+  production: createCheckout({
+    ...service,
+    ...{ bank: undefined, sandbox: false, publicUrl: 'https://pay.example.com', pageUrls: new Map() },
+  }),
 })
 
 type Sent = Partial<Omit<PublicRequest, 'params'>> & { readonly method?: 'GET' | 'POST'; readonly brand?: Brand }
@@ -105,6 +109,7 @@ async function send(
     clock,
     sandbox: mode === 'sandbox',
     brand,
+    hosts: createPageHosts({ pageUrls: new Map(), publicUrl: undefined }),
   })
   const parts = path.split('/')
   const route = routes.find((each) => {

@@ -6,13 +6,17 @@ import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
 import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
+import { deadline, lateLines } from './deadline.ts'
 import { qrCode } from './qr.ts'
 
 export type Shown = { readonly payment: Payment; readonly token: string; readonly now: Date }
 
 /** Changes whenever the page changes. */
-export const stateOf = ({ depositStatus, due, mayPay, visit }: Payment): string =>
-  [depositStatus, due, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')].join('-')
+export const stateOf = ({ depositStatus, due, mayPay, visit, late }: Payment): string =>
+  [
+    ...[depositStatus, due, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')],
+    ...late.map(({ state }) => state),
+  ].join('-')
 
 /** The amount that is still to be paid. */
 export const dueOf = ({ due: amount, currency }: Payment) => ({ amount, currency })
@@ -69,17 +73,13 @@ const hasBegun = ({ depositStatus, visit }: Payment): boolean =>
   ['Submitted', 'Accepted'].includes(depositStatus) || Boolean(visit?.decision)
 
 function toPay(view: View, shown: Shown, amount: string): Html {
-  const { t, language } = view
+  const { t } = view
   const { payment } = shown
-  const time = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   return html`<header>
       <p class="eyebrow">${fill(t.payTo, { payee: payment.payee })}</p>
       <h1 class="amount" tabindex="-1">${amount}</h1>
       ${payment.due !== payment.amount && html`<p>${fill(t.paidSoFar, paidOf(view, payment))}</p>`}
-      <p class="timer" data-left="${t.timeLeft}" data-over="${t.timeOver}">
-        ${fill(t.payBy, { time: `${time.format(payment.expiresAt)} UTC` })}
-      </p>
-      ${itemsOf(view, payment)}
+      ${deadline(view, payment, shown.now)} ${itemsOf(view, payment)}
     </header>
     ${payment.bankCountries.length > 0 && !payment.visit?.decision && bankForm(view, shown)}
     ${transfer(view, payment, amount)}`
@@ -197,7 +197,7 @@ function underWay(view: View, payment: Payment, amount: string): Html {
     </svg>
     <h1 class="outcome" tabindex="-1">${headingOf(view, payment)}</h1>
     <p>${fill(text, { payee, amount })}</p>
-    ${facts}`
+    ${lateLines(view, payment)} ${facts}`
 }
 
 function progress({ t }: View, { depositStatus }: Payment): Html {

@@ -12,18 +12,22 @@ export const amountIn = (
   new Intl.NumberFormat(language, { style: 'currency', currency }).format(amountText(amount, currency) as `${number}`)
 
 /** Changes with the branding, so that no page has the files of an earlier one. */
-const versionOf = (payment: Payment): string => String(payment.branding?.updatedAt.getTime() ?? 0)
+type Branded = Pick<Payment, 'branding' | 'payee'>
+
+const versionOf = (payment: Branded): string => String(payment.branding?.updatedAt.getTime() ?? 0)
 
 /** Undefined: the partner has no colours. `root`: the path from the page to the files of the payment. */
-export const accentUrlOf = (payment: Payment, root: string): string | undefined =>
+export const accentUrlOf = (payment: Branded, root: string): string | undefined =>
   payment.branding?.colour || payment.branding?.colourDark ? `${root}accent.css?v=${versionOf(payment)}` : undefined
 
-export const masthead = (payment: Payment, root: string): Html | undefined =>
+export const masthead = (payment: Branded, root: string): Html | undefined =>
   payment.branding?.hasLogo
     ? html`<img class="partner-logo" src="${root}logo?v=${versionOf(payment)}" alt="${payment.payee}" />`
     : undefined
 
-export function itemsOf(view: View, { description, lineItems, currency, amount }: Payment): Html {
+type Bought = Pick<Payment, 'description' | 'lineItems' | 'currency' | 'amount'>
+
+export function itemsOf(view: View, { description, lineItems, currency, amount }: Bought): Html {
   const { t } = view
   const rows = lineItems?.map(
     (item) =>

@@ -18,7 +18,7 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Sho
       ${masthead(payment, '')}
       <h1 class="outcome">${t.receipt}</h1>
       <p>${fill(t.completedText, { payee: payment.payee, amount: amountIn(payment, view) })}</p>
-      ${itemsOf(view, payment)}
+      ${payment.accountHolder !== payment.payee && html`<p>${holderText(view, payment)}</p>`} ${itemsOf(view, payment)}
       <dl class="facts">
         ${factsOf(view, payment, paidAt).map(
           ([name, value]) =>
@@ -62,11 +62,16 @@ function partsOf(view: View, { currency, parts }: Receipt['payment']): Html {
     </table>`
 }
 
+/** Says why the statement of the payer's bank shows another name than that of the shop. */
+const holderText = ({ t }: View, { payee, accountHolder: holder }: Payment): string =>
+  fill(t.holderText, { payee, holder })
+
 function factsOf(view: View, payment: Receipt['payment'], paidAt: Date): readonly (readonly [string, string])[] {
   const { t, language } = view
   const date = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   return [
-    [t.recipient, payment.payee],
+    [t.paidTo, payment.payee],
+    [t.holder, payment.accountHolder],
     [t.amount, amountIn(payment, view)],
     [t.paidOn, `${date.format(paidAt)} UTC`],
     [t.reference, inFours(payment.creditorReference)],
@@ -90,6 +95,7 @@ export function receiptDocument(
     ...{ title: t.receipt, issuer: payee, language, brand, createdAt: paidAt },
     lead: [
       fill(t.completedText, { payee, amount: amountIn(payment, view) }),
+      ...(payment.accountHolder === payee ? [] : [holderText(view, payment)]),
       ...(description === null ? [] : [description]),
     ],
     facts: factsOf(view, payment, paidAt),

@@ -1,11 +1,13 @@
 /** The routes of the pages: the page for a request, and the effect of a form. */
 import {
   encodingFor,
+  notFound,
   type PublicAnswer,
   type PublicRequest,
   type PublicRoute,
   type PublicSite,
 } from '../kernel/api/index.ts'
+import { linkTokenPartner } from '../access/index.ts'
 import { accentCss, type Brand } from '../branding/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Checkout, Payment } from '../checkout/index.ts'
@@ -16,31 +18,61 @@ import { bankPage, nameCharsMax } from './bank-page.ts'
 import { languageOf, texts } from './language.ts'
 import { messagePage, type View } from './layout.ts'
 import { paymentPage, type Shown, stateOf } from './payment-page.ts'
+import type { PageHosts } from './hosts.ts'
+import { linkRoutes } from './link-routes.ts'
 import { receiptDocument, receiptPage } from './receipt-page.ts'
 
 export type SiteDeps = {
-  readonly checkout: Pick<Checkout, 'documentBrand' | 'payment' | 'receipt' | 'logo' | 'begin' | 'signIn' | 'decide'>
+  readonly checkout: Pick<
+    Checkout,
+    | 'documentBrand'
+    | 'payment'
+    | 'receipt'
+    | 'logo'
+    | 'begin'
+    | 'signIn'
+    | 'decide'
+    | 'link'
+    | 'linkLogo'
+    | 'openByLink'
+  >
   readonly clock: Clock
   /** Says on each page that no real money moves. */
   readonly sandbox: boolean
   /** The brand of the installation. */
   readonly brand: Brand
+  readonly hosts: PageHosts
 }
 
 export async function createCheckoutSite(deps: SiteDeps): Promise<PublicSite> {
   const assets = await readAssets(new URL('./browser/', import.meta.url), 'checkout', deps.brand)
   const viewOf = createViewOf(deps, assets)
+  const { checkout, hosts } = deps
+  const ofTokens = [
+    ...linkRoutes({ checkout, viewOf, page, seeOther, readName }),
+    ...paymentRoutes(deps, viewOf),
+    ...purchaseRoutes(deps, viewOf),
+    ...bankRoutes(deps, viewOf),
+  ]
   return {
     routes: [
       assetRoute(assets, viewOf),
-      ...paymentRoutes(deps, viewOf),
-      ...purchaseRoutes(deps, viewOf),
-      ...bankRoutes(deps, viewOf),
+      ...ofTokens.map((route) => atOwnHost(route, hosts)),
       unknownPage('/checkout/*'),
     ],
     refused: (request, { status }) => page(request, status, failurePage(viewOf(request), status)),
   }
 }
+
+/** A page is shown at the host of its partner, or at the address of the service. At another partner's host it does not exist. */
+const atOwnHost = (route: PublicRoute, hosts: PageHosts): PublicRoute => ({
+  ...route,
+  handle: (request) => {
+    const partnerId = linkTokenPartner(request.params['token'] ?? '')
+    if (!hosts.shows(request.headers['host'], partnerId)) throw notFound('page')
+    return route.handle(request)
+  },
+})
 
 type ViewOf = (request: PublicRequest) => View
 

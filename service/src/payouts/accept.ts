@@ -19,13 +19,15 @@ import {
 } from './controls/index.ts'
 import { callMapKey, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { createDuplicates, type DuplicateCandidate, type Duplicates, possibleDuplicate } from './duplicates.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
 import { type ControlledPayout, executionDayAt, judgedOf, validate, type ValidPayout } from './validate.ts'
-import type { NewTransaction } from '../transactions/index.ts'
+import { type NewTransaction, requesterOf } from '../transactions/index.ts'
 import { withdrawal } from './events.ts'
 import { endToEndIdOf, partyOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
+import { insertNotes, lockDuplicateTurns } from './store-duplicates.ts'
 import { insertApprovals } from './store-waiting.ts'
 
 /** The answers of a batch so far. */
@@ -45,6 +47,7 @@ export type Acceptance = {
 export function createAcceptance(deps: PayoutsDeps): Acceptance {
   const funds = createFundsCheck(deps.ledger)
   const lookUp = createLookUp(deps, funds)
+  const duplicatesOf = createDuplicates(deps.duplicateDays)
 
   const accept: Acceptance['work'] = async (tx, calls, found, position) => {
     const outcomes: Outcomes = new Map()
@@ -54,12 +57,42 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     // One time for the periods of limits and for the payouts that are counted in them.
     const now = deps.clock.now()
     const candidates = answerCoolingOff(withControls(valid, found.controls, now), outcomes)
-    const admitted = await admit(tx, candidates, found, position, outcomes)
+    const repeating = await answerRepeated(tx, candidates, position, outcomes, now)
+    const admitted = await admit(tx, repeating, found, position, outcomes)
     count(tx, admitted)
     for (const { call, row } of await write(deps, tx, admitted, found, now))
       outcomes.set(call, { payout: row, replayed: false })
     answerDuplicates(unanswered, firstCalls, outcomes)
     return calls.map((call) => present(outcomes.get(call), `no answer to a call of partner ${call.caller.partnerId}`))
+  }
+
+  /**
+   * Answers payouts that refuse to repeat another, and returns the others. Costs nothing if none does. Payouts of one batch are compared with
+   * each other; those of other transactions wait for the turn of their partner, until the commit. Refuses: possible_duplicate.
+   */
+  const answerRepeated = async (
+    tx: Tx,
+    payouts: readonly ControlledPayout[],
+    position: BatchPosition | undefined,
+    outcomes: Outcomes,
+    now: Date,
+  ): Promise<readonly ControlledPayout[]> => {
+    const refusing = new Set(payouts.filter(({ call }) => call.refusesDuplicates === true))
+    if (refusing.size === 0) return payouts
+    // A batch that waits for an earlier one of this process holds no lock that the earlier one needs.
+    await position?.earlierEnded
+    const partnerIds = [...refusing].map(({ call }) => call.caller.partnerId)
+    await lockDuplicateTurns(tx, partnerIds)
+    for (const partnerId of new Set(partnerIds)) {
+      const own = payouts.filter(({ call }) => call.caller.partnerId === partnerId)
+      const found = await duplicatesOf(tx, partnerId, own.map(candidateOf), now)
+      for (const [index, payout] of own.entries()) {
+        const repeated = present(found[index], `no duplicates for payout ${index} of partner ${partnerId}`)
+        const outcome = refusing.has(payout) ? repetitionOf(payout, repeated, own) : undefined
+        if (outcome !== undefined) outcomes.set(payout.call, outcome)
+      }
+    }
+    return payouts.filter(({ call }) => !outcomes.has(call))
   }
 
   /**
@@ -111,6 +144,31 @@ export function notCovered({ call, fee }: ControlledPayout, short: Shortage): Re
   if (fee === 0n) return insufficientFunds(short, call.caller)
   const { currency } = short
   return insufficientFunds(short, call.caller, `the amount and its fee of ${amountText(fee, currency)} ${currency}`)
+}
+
+/** The payment as duplicates are judged. */
+export function candidateOf({ call, creditor }: ValidPayout): DuplicateCandidate {
+  const { amount, currency, reference, operation, idempotencyKey } = call
+  const key = idempotencyKey === null ? {} : { key: { operation, idempotencyKey } }
+  return { account: creditor.account, amount, currency, reference, ...key }
+}
+
+/**
+ * A repetition of another payout of the batch is judged again after that one is made or refused, except in one bulk, whose payouts are made
+ * together. Undefined: it repeats nothing.
+ */
+function repetitionOf(
+  { call }: ControlledPayout,
+  { earlier, positions }: Duplicates,
+  batch: readonly ControlledPayout[],
+): Outcome | undefined {
+  const [first] = earlier
+  if (first !== undefined) return possibleDuplicate(first)
+  const [repeated] = positions.flatMap((position) => batch[position] ?? [])
+  if (repeated === undefined) return undefined
+  if (call.bulk === undefined || repeated.call.bulk?.id !== call.bulk.id) return 'resubmit'
+  const key = repeated.call.idempotencyKey ?? ''
+  return new Refusal('possible_duplicate', `The payout may repeat the one with the key ${key} of the same bulk.`)
 }
 
 /** Answers the calls whose idempotency key has a payout, and returns the others. Refuses: idempotency_key_reused. */
@@ -238,13 +296,19 @@ async function write(
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
-  hold(tx, accepted, rows)
+  hold(deps, tx, accepted, rows)
+  writeNotes(tx, written, now)
   appendRequested(deps, tx, rows, found, now)
   await reserve(deps, tx, written, found)
   return written
 }
 
-function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
+function hold(
+  { facts }: PayoutsDeps,
+  tx: Tx,
+  accepted: readonly ControlledPayout[],
+  rows: readonly store.PayoutRow[],
+): void {
   const held = accepted.flatMap(({ call: { caller, bulk }, approval }, index) => {
     if (approval === null) return []
     const { partnerId, id: payoutId } = present(rows[index], `no row for payout ${index} of the batch`)
@@ -253,6 +317,20 @@ function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly stor
     return [{ partnerId, payoutId, ...needed, requestedBy, requestedName, bulkId: bulk?.id ?? null }]
   })
   if (held.length > 0) insertApprovals(tx, held)
+  // A bulk is told as a whole when its payouts are made.
+  const alone = held.filter(({ bulkId }) => bulkId === null)
+  facts.append(
+    tx,
+    alone.map(({ partnerId, payoutId: subject }) => ({ partnerId, type: 'payout.waits', subject })),
+  )
+}
+
+function writeNotes(tx: Tx, written: readonly WrittenPayout[], now: Date): void {
+  const notes = written.flatMap(({ call: { caller, note }, row: { partnerId, id: payoutId } }) => {
+    const { serviceAccountId: writtenBy, name: writtenByName } = caller
+    return note === undefined ? [] : [{ partnerId, payoutId, note, writtenBy, writtenByName, updatedAt: now }]
+  })
+  if (notes.length > 0) insertNotes(tx, notes)
 }
 
 /** A payout of the partner's own has no withdrawal events. */
@@ -324,7 +402,7 @@ function toTransaction(
     endToEndId: call.endToEndId ?? made.endToEndId,
     idempotencyKey,
     creditor: partyOf({ ...creditor, currency }),
-    requestedBy: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
+    requestedBy: requesterOf(caller, call.ip),
     requestId: caller.requestId,
     ...(beneficiary === null ? {} : { beneficiary }),
     ...(call.originatingReference === undefined ? {} : { originatingReference: call.originatingReference }),

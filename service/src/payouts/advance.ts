@@ -6,6 +6,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import type { Cases, NewCase } from '../cases/index.ts'
 import { after, type Clock, type Minor, partnerKey, present } from '../kernel/index.ts'
 import type { EventOutbox, NewEvent } from '../events/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import { type Entry, entryOf, type Ledger } from '../ledger/index.ts'
 import { type Advanced, createEngine, type Move } from '../lifecycle/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -111,6 +112,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   )
   await appendEvents(deps, tx, written, now)
   await noteRefunds(deps, tx, written, now)
+  deps.facts.append(tx, written.flatMap(toldOf))
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
   // Lock order: payouts, counters of approvers (approvers.ts), recalls, transactions, other counters, accounts.
   const recalls = await deps.recalls.lock(
@@ -252,6 +254,18 @@ async function appendEvents(
 
 const endsOfRefunds: ReadonlySet<string> = new Set(['Completed', 'Failed', 'Returned', 'Cancelled'])
 
+const toldEnds: Readonly<Partial<Record<store.PayoutRow['status'], 'payout.failed' | 'payout.returned'>>> = {
+  Failed: 'payout.failed',
+  Returned: 'payout.returned',
+}
+
+/** The ends of which persons are told: those that nobody of the team has made. Refunds of sessions: `checkout/refunds.ts`. */
+function toldOf({ payout: { partnerId, id: subject, status, operation }, move, kind }: Written) {
+  if (operation === 'createCheckoutRefund' || move.to === status) return []
+  const type = kind === 'lapsed' ? 'payout.lapsed' : toldEnds[move.to]
+  return type === undefined ? [] : [{ partnerId, type, subject, occasion: `${subject} ${move.to}` } as const]
+}
+
 /** Reports the refunds of checkout sessions that have ended, or came back after that. */
 async function noteRefunds(
   { checkoutRefunds }: PayoutLifeDeps,
@@ -357,6 +371,7 @@ export type PayoutLifeDeps = {
   readonly clock: Clock
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
+  readonly facts: FactQueue
   readonly customers: Customers
   readonly beneficiaries: Pick<Beneficiaries, 'noteCheck' | 'payeesByIds'>
   readonly transactions: Transactions

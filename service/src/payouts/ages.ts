@@ -22,6 +22,7 @@ import {
 export type WaitingPayout = {
   readonly partnerId: string
   readonly id: string
+  readonly transactionId: string
   readonly why: 'held' | 'unknown' | 'stands'
   readonly status: string
   readonly since: Date
@@ -159,8 +160,8 @@ async function readBehind({ db }: Deps, wanted: readonly StatusOfPartner[]): Pro
 
 /** Undefined: it does not wait for a person. */
 function waitingOf(row: WaitingRow, now: Date): WaitingPayout | undefined {
-  const { partnerId, id, status, createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row
-  const found = (why: WaitingPayout['why'], since: Date) => ({ partnerId, id, why, status, since })
+  const { partnerId, id, transactionId, status, createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row
+  const found = (why: WaitingPayout['why'], since: Date) => ({ partnerId, id, transactionId, why, status, since })
   if (status === 'Pending' && screeningSince !== null && dueAt !== null) return found('held', screeningSince)
   const ageMs = (since: Date) => now.getTime() - since.getTime()
   if (

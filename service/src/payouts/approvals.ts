@@ -425,6 +425,7 @@ export type WaitingApproval = {
   readonly expiresAt: Date
   /** The accounts that asked for it, usually one. */
   readonly requestedNames: readonly string[]
+  readonly requestedBy: readonly string[]
 } & (
   | { readonly kind: 'payout'; readonly payout: PayoutRow }
   | {
@@ -445,18 +446,28 @@ export const createWaitingApprovals =
   async (partnerId, page) => {
     const keys = await store.waitingKeys(db, partnerId, page)
     const idsOf = (isBulk: boolean) => keys.filter((key) => key.isBulk === isBulk).map(({ id }) => id)
-    const alone = await store.waitingAlone(db, partnerId, idsOf(false))
-    const bulks = toBulks(await store.waitingOfBulks(db, partnerId, idsOf(true)))
-    const found = new Map<string, WaitingApproval>([
-      ...alone.map((row): [string, WaitingApproval] => {
-        const { requestedName, expiresAt, ...payout } = row
-        return [row.id, { kind: 'payout', id: row.id, expiresAt, requestedNames: [requestedName], payout }]
-      }),
-      ...bulks,
-    ])
+    const found = await waitingAmong(db, partnerId, { payoutIds: idsOf(false), bulkIds: idsOf(true) })
     // One that was decided between the two statements is left out.
     return keys.flatMap(({ id }) => found.get(id) ?? [])
   }
+
+/** Those of these payouts and bulks that wait, by id. */
+export async function waitingAmong(
+  tx: Tx,
+  partnerId: string,
+  { payoutIds, bulkIds }: { readonly payoutIds: readonly string[]; readonly bulkIds: readonly string[] },
+): Promise<ReadonlyMap<string, WaitingApproval>> {
+  const alone = await store.waitingAlone(tx, partnerId, payoutIds)
+  const bulks = toBulks(await store.waitingOfBulks(tx, partnerId, bulkIds))
+  return new Map<string, WaitingApproval>([
+    ...alone.map((row): [string, WaitingApproval] => {
+      const { requestedBy, requestedName, expiresAt, ...payout } = row
+      const requested = { requestedNames: [requestedName], requestedBy: [requestedBy] }
+      return [row.id, { kind: 'payout', id: row.id, expiresAt, ...requested, payout }]
+    }),
+    ...bulks,
+  ])
+}
 
 /** One row for each bulk, with a sum for each currency. */
 function toBulks(rows: readonly store.BulkSum[]): readonly [string, WaitingApproval][] {
@@ -469,6 +480,7 @@ function toBulks(rows: readonly store.BulkSum[]): readonly [string, WaitingAppro
     const payouts = sums.reduce((total, { payouts: count }) => total + Number(count), 0)
     const requestedNames = [...new Set(sums.flatMap((sum) => sum.requestedNames))]
     const times = { expiresAt: earliest('expiresAt'), createdAt: earliest('createdAt') }
-    return [[id, { kind: 'bulk', id, payouts, totals, requestedNames, ...times }]]
+    const requestedBy = [...new Set(sums.flatMap((sum) => sum.requestedBy))]
+    return [[id, { kind: 'bulk', id, payouts, totals, requestedNames, requestedBy, ...times }]]
   })
 }

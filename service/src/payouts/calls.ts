@@ -37,6 +37,10 @@ export type PayoutCall = {
   /** The end-to-end id that the partner gave in a pain.001. Undefined: it gave none, and ours is sent. */
   readonly endToEndId?: string | undefined
   readonly ip: string
+  /** `onDuplicate` is `Refuse`. Absent: a repetition is made. */
+  readonly refusesDuplicates?: boolean
+  /** For colleagues. Absent: none. */
+  readonly note?: string
   /** The bulk that the payout is in, its sum in the currency, and its sums in all. Undefined: it is in none. */
   readonly bulk?: {
     readonly id: string

@@ -4,6 +4,7 @@ import type { Cursors } from '../kernel/api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { EventOutbox } from '../events/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type {
   ChooseConnector,
@@ -32,6 +33,7 @@ export type PayoutsDeps = {
   readonly cursors: Cursors
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
+  readonly facts: FactQueue
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
@@ -41,6 +43,8 @@ export type PayoutsDeps = {
   readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
+  /** DUPLICATE_PAYMENT_DAYS. */
+  readonly duplicateDays: number
   readonly chooseConnector: ChooseConnector
   /** Reports for payments to wallets whether each needs a proof of who controls the wallet that is missing. */
   readonly proofsMissing: Wallets['ownership']['areMissing']

@@ -14,8 +14,16 @@ export type { DecidedOfBulk, BulkAwaitingApproval, WaitingApproval } from './app
 export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
 export type { Creditor, Outcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
+export type { JudgedBatch } from './judge-all.ts'
 export { approvalsJob, createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
 export { payoutsDue, lockPayouts, payoutById, type PayoutRow, erasePayouts, waitingPayouts } from './store.ts'
+export {
+  comparable,
+  type DuplicateCandidate,
+  type Duplicates,
+  type DuplicatesOf,
+  type EarlierPayout,
+} from './duplicates.ts'
 export { leftBalance } from './events.ts'
 export {
   instructionOf,

@@ -61,7 +61,12 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
 
   const rules = createRuleReader()
 
-  return async (tx: Tx, calls: readonly PayoutCall[]): Promise<LookedUp> => {
+  /** `unsaved`: payees of a preview that are not made yet, by `beneficiaryMapKey`. */
+  return async (
+    tx: Tx,
+    calls: readonly PayoutCall[],
+    unsaved: ReadonlyMap<string, Payee> = new Map(),
+  ): Promise<LookedUp> => {
     const mark = funds.markRead()
     const now = clock.now()
     /** Undefined: not known yet. */
@@ -70,7 +75,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
         ? payee.customerId
         : customerIds.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))
     // Sent together: the batch waits for one round trip.
-    const [accounts, payouts, payees, references, cachedCustomers, early, countryRules] = await Promise.all([
+    const [accounts, payouts, saved, references, cachedCustomers, early, countryRules] = await Promise.all([
       // First: the balances count changes of customers, so that the write detects a change after this read (ledger/states.ts).
       ledger.accountsOf(tx, movementsOfAll(calls, chooseConnector, rules.lastRead)),
       payoutsByKeys(tx, calls),
@@ -86,7 +91,8 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
       readEarly(tx, rules, calls, cachedCustomerIdOf, now),
       screening.countries.recent(tx),
     ])
-    remember(payees)
+    remember(saved)
+    const payees = unsaved.size === 0 ? saved : new Map([...saved, ...unsaved])
     const needed = calls.flatMap((call) => customerOf(call, (key) => payees.get(key)?.customerId))
     const isMissing = ({ partnerId, id }: CustomerKey) => !cachedCustomers.has(partnerKey(partnerId, id))
     const customerIdOf = (call: PayoutCall) =>

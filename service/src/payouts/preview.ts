@@ -14,9 +14,10 @@ import {
   withDayApproval,
 } from './controls/index.ts'
 import type { Hold } from '../transactions/index.ts'
-import { notCovered, requestOf } from './accept.ts'
+import { candidateOf, notCovered, requestOf } from './accept.ts'
 import { addressOf, callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { createDuplicates, type EarlierPayout, possibleDuplicate } from './duplicates.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
 import {
   type ControlledPayout,
@@ -31,12 +32,14 @@ import {
 
 export type Verdict = {
   readonly rule: string
-  readonly verdict: 'passed' | 'failed' | 'notApplicable'
+  readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
   /** The code of the refusal, or the error key with which the connector would end the payout. */
   readonly code?: string
   readonly detail?: string
   /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
   readonly hold?: Hold
+  /** The payouts that this one may repeat. Absent: there are none. */
+  readonly earlier?: readonly EarlierPayout[]
 }
 
 /** `payout`: undefined if a rule about the request itself has failed. */
@@ -75,6 +78,7 @@ function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judg
 
 export function createPreview(deps: PayoutsDeps) {
   const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
+  const duplicatesOf = createDuplicates(deps.duplicateDays)
   return async (call: PayoutCall): Promise<Preview> => {
     const { db, clock, chooseConnector, forecastOf } = deps
     const now = clock.now()
@@ -85,7 +89,7 @@ export function createPreview(deps: PayoutsDeps) {
     if (valid instanceof Refusal) {
       const verdicts = [
         ...ofRequest,
-        ...['coolingOff', 'limits', 'approval', 'funds', 'reach', 'payeeCheck'].map(notApplicable),
+        ...['duplicate', 'coolingOff', 'limits', 'approval', 'funds', 'reach', 'payeeCheck'].map(notApplicable),
       ]
       return { call, verdicts, payout: undefined, forecast: undefined }
     }
@@ -102,6 +106,8 @@ export function createPreview(deps: PayoutsDeps) {
     const instructed = { amount, currency, creditorAccount, creditorBic, ...addressOf(creditor) }
     const forecast = forecastOf(connector, instructed, now)
     const fit = coveredBy(found.balances.accounts, requestOf(payout))
+    const [repeated] = await duplicatesOf(db, call.caller.partnerId, [candidateOf(valid)], now)
+    const duplicate = duplicateVerdict(call, repeated?.earlier ?? [])
     const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
     const sent = await payerSent(deps, payout)
     const judgedRequest = ofRequest.map((verdict) => (verdict.rule === 'payer' ? (sent ?? verdict) : verdict))
@@ -111,7 +117,7 @@ export function createPreview(deps: PayoutsDeps) {
     const funds = withPayer({ ...judgedFunds, ...(fit === true ? {} : short) }, payout, segregated)
     return {
       call,
-      verdicts: [...judgedRequest, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
+      verdicts: [...judgedRequest, duplicate, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
       payout,
       forecast,
     }
@@ -141,6 +147,15 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   const replayed = outcomeOf(() => replayOf(known, call.requestFingerprint))
   if (replayed instanceof Refusal) return verdictOf(rule, replayed)
   return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, which would be returned.` }
+}
+
+/** A payout that may repeat others is accepted, unless its request refuses that. */
+function duplicateVerdict({ refusesDuplicates }: PayoutCall, earlier: readonly EarlierPayout[]): Verdict {
+  const rule = 'duplicate'
+  const [first] = earlier
+  if (first === undefined) return { rule, verdict: 'passed' }
+  const { code, detail } = possibleDuplicate(first)
+  return { rule, verdict: refusesDuplicates === true ? 'failed' : 'warning', code, detail, earlier }
 }
 
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {

@@ -7,6 +7,7 @@ import { toVerification } from '../parties/beneficiaries/index.ts'
 import type { ReferenceAmount } from '../rates/index.ts'
 import { readReference, sidesOfCall } from './controls/index.ts'
 import { explain } from '../transactions/index.ts'
+import type { EarlierPayout } from './duplicates.ts'
 import type { Preview } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
@@ -42,6 +43,13 @@ export function payoutsRoutes(payouts: Payouts) {
     getPayoutVerification: async ({ caller, params }) => ({
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
     }),
+    listPayoutDuplicates: async ({ caller, params }) => ({
+      body: { data: (await payouts.repeatedBy(caller.partnerId, params.id)).map(toEarlier) },
+    }),
+    getPayoutNote: async ({ caller, params }) => ({ body: toNote(await payouts.note(caller.partnerId, params.id)) }),
+    setPayoutNote: async ({ caller, params, body }) => ({
+      body: toNote(await payouts.setNote(caller, params.id, body.note)),
+    }),
     cancelPayout: async ({ caller, params }) =>
       toRecord(
         caller,
@@ -50,6 +58,13 @@ export function payoutsRoutes(payouts: Payouts) {
     approvePayout: async ({ caller, params }) => toRecord(caller, await payouts.approve(caller, params.id)),
     rejectPayout: async ({ caller, params, body }) =>
       toRecord(caller, await payouts.reject(caller, params.id, body.reason)),
+    sumPayouts: async ({ caller, query }) => {
+      const { data, capped } = await payouts.sums(caller.partnerId, query)
+      const sums = data.map(({ currency, count, amount }) => ({
+        ...{ currency, count: Number(count), amount: writeAmount(amount, currency) },
+      }))
+      return { body: { data: sums, capped } }
+    },
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
       return { body: { ...page, data: await toRecords(caller.partnerId, page.data) } }
@@ -149,9 +164,33 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     total: writeAmount(leaving.amount + fee, leaving.currency),
     ...(payout === undefined ? {} : { rail: payout.rail, ...referenceFor(payout.reference) }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
-    rules: verdicts.map(({ hold, ...verdict }) => (hold === undefined ? verdict : { ...verdict, hold: explain(hold) })),
+    rules: verdicts.map(({ hold, earlier, ...verdict }) => ({
+      ...verdict,
+      ...(hold === undefined ? {} : { hold: explain(hold) }),
+      ...(earlier === undefined ? {} : { earlier: earlier.map(toEarlier) }),
+    })),
   }
 }
+
+const toEarlier = ({ remittance, because, createdAt, creditorName, ...payout }: EarlierPayout) => ({
+  ...payout,
+  ...(remittance === null ? {} : { userReference: remittance }),
+  beneficiaryName: creditorName,
+  amount: writeAmount(payout.amount, payout.currency),
+  createdAt: createdAt.toISOString(),
+  sameReference: because === 'reference',
+})
+
+const toNote = ({ payoutId, row }: Awaited<ReturnType<Payouts['note']>>) => ({
+  payoutId,
+  ...(row === undefined
+    ? {}
+    : {
+        ...(row.note === null ? {} : { note: row.note }),
+        updatedBy: row.writtenByName,
+        updatedAt: row.updatedAt.toISOString(),
+      }),
+})
 
 const toRoute = ({ method, cutOffAt, submitsAt, valueDate, arrivesOn }: Extract<Forecast, { possible: true }>) => ({
   method,

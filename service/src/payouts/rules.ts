@@ -20,6 +20,8 @@ export const payoutOperations = [
   'simulateWithdrawal',
 ] as const
 export type PayoutOperation = (typeof payoutOperations)[number]
+export const isPayoutOperation = (operation: string): operation is PayoutOperation =>
+  payoutOperations.some((each) => each === operation)
 
 /** The stored problem of a refused payout that has no answer of its own: in a bulk, or of a standing order. */
 export const problemOf = ({ code, detail }: Refusal) => ({ problemCode: code, problemDetail: detail })

@@ -137,7 +137,8 @@ const stop = (advance: Advance, { partnerId, id: payoutId, leaseId }: PayoutClai
 async function isClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
   const found = await cases.byId(db, claim.partnerId, claim.id)
   if (found === undefined) await db.transaction((tx) => cases.record(tx, [caseOf(claim)]))
-  return found?.resolution === 'noted'
+  // `noted`: a version before has closed it.
+  return found?.resolution === 'refused' || found?.resolution === 'noted'
 }
 
 function caseOf({ partnerId, id, connector, reference, amount, currency }: PayoutClaim): NewCase {

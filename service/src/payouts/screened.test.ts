@@ -94,7 +94,7 @@ suite('names', async () => {
     { partnerId, id }: { readonly partnerId: string; readonly id: string },
     work: () => Promise<unknown> = submit,
   ): Promise<void> {
-    const closing = { partnerId, id, action: 'note', staff: 'Sam Staff', note: 'The authority was told.' } as const
+    const closing = { partnerId, id, action: 'refuse', staff: 'Sam Staff', note: 'The authority was told.' } as const
     const { db, decisions } = service
     await db.transaction((tx) => decisions.propose(tx, closing))
     await work()

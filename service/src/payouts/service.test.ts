@@ -90,13 +90,14 @@ suite('verbs', async () => {
 
   test('without a bank connector every payout is refused', async () => {
     const { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions } = service
-    const { screening, payoutLife: life, rates } = service
+    const { screening, payoutLife: life, rates, facts } = service
     const deps = {
       db,
       clock,
       screening,
       life,
       rates,
+      facts,
       cursors,
       ledger,
       eventOutbox,
@@ -114,6 +115,7 @@ suite('verbs', async () => {
       proofsMissing: service.wallets.ownership.areMissing,
       forecastOf: () => undefined,
       waitMsOf: () => 0,
+      duplicateDays: 14,
     })
     await assert.rejects(payouts.create(partner.caller, body(), ip), refused('currency_not_supported'))
   })

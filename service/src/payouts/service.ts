@@ -2,7 +2,7 @@
  * The verbs of payouts: how they are requested, read, and decided about before they begin. `life.ts` has the later
  * steps.
  */
-import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
+import { type BodyOf, type QueryOf, sumRowsMax, type WithdrawalOutcome } from '@partner-payments/wire'
 import {
   type Caller,
   notFound,
@@ -13,7 +13,7 @@ import {
   readTime,
   Refusal,
 } from '../kernel/api/index.ts'
-import { type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
+import { amountText, type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
 import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { worst } from '../screening/index.ts'
@@ -24,15 +24,20 @@ import {
   createApprovals,
   createBulkApprovals,
   createWaitingApprovals,
+  waitingAmong,
   type WaitingApprovals,
 } from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Accepted, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { createDuplicates, type DuplicatesOf, type EarlierPayout } from './duplicates.ts'
 import { partiesOf } from './screen.ts'
+import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, verdictOf } from './preview.ts'
-import { fingerprintOf, fxFingerprintOf, instructionIdOf, type PayoutStatus } from './rules.ts'
+import { fingerprintOf, fxFingerprintOf, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
+import { feesOf, type PayoutSum, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
+import { noteOf, type NoteRow, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
 import { makeDue, stateOfPayout } from './store.ts'
@@ -45,7 +50,7 @@ export type Payouts = {
    * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
    * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
    * customer_not_verified, account_blocked, beneficiary_cooling_off, limit_exceeded, insufficient_funds,
-   * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
+   * possible_duplicate, idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
    * also refuses: nonce_replayed.
    */
   readonly create: (
@@ -75,8 +80,18 @@ export type Payouts = {
    * currency_not_supported (a currency that the service does not have).
    */
   readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
+  /** Judges many calls as one batch of acceptance would, in as many statements. Writes nothing. */
+  readonly judgeAll: JudgeAll
   /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
+  /** The earlier payouts that payments may repeat, and the payments of one list that may repeat each other. */
+  readonly duplicatesOf: DuplicatesOf
+  /** The earlier payouts that a payout may repeat. Refuses: not_found. */
+  readonly repeatedBy: (partnerId: string, idOrReference: string) => Promise<readonly EarlierPayout[]>
+  /** The note about a payout for colleagues. Undefined: none was written. Refuses: not_found. */
+  readonly note: (partnerId: string, idOrReference: string) => Promise<Note>
+  /** Writes the note about a payout, or takes it away. Refuses: not_found. */
+  readonly setNote: (caller: Caller, idOrReference: string, note: string | undefined) => Promise<Note>
   /** The payouts of a partner with these ids, in no order. */
   readonly byIds: typeof store.payoutsByIds
   /** The payout that a request with this key has made. */
@@ -87,8 +102,20 @@ export type Payouts = {
   readonly named: (tx: Tx, partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
+  /** The fees of these transactions, by their references. One without a fee is absent. */
+  readonly feesOf: (
+    partnerId: string,
+    transactions: readonly { readonly endToEndId?: string | undefined }[],
+  ) => Promise<ReadonlyMap<string, { readonly amount: string; readonly currency: Currency }>>
+  /** Sums over at most `sumRowsMax` payouts. */
+  readonly sums: (
+    partnerId: string,
+    query: QueryOf<'sumPayouts'>,
+  ) => Promise<{ readonly data: readonly PayoutSum[]; readonly capped: boolean }>
   /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
+  /** Those of these payouts and bulks that wait for an approval, by id. */
+  readonly waitingAmong: typeof waitingAmong
   /** Finds payouts for the operator. */
   readonly find: Find
   readonly retry: Retry
@@ -106,7 +133,9 @@ type Requested = {
   readonly beneficiaryId: string
   readonly idempotencyKey: string
   readonly reference?: string | undefined
+  readonly onDuplicate?: OnDuplicate | undefined
 }
+type OnDuplicate = NonNullable<BodyOf<'createFiatPayout'>['onDuplicate']>
 export type TokenPayout = Requested & Pick<BodyOf<'createFiatPayout'>, 'amount' | 'currency'>
 
 export type SimulatedWithdrawal = {
@@ -166,14 +195,30 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     submit,
     acceptance: () => createAcceptance(deps),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
+    judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
+    duplicatesOf: createDuplicates(deps.duplicateDays),
+    repeatedBy: createRepeatedBy(deps, get),
+    ...createNotes(deps, get),
     byIds: store.payoutsByIds,
     // One partner, operation and key: the statement finds no other.
     byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
     get,
     named,
     list: createList(deps),
+    sums: createSums(deps),
+    feesOf: async (partnerId, transactions) => {
+      const ids = transactions.flatMap(({ endToEndId }) => (endToEndId === undefined ? [] : [endToEndId]))
+      const rows = ids.length === 0 ? [] : await feesOf(deps.db, partnerId, ids)
+      return new Map(
+        rows.map(({ reference, feeAmount, currency }) => [
+          reference,
+          { amount: amountText(feeAmount, currency), currency },
+        ]),
+      )
+    },
     waitingApprovals: createWaitingApprovals(deps),
+    waitingAmong,
     find: createFind(deps),
     retry: createRetry(deps),
     // A payout stores no reference to its verification.
@@ -188,6 +233,34 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     cancel: createCancel(deps, get),
   }
 }
+
+const createRepeatedBy =
+  ({ db, duplicateDays }: PayoutsDeps, get: Payouts['get']): Payouts['repeatedBy'] =>
+  async (partnerId, idOrReference) => {
+    const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
+    // The customer was erased.
+    if (account === '') return []
+    const key = isPayoutOperation(operation) && idempotencyKey !== null ? { key: { operation, idempotencyKey } } : {}
+    const { amount, currency, remittance: reference, createdAt } = payout
+    const candidate = { account, amount, currency, reference, id, ...key }
+    const [found] = await createDuplicates(duplicateDays)(db, partnerId, [candidate], createdAt)
+    return found?.earlier ?? []
+  }
+
+type Note = { readonly payoutId: string; readonly row: NoteRow | undefined }
+
+const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payouts, 'note' | 'setNote'> => ({
+  note: async (partnerId, idOrReference) => {
+    const { id: payoutId } = await get(partnerId, idOrReference)
+    return { payoutId, row: await noteOf(db, partnerId, payoutId) }
+  },
+  setNote: async ({ partnerId, serviceAccountId: writtenBy, name: writtenByName }, idOrReference, note) => {
+    const { id: payoutId } = await get(partnerId, idOrReference)
+    const row = { partnerId, payoutId, note: note ?? null, writtenBy, writtenByName, updatedAt: clock.now() }
+    await putNote(db, row)
+    return { payoutId, row }
+  },
+})
 
 const createCancel =
   ({ screening, life }: PayoutsDeps, get: Payouts['get']): Payouts['cancel'] =>
@@ -207,25 +280,44 @@ const createCancel =
 const createList =
   (deps: PayoutsDeps): Payouts['list'] =>
   async (partnerId, query) => {
-    const { db, cursors, customers } = deps
+    const { db, cursors } = deps
     const list = `payouts:${partnerId}`
     const request = cursors.read(list, query)
-    const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
-    if (customerId === undefined) return cursors.page(list, request, [])
-    const reference = query.reference === undefined ? null : await nameOf(deps, db, partnerId, query.reference)
-    const filter = {
-      status: query.status ?? null,
-      beneficiaryId: query.beneficiaryId ?? null,
-      customerId,
-      currency: query.currency ?? null,
-      reference,
-      idempotencyKey: query.idempotencyKey ?? null,
-      createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
-      createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
-    }
+    const filter = await readFilter(deps, partnerId, query)
+    if (filter === undefined) return cursors.page(list, request, [])
     const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
     return cursors.page(list, request, rows)
   }
+
+const createSums =
+  (deps: PayoutsDeps): Payouts['sums'] =>
+  async (partnerId, query) => {
+    const filter = await readFilter(deps, partnerId, query)
+    const data = filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsMax + 1)
+    return { data, capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax }
+  }
+
+/** Undefined: the customer is unknown, and has no payouts. */
+async function readFilter(
+  deps: PayoutsDeps,
+  partnerId: string,
+  query: QueryOf<'sumPayouts'>,
+): Promise<store.PayoutFilter | undefined> {
+  const { db, customers } = deps
+  const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+  if (customerId === undefined) return undefined
+  const reference = query.reference === undefined ? null : await nameOf(deps, db, partnerId, query.reference)
+  return {
+    status: query.status ?? null,
+    beneficiaryId: query.beneficiaryId ?? null,
+    customerId,
+    currency: query.currency ?? null,
+    reference,
+    idempotencyKey: query.idempotencyKey ?? null,
+    createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
+    createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
+  }
+}
 
 function toCall(
   operation: 'createFiatPayout' | 'createTokenPayout',
@@ -237,9 +329,12 @@ function toCall(
   const currency = readCurrency(body.currency)
   const amount = readAmount(body.amount, currency)
   const { beneficiaryId, idempotencyKey = null, reference = null } = body
+  // Equal with another `onDuplicate`: it says how a payout is accepted, not what it pays.
   const requestFingerprint = fingerprintOf({ amount, currency, beneficiaryId, reference })
+  const refusesDuplicates = body.onDuplicate === 'Refuse'
   const payee = { beneficiaryId }
-  return { caller, nonce, operation, idempotencyKey, requestFingerprint, amount, currency, reference, ip, payee }
+  const paid = { idempotencyKey, requestFingerprint, amount, currency, reference, payee }
+  return { caller, nonce, operation, ...paid, ip, refusesDuplicates }
 }
 
 /** Payouts have no index by their references: they are found by the end-to-end id of the transaction. */
@@ -398,6 +493,7 @@ type FxRequest = {
   readonly beneficiaryId: string
   readonly idempotencyKey?: string | undefined
   readonly reference?: string | undefined
+  readonly onDuplicate?: OnDuplicate | undefined
 }
 type FxPayout = FxRequest & { readonly idempotencyKey: string }
 
@@ -462,5 +558,6 @@ const callOf = (caller: Caller, body: FxRequest, quote: OpenQuote, ip: string): 
   quote,
   reference: body.reference ?? null,
   ip,
+  refusesDuplicates: body.onDuplicate === 'Refuse',
   payee: { beneficiaryId: body.beneficiaryId },
 })

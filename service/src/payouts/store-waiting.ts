@@ -20,6 +20,7 @@ import { payoutColumns, type PayoutId, type PayoutRow } from './store.ts'
 export type WaitingRow = {
   readonly partnerId: string
   readonly id: string
+  readonly transactionId: string
   readonly status: PayoutStatus
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -29,7 +30,7 @@ export type WaitingRow = {
   readonly screeningSince: Date | null
 }
 
-const columns = sql`partner_id, id, status, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
+const columns = sql`partner_id, id, transaction_id, status, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
 
 /** Payouts that wait for a decision about a name or a rule, the longest wait first. The conditions are those of the index. */
 export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
@@ -251,8 +252,8 @@ export function lapsedApprovals(tx: Tx, now: Date, rowsMax: number): Promise<rea
 
 // The SQL of what waits for an approval: payouts alone, and bulks as one.
 
-/** Chooses the makers: anybody, the account, or another one. A bulk of several makers is of each of them. */
-export type MadeBy = 'any' | { readonly by: string } | { readonly notBy: string }
+/** Chooses the makers: anybody, the account, or others than some accounts. A bulk of several makers is of each of them. */
+export type MadeBy = 'any' | { readonly by: string } | { readonly notBy: readonly string[] }
 
 type Page = { readonly made: MadeBy; readonly afterId: string | null; readonly rowsMax: number }
 
@@ -270,7 +271,10 @@ export function waitingKeys(
       ? [noSql, noSql]
       : 'by' in made
         ? [sql`and requested_by = ${made.by}`, sql`having bool_or(requested_by = ${made.by})`]
-        : [sql`and requested_by <> ${made.notBy}`, sql`having bool_and(requested_by <> ${made.notBy})`]
+        : [
+            sql`and requested_by <> all(${[...made.notBy]}::uuid[])`,
+            sql`having bool_and(requested_by <> all(${[...made.notBy]}::uuid[]))`,
+          ]
   return tx.rows(sql`/* payouts.waitingKeys */
     (select payout_id as id, false as is_bulk from payouts.approvals
       where partner_id = ${partnerId} and decision is null and bulk_id is null
@@ -284,7 +288,11 @@ export function waitingKeys(
     order by id desc limit ${rowsMax}`)
 }
 
-type WaitingAlone = PayoutRow & { readonly requestedName: string; readonly expiresAt: Date }
+type WaitingAlone = PayoutRow & {
+  readonly requestedBy: string
+  readonly requestedName: string
+  readonly expiresAt: Date
+}
 
 export async function waitingAlone(
   tx: Tx,
@@ -293,7 +301,7 @@ export async function waitingAlone(
 ): Promise<readonly WaitingAlone[]> {
   if (ids.length === 0) return []
   return tx.rows<WaitingAlone>(sql`/* payouts.waitingAlone */
-    select payout.*, approval.requested_name, approval.expires_at
+    select payout.*, approval.requested_by, approval.requested_name, approval.expires_at
     from (select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])) as payout
       join payouts.approvals approval on approval.partner_id = ${partnerId} and approval.payout_id = payout.id
     where approval.decision is null`)
@@ -307,6 +315,7 @@ export type BulkSum = {
   readonly expiresAt: Date
   readonly createdAt: Date
   readonly requestedNames: readonly string[]
+  readonly requestedBy: readonly string[]
 }
 
 /** The payouts that wait of some bulks, added up by currency. */
@@ -319,7 +328,8 @@ export async function waitingOfBulks(
   return tx.rows<BulkSum>(sql`/* payouts.waitingOfBulks */
     select approval.bulk_id, payout.currency, count(*) as payouts, sum(payout.amount)::bigint as amount,
       min(approval.expires_at) as expires_at, min(payout.created_at) as created_at,
-      array_agg(distinct approval.requested_name order by approval.requested_name) as requested_names
+      array_agg(distinct approval.requested_name order by approval.requested_name) as requested_names,
+      array_agg(distinct approval.requested_by order by approval.requested_by) as requested_by
     from payouts.approvals approval
       join payouts.payouts payout on payout.partner_id = ${partnerId} and payout.id = approval.payout_id
     where approval.partner_id = ${partnerId} and approval.decision is null and approval.bulk_id = any(${[...bulkIds]}::uuid[])

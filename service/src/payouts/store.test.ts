@@ -5,6 +5,7 @@ import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, newId } from '../kernel/index.ts'
 import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
+import { sumPayouts } from './store-sums.ts'
 import { listPayouts, type PayoutFilter } from './store.ts'
 
 const rows = 20_000
@@ -84,6 +85,16 @@ test('each filter finds its payouts, newest first', async () => {
   assert.deepEqual(await references({ customerId }), ['r15007', 'r10007', 'r5007', 'r7'])
   assert.deepEqual(await references({ currency: 'GBP', createdTo: time(10_009) }), ['r5009', 'r9'])
   assert.deepEqual(await references({ createdFrom: time(10), createdTo: time(13) }), ['r12', 'r11', 'r10'])
+})
+
+test('sums agree with the rows, up to their bound', async () => {
+  assert.deepEqual(await sumPayouts(db, partnerId, { ...none, currency: 'GBP' }, 501), [
+    { currency: 'GBP', count: 4n, amount: 400n },
+  ])
+  assert.deepEqual(await sumPayouts(db, partnerId, { ...none, createdFrom: time(1) }, 501), [
+    { currency: 'EUR', count: 501n, amount: 50_100n },
+  ])
+  assert.deepEqual(await sumPayouts(db, partnerId, { ...none, currency: 'USD' }, 501), [])
 })
 
 test('pages of a filter by time follow one another', async () => {

@@ -337,6 +337,11 @@ export function listPayouts(
   afterId: string | null,
   rowsMax: number,
 ): Promise<readonly PayoutRow[]> {
+  return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */ ${pageOf(partnerId, filter, afterId, rowsMax)}`)
+}
+
+/** A page of a list, as a subquery. */
+export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string | null, rowsMax: number): Sql {
   const { status, beneficiaryId, customerId, currency, reference, idempotencyKey, createdFrom, createdTo } = filter
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
   const byTime = createdFrom !== null || createdTo !== null
@@ -359,9 +364,8 @@ export function listPayouts(
     order by ${order} limit ${rowsMax}`,
   )
   const more = others.reduce((all, page) => sql`${all} union all (select ${payoutColumns} ${page})`, noSql)
-  return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */
-    select named.* from ((select ${payoutColumns} ${first}) ${more}) as named
-    order by ${order} limit ${rowsMax}`)
+  return sql`select named.* from ((select ${payoutColumns} ${first}) ${more}) as named
+    order by ${order} limit ${rowsMax}`
 }
 
 /** A payout is named by its reference, and by what the partner said if that is another text. Each has an index. */
@@ -404,6 +408,8 @@ const personalApprovals: PersonalColumns = {
   erased: { reason: null, payee_salt: null },
 }
 
+const personalNotes: PersonalColumns = { table: 'payouts.notes', by: 'payout_id', erased: { note: null } }
+
 /**
  * Erases a page of the payouts of an erased customer, after one of them. Returns them in order. The last page is
  * shorter.
@@ -424,6 +430,7 @@ export async function erasePayouts(
   const ids = rows.map(({ id }) => id)
   await erasePersonal(tx, personalPayouts, partnerId, ids)
   await erasePersonal(tx, personalApprovals, partnerId, ids)
+  await erasePersonal(tx, personalNotes, partnerId, ids)
   return rows
 }
 

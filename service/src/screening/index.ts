@@ -28,6 +28,7 @@ export {
   createScreening,
   type Frozen,
   type Hit,
+  pairOf,
   type Screening,
 } from './service.ts'
 
@@ -37,6 +38,7 @@ export {
   craftRole,
   type HeldParty,
   type HoldKey,
+  type Outcome,
   outcomes,
   partnerOf,
   type SecondData,
@@ -49,6 +51,7 @@ export {
 } from './rules.ts'
 export { screeningJobs, createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export type { HeldPayment, HitView } from './hit-view.ts'
+export type { ShownHit } from './store-numbers.ts'
 
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 

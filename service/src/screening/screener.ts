@@ -3,6 +3,7 @@
  * the findings under the fence. A list that is loaded meanwhile makes the subject due again; a name that is written
  * meanwhile ends the lease.
  */
+import type { FactQueue } from '../inbox/index.ts'
 import { setImmediate as pause } from 'node:timers/promises'
 import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer, secondMs } from '../kernel/index.ts'
@@ -37,6 +38,7 @@ export type ScreenerDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly sealer: Sealer
+  readonly facts: FactQueue
   readonly lists: Pick<Lists, 'snapshot' | 'generation'>
   /** SECOND_DATUM. Undefined: `off`. */
   readonly secondDatum?: SecondDatumRule
@@ -209,6 +211,7 @@ async function screen(
       const numbered = { ...row, nameNumber, account: account === null ? null : accountKey(account) }
       rows.push(numbered)
       await store.insertHit(tx, numbered)
+      deps.facts.append(tx, [{ partnerId, type: 'hit.opened', subject: numbered.id }])
     }
     const { length } = changes.opened
     if (length > 0)

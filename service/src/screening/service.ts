@@ -1,5 +1,6 @@
 /** The verbs of screening. The worker: screener.ts. */
-import { type Clock, type Decider, isNoName, type NotTwo, partnerKey, type Sealer } from '../kernel/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
+import { type Clock, type Decider, isNoName, newId, type NotTwo, partnerKey, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type HitDetail, keepEarlierNames, openDetail } from './sealed.ts'
 import { type Countries, countryEntryId, type CountryRules, createCountries, sideOf } from './countries.ts'
@@ -32,6 +33,8 @@ import {
   type SubjectState,
 } from './store.ts'
 import * as store from './store.ts'
+import * as numbers from './store-numbers.ts'
+import { plainName } from './names/words.ts'
 import { craftText } from './vessels.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { createMatches } from './names/index-of-names.ts'
@@ -39,6 +42,12 @@ import { createMatches } from './names/index-of-names.ts'
 const isAccount = ({ kind }: HeldParty) => kind === 'account'
 
 export type Hit = Omit<store.HitRow, 'detailSealed'> & HitDetail
+
+const equalHitsMax = 100
+
+/** The pair of a hit: a party of the partner by its name, and the entry. Equal pairs are compared once, and decided together. */
+export const pairOf = ({ partnerId, source, entryId, name }: Hit): string =>
+  [partnerId, source, entryId, plainName(name)].join(' ')
 
 export type PepEffects = {
   /** PEP_HITS. */
@@ -86,14 +95,21 @@ export type Screening = {
   readonly oldestOpenHits: (hitsMax: number) => Promise<readonly store.OpenHit[]>
   /** Returns those of these hits of a partner that are open. */
   readonly openOf: (partnerId: string, ids: readonly string[]) => Promise<readonly store.OpenHit[]>
+  /** The open hits of the partner that compare the same name with the same entry, oldest first, with this one: at most 100. */
+  readonly equalHits: (hit: Hit) => Promise<readonly Hit[]>
   /** Undefined: the partner has no such hit. */
   readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
   /** The hits that hold a payment with these parties, oldest first. */
   readonly hitsOn: (partnerId: string, parties: readonly HeldParty[]) => Promise<readonly Hit[]>
   readonly decisionsOf: typeof store.decisionsOf
+  /** Hits about some subjects of a partner, and its open ones, for pages of the desk. */
+  readonly about: typeof numbers.hitsAbout
+  readonly openHitsOf: typeof numbers.openHitsOf
+  /** What the numbers of compliance count. */
+  readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'openCounts'>
   /**
-   * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, validation_failed (no person, no
-   * note, ended, same decision, proposed by the same person).
+   * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, permission_denied (a role that decides no hits),
+   * validation_failed (no person, no note, ended, same decision, proposed by the same person).
    */
   readonly decide: (tx: Tx, deciding: Deciding) => Promise<Hit>
   /** Pages through the hits that the list of a generation has changed. */
@@ -114,6 +130,8 @@ export function createScreening(
   deps: ListsDeps & {
     readonly sealer: Sealer
     readonly judgeTwo: HitDecisionsDeps['judgeTwo']
+    readonly facts: FactQueue
+    readonly requireDecider: HitDecisionsDeps['requireDecider']
     /** Shows the freeze of a customer or a partner as a block. Joins the transaction of the decision. */
     readonly onFrozen?: (tx: Tx, frozen: Frozen) => Promise<void>
     /** Undefined: hits on politically exposed persons hold nothing, and a confirmed one raises nothing. */
@@ -162,6 +180,10 @@ export function createScreening(
     openHits: async (after, hitsMax) => (await store.openHits(db, after, hitsMax)).map(toHit),
     oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
     openOf: (partnerId, ids) => store.openOf(db, partnerId, ids),
+    equalHits: async (hit) =>
+      (await store.openAbout(db, hit.partnerId, hit, equalHitsMax))
+        .map(toHit)
+        .filter((each) => pairOf(each) === pairOf(hit)),
     hit: async (partnerId, id) => {
       const row = await store.hitById(db, partnerId, id)
       return row && toHit(row)
@@ -178,6 +200,9 @@ export function createScreening(
       return [...holding, ...others].map(toHit)
     },
     decisionsOf: store.decisionsOf,
+    about: numbers.hitsAbout,
+    openHitsOf: numbers.openHitsOf,
+    numbers,
     decide: async (tx, deciding) => {
       // A worker locks a subject before its hits, too. Decisions about two hits of a subject take turns.
       await store.lockSubjectOf(tx, deciding.partnerId, deciding.id)
@@ -264,11 +289,16 @@ type Deciding = {
   readonly id: string
   readonly outcome: Outcome
   readonly staff: string
+  /** Of the account that has signed in. Absent: a name that a command was given. */
+  readonly staffId?: string
   readonly note: string
 }
 
 type HitDecisionsDeps = {
   readonly clock: Clock
+  readonly facts: FactQueue
+  /** Refuses (permission_denied) a person whose role does not decide hits. */
+  readonly requireDecider: (tx: Tx, by: Decider) => Promise<void>
   /** Judges who proposed and who decides, as they stand now. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 }
@@ -276,12 +306,13 @@ type HitDecisionsDeps = {
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 const createDecide =
-  ({ clock, judgeTwo }: HitDecisionsDeps) =>
-  async (tx: Tx, { partnerId, id, outcome, staff, note }: Deciding): Promise<store.HitRow> => {
+  ({ clock, judgeTwo, requireDecider, facts }: HitDecisionsDeps) =>
+  async (tx: Tx, { partnerId, id, outcome, staff, staffId, note }: Deciding): Promise<store.HitRow> => {
     if (isNoName(staff)) throw refuse('State who decides it.')
     if (note.trim() === '') throw refuse('A note is required.')
     const row = await store.lockHit(tx, partnerId, id)
     if (row === undefined) throw new Refusal('not_found', 'No such hit.')
+    await requireDecider(tx, { id: staffId, name: staff })
     refuseEnded(row, outcome)
     const now = clock.now()
     // The list as the person saw it: the worker compares a newer list, and ends the hit if the entry has changed.
@@ -297,6 +328,7 @@ const createDecide =
       const proposed = { ...row, proposal: outcome, proposedBy: staff, proposedAt: now }
       await store.updateHit(tx, proposed)
       await store.appendDecision(tx, { ...decision, kind: 'proposed' })
+      facts.append(tx, [{ partnerId, type: 'hit.proposed', subject: id, occasion: newId(), facts: { by: staff } }])
       return proposed
     }
     if (not !== undefined) throw refuse(`${not.why} Hits of ${twoPersonsScoreMin} or more need two persons.`)

@@ -418,12 +418,25 @@ export function openHits(tx: Tx, after: HitPage | undefined, rowsMax: number): P
   )
 }
 
-export type OpenHit = Pick<HitRow, 'partnerId' | 'id' | 'source' | 'score' | 'openedAt'>
+/** The open hits of a partner about an entry, oldest first, by the index of open hits about one. */
+export function openAbout(
+  tx: Tx,
+  partnerId: string,
+  { source, entryId }: Pick<HitRow, 'source' | 'entryId'>,
+  rowsMax: number,
+): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(sql`/* screening.openAbout */
+    select ${columns} from screening.hits
+    where partner_id = ${partnerId} and source = ${source} and entry_id = ${entryId} and status = 'open'
+    order by id limit ${rowsMax}`)
+}
+
+export type OpenHit = Pick<HitRow, 'partnerId' | 'id' | 'source' | 'score' | 'openedAt' | 'proposal' | 'proposedBy'>
 
 /** Reads those of these hits of a partner that are open. */
 export function openOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly OpenHit[]> {
   return tx.rows<OpenHit>(sql`/* screening.openOf */
-    select partner_id, id, source, score, opened_at from screening.hits
+    select partner_id, id, source, score, opened_at, proposal, proposed_by from screening.hits
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and status = 'open'`)
 }
 
@@ -432,7 +445,7 @@ export function oldestOpenHits(tx: Tx, rowsMax: number): Promise<readonly OpenHi
   return tx.rows<OpenHit>(
     acrossPartners(
       'lists the oldest open hits for the operator, by an index',
-      sql`/* screening.oldestOpenHits */ select partner_id, id, source, score, opened_at from screening.hits
+      sql`/* screening.oldestOpenHits */ select partner_id, id, source, score, opened_at, proposal, proposed_by from screening.hits
         where status = 'open' order by opened_at, id limit ${rowsMax}`,
     ),
   )

@@ -15,6 +15,7 @@ export {
   type NewTransaction,
   type Opened,
   type Party,
+  requesterOf,
   type TakenReferences,
   type Transactions,
 } from './service.ts'

@@ -1,10 +1,18 @@
 /** Reads of transactions: one by its reference, lists, changes, and a period as it stood at its end. */
-import { ownJson, type QueryOf, type TransactionRelation } from '@partner-payments/wire'
+import { ownJson, type QueryOf, sumRowsMax, type TransactionRelation } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
 import { createReaders, type Cursors, notFound, type Page, readTime, type Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, nilId, partnerKey } from '../kernel/index.ts'
 import { createBatcher, type Database, oldestTransactionStart, type Tx, withoutTransaction } from '../postgres/index.ts'
-import { readAmountRange, readChangePosition, referencesWith, relationOf, writeChangePosition } from './rules.ts'
+import {
+  accountOf,
+  readAmountRange,
+  readAmounts,
+  readChangePosition,
+  referencesWith,
+  relationOf,
+  writeChangePosition,
+} from './rules.ts'
 import * as store from './store.ts'
 import type { Customers, CustomerUser } from '../parties/customers/index.ts'
 import { type ChangePosition, noFilter, transactionsChanged } from './store.ts'
@@ -57,7 +65,11 @@ export type Reads = {
    * `updatedSince` the page has a cursor also if it is the last one.
    */
   readonly list: (partnerId: string, query: ListQuery) => Promise<Page<TransactionView>>
+  /** Sums over at most `sumRowsMax` transactions. Refuses: validation_failed (currency, amount, amountMin, amountMax). */
+  readonly sums: (partnerId: string, query: QueryOf<'sumTransactions'>) => Promise<Sums<store.TransactionSum>>
 }
+
+export type Sums<Sum> = { readonly data: readonly Sum[]; readonly capped: boolean }
 
 const readsPerBatchMax = 64
 const readsUnderWayMax = 4
@@ -122,6 +134,11 @@ export function createReads(deps: TransactionsDeps): Reads {
       query.updatedSince === undefined
         ? listCreated(deps, partnerId, query)
         : listChanged(deps, partnerId, query, readTime(query.updatedSince)),
+    sums: async (partnerId, query) => {
+      const filter = await readFilter(deps, partnerId, query)
+      const data = filter === undefined ? [] : await store.sumTransactions(db, partnerId, filter, sumRowsMax + 1)
+      return { data, capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax }
+    },
   }
 }
 
@@ -171,14 +188,19 @@ async function listChanged(
 async function readFilter(
   { db, customers }: TransactionsDeps,
   partnerId: string,
-  query: ListQuery,
+  query: Omit<ListQuery, 'limit' | 'cursor' | 'updatedSince'>,
 ): Promise<store.TransactionFilter | undefined> {
   const amounts = readAmountRange(query)
   const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
   if (customerId === undefined || amounts === undefined) return undefined
-  const { referencePrefix, createdFrom, createdTo } = query
+  const exact = readAmounts(query)
+  if (exact?.length === 0) return undefined
+  const { referencePrefix, createdFrom, createdTo, account } = query
   return {
     ...amounts,
+    amounts: exact,
+    account: account === undefined ? null : accountOf(account),
+    websiteReference: query.websiteReference ?? null,
     status: query.status ?? null,
     category: query.category ?? null,
     type: query.type ?? null,

@@ -34,6 +34,13 @@ export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): 
       const found = await transactions.timeline(caller.partnerId, params.reference)
       return { body: toTimeline(found, await holdOf(found.transaction)) }
     },
+    sumTransactions: async ({ caller, query }) => {
+      const { data, capped } = await transactions.sums(caller.partnerId, query)
+      const sums = data.map(({ direction, currency, count, amount }) => ({
+        ...{ direction, currency, count: Number(count), amount: writeAmount(amount, currency) },
+      }))
+      return { body: { data: sums, capped } }
+    },
     listTransactions: async ({ caller, query }) => {
       const page = await transactions.list(caller.partnerId, query)
       return { body: { ...page, data: (await transactions.withUsers(page.data)).map(toTransaction) } }

@@ -9,7 +9,7 @@ import type {
 import { refuseField } from '../kernel/api/index.ts'
 import { currencies, type Currency, isCurrency, type Minor } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
-import type { ChangePosition, ReferenceRange } from './store.ts'
+import type { ChangePosition, Money, ReferenceRange } from './store.ts'
 
 export type FinalStatus = Exclude<TransactionStatus, 'Pending'>
 
@@ -89,6 +89,29 @@ export function readAmountRange({ currency, ...given }: AmountQuery): AmountRang
     throw refuseField({ pointer: '/query/amountMax', code: 'out_of_range', message: 'must be at least amountMin' })
   return { currency, amountMin, amountMax }
 }
+
+/**
+ * The amounts that a text may be: in one currency, or in each that has as many decimal digits. Null: no amount is asked for. Refuses (400, with
+ * a pointer): an amount with more digits than the given currency has.
+ */
+export function readAmounts({
+  currency,
+  amount,
+}: Pick<AmountQuery, 'currency'> & { readonly amount?: string }): readonly Money[] | null {
+  if (amount === undefined) return null
+  if (currency !== undefined)
+    return isCurrency(currency) ? [{ currency, amount: readMinor(amount, currency, '/query/amount') ?? 0n }] : []
+  const digits = amount.split('.')[1]?.replace(/0+$/, '').length ?? 0
+  const [whole = '', fraction = ''] = amount.split('.')
+  return (Object.keys(currencies) as Currency[]).flatMap((each) => {
+    if (digits > currencies[each].digits) return []
+    const text = [whole, fraction.slice(0, currencies[each].digits)].filter(Boolean).join('.')
+    return [{ currency: each, amount: readMinor(text, each, '/query/amount') ?? 0n }]
+  })
+}
+
+/** An account as the index of transactions has it: without spaces, in capitals. */
+export const accountOf = (text: string): string => text.replaceAll(/\s/g, '').toUpperCase()
 
 /** A text that has passed its schema: digits, with an optional point and up to six decimals. */
 function readMinor(text: string | undefined, currency: Currency, pointer: string): Minor | null {

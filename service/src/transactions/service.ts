@@ -11,6 +11,7 @@ import {
   type TransactionStatus,
   type TransactionType,
 } from '@partner-payments/wire'
+import type { Caller } from '../kernel/api/index.ts'
 import {
   amountText,
   assert,
@@ -80,7 +81,18 @@ export type NewTransaction = {
   readonly transactionHash?: string
 }
 
-export type Requester = { readonly id: string; readonly name: string; readonly ipAddress: string }
+export type Requester = {
+  readonly id: string
+  readonly name: string
+  readonly ipAddress: string
+  /** A person who has signed in, whose payments are among the acts of the audit log. */
+  readonly isPerson?: boolean
+}
+
+export const requesterOf = ({ serviceAccountId: id, name, signedInAt }: Caller, ipAddress: string): Requester => ({
+  ...{ id, name, ipAddress },
+  ...(signedInAt === undefined ? {} : { isPerson: true }),
+})
 
 /**
  * Amount that the customer pays or receives in another currency than `currency`, and the quote of the exchange with
@@ -438,7 +450,7 @@ const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made }: Step
 type Opening = {
   readonly steps: readonly TimelineStep[]
   readonly actor?: Actor
-  readonly requestedBy?: { readonly id: string; readonly name: string; readonly ipAddress: string }
+  readonly requestedBy?: Requester
   readonly requestId?: string | undefined
 }
 
@@ -460,5 +472,6 @@ const recordsOfOpenings = (rows: readonly TransactionRow[], openings: readonly O
       subject: { reference },
       details: { steps, status, type, amount: amountText(amount, currency), currency },
       requestId,
+      byPerson: requestedBy?.isPerson,
     }
   })

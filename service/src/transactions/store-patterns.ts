@@ -159,6 +159,27 @@ export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<
   return row ?? { waiting: 0n, left: 0n, ended: 0n }
 }
 
+/** A payout that waits for the decision about an alert. */
+export type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'createdAt'>
+/** What waits in a currency. */
+export type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
+
+/** The payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */
+export function waitingOf(tx: Tx, partnerId: string, hits: Sql, rowsMax: number): Promise<readonly WaitingPayment[]> {
+  return tx.rows<WaitingPayment>(sql`/* transactions.waitingOf */
+    select reference, amount, currency, created_at
+    from transactions.transactions join (${hits}) as hit on hit.transaction_id = id
+    where partner_id = ${partnerId} and ${waits} and holds order by id limit ${rowsMax}`)
+}
+
+/** The sums of the payouts that wait for a decision. `hits`: as for `standingOf`. */
+export function waitingSums(tx: Tx, partnerId: string, hits: Sql): Promise<readonly WaitingSum[]> {
+  return tx.rows<WaitingSum>(sql`/* transactions.waitingSums */
+    select currency, count(*) as count, sum(amount)::bigint as amount
+    from transactions.transactions join (${hits}) as hit on hit.transaction_id = id
+    where partner_id = ${partnerId} and ${waits} and holds group by currency order by currency`)
+}
+
 /** How a rule counts: the money of one currency, or of all of them in this one. */
 export type Measure = {
   readonly currency: Currency

@@ -6,7 +6,14 @@ import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, firstIdOf, hourMs, newId, nilId } from '../kernel/index.ts'
 import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
 import { referencesWith } from './rules.ts'
-import { listTransactions, noFilter, type TransactionFilter, transactionsChanged, withdrawalsLike } from './store.ts'
+import {
+  listTransactions,
+  noFilter,
+  sumTransactions,
+  type TransactionFilter,
+  transactionsChanged,
+  withdrawalsLike,
+} from './store.ts'
 import { addPartner } from '../../../test/support/composition.ts'
 import { drawing } from '../../../test/support/drawing.ts'
 import { untilEnd, useModules } from '../../../test/support/fixture.ts'
@@ -24,12 +31,15 @@ suite('plans', async () => {
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
   await db.run(sql`
     insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method,
-      party_type, type, status, beneficiary_id, idempotency_key, end_to_end_id, user_reference, rail, timeline, created_at,
+      party_type, type, status, beneficiary_id, idempotency_key, end_to_end_id, user_reference, website_reference, creditor, rail, timeline, created_at,
       updated_at)
     select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'r' || number, number, 'EUR',
       'Withdrawal', 'Outward', 'Fiat', 'Partner', 'PartnerWithdraw', 'Completed',
       case when number = 7 then ${beneficiaryId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end,
-      'k' || number, 'e' || number, case when number % 100 = 0 then 'own' || number when number % 4 = 1 then 'Rent' else 'u' || number end, 'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
+      'k' || number, 'e' || number, case when number % 100 = 0 then 'own' || number when number % 4 = 1 then 'Rent' else 'u' || number end,
+      case when number = 7 then 'order 7' when number % 2 = 0 then 'order 8' end,
+      case when number % 3 <> 0 then json_build_object('iban', 'DE' || case when number % 2 = 0 then 0 else number end)::text end,
+      'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
       ${start}::timestamptz + number * interval '1 second'
     from generate_series(1, ${rows}::integer) as series (number)`)
   await db.pool.query('analyze transactions.transactions')
@@ -77,6 +87,21 @@ suite('plans', async () => {
     { currency: 'EUR', amountMin: 5n },
     { currency: 'EUR', amountMax: 9n },
     { currency: 'EUR', amountMin: 7n, amountMax: 7n },
+    { account: 'DE7' },
+    { account: 'DE0' },
+    { account: 'DE0', createdTo: time(rows / 2) },
+    { account: 'FR7' },
+    { websiteReference: 'order 7' },
+    { websiteReference: 'order 8' },
+    { websiteReference: 'absent' },
+    { amounts: [{ currency: 'EUR', amount: 7n }] },
+    {
+      amounts: [
+        { currency: 'EUR', amount: 7n },
+        { currency: 'USD', amount: 7n },
+        { currency: 'EUR', amount: 9n },
+      ],
+    },
     { references: referencesWith('r1') },
     { references: referencesWith('r1999') },
     { references: referencesWith('absent') },
@@ -90,6 +115,42 @@ suite('plans', async () => {
         const list = (tx: Tx) => listTransactions(tx, partnerId, { ...none, ...filter }, afterId, 26)
         assert.ok((await discardedRows(list)) < 200)
       })
+
+  test('sums read as many rows as they are allowed to, and agree with the rows', async () => {
+    for (const filter of [
+      { account: 'DE0' },
+      { currency: 'EUR' as const },
+      { createdFrom: time(10) },
+      { account: 'DE7' },
+    ]) {
+      const read = await discardedRows((tx) => sumTransactions(tx, partnerId, { ...none, ...filter }, 501))
+      assert.ok(read < 1_600, `${asText(filter)}: ${read} rows`)
+      const listed = await listTransactions(db, partnerId, { ...none, ...filter }, null, 501)
+      const [sum] = await sumTransactions(db, partnerId, { ...none, ...filter }, 501)
+      assert.deepEqual(sum, {
+        ...{ direction: 'Outward', currency: 'EUR', count: BigInt(listed.length) },
+        amount: listed.reduce((all, { amount }) => all + amount, 0n),
+      })
+    }
+    assert.deepEqual(await sumTransactions(db, partnerId, { ...none, account: 'FR7' }, 501), [])
+  })
+
+  test('the filters find their rows', async () => {
+    const found = async (filter: Partial<TransactionFilter>) =>
+      (await listTransactions(db, partnerId, { ...none, ...filter }, null, 26)).map(({ reference }) => reference)
+    assert.deepEqual(await found({ account: 'DE7' }), ['r7'])
+    assert.deepEqual(await found({ websiteReference: 'order 7' }), ['r7'])
+    assert.deepEqual(
+      await found({
+        amounts: [
+          { currency: 'EUR', amount: 7n },
+          { currency: 'EUR', amount: 9n },
+        ],
+      }),
+      ['r9', 'r7'],
+    )
+    assert.deepEqual(await found({ amounts: [{ currency: 'USD', amount: 7n }] }), [])
+  })
 
   test('a page of changes reads few rows, from any position', async () => {
     for (const second of [0, 10, rows / 2, rows - 5, rows + 10]) {

@@ -256,6 +256,9 @@ export async function appendToTimeline(
 
 // The lists of transactions. Each order has an index, so that a page costs the same at any number of rows.
 
+/** An amount in a currency. */
+export type Money = { readonly currency: Currency; readonly amount: Minor }
+
 /** References from the first one to before the second, in the order of their code points. */
 export type ReferenceRange = { readonly from: string; readonly before: string | null }
 
@@ -271,6 +274,11 @@ export type TransactionFilter = {
   readonly endToEndId: string | null
   readonly userReference: string | null
   readonly currency: Currency | null
+  /** The amount is one of these, each of which is read by the index of amounts. */
+  readonly amounts: readonly Money[] | null
+  /** Account of the other side. */
+  readonly account: string | null
+  readonly websiteReference: string | null
   readonly amountMin: Minor | null
   readonly amountMax: Minor | null
   readonly references: ReferenceRange | null
@@ -289,6 +297,9 @@ export const noFilter: TransactionFilter = {
   endToEndId: null,
   userReference: null,
   currency: null,
+  amounts: null,
+  account: null,
+  websiteReference: null,
   amountMin: null,
   amountMax: null,
   references: null,
@@ -307,11 +318,23 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.endToEndId === null ? noSql : sql`and end_to_end_id = ${filter.endToEndId}`}
     ${filter.userReference === null ? noSql : sql`and (reference = ${filter.userReference} or user_reference = ${filter.userReference})`}
     ${filter.currency === null ? noSql : sql`and currency = ${filter.currency}`}
+    ${filter.amounts === null ? noSql : sql`and (${anyOf(filter.amounts)})`}
+    ${filter.account === null ? noSql : sql`and ${otherParty} is not null and ${otherAccount} = ${filter.account}`}
+    ${filter.websiteReference === null ? noSql : sql`and website_reference = ${filter.websiteReference}`}
     ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
     ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
     ${filter.references === null ? noSql : sql`and (${inRange(ofService, filter.references)} or ${inRange(ofPartner, filter.references)})`}
     ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
     ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
+
+const isAmount = ({ currency, amount }: Money): Sql => sql`currency = ${currency} and amount = ${amount}`
+const anyOf = (amounts: readonly Money[]): Sql =>
+  amounts.map(isAmount).reduce((all, each) => sql`${all} or ${each}`, sql`false`)
+
+const otherParty = sql`(case direction when 'Outward' then creditor else debtor end)`
+const otherSide = sql`${otherParty}::json`
+/** The text of the index `transactions_by_account`. */
+const otherAccount = sql`upper(coalesce(${otherSide} ->> 'iban', ${otherSide} ->> 'walletAddress', ${otherSide} ->> 'accountNumber'))`
 
 const ofService = sql`reference`
 const ofPartner = sql`user_reference`
@@ -350,9 +373,10 @@ function namingsOf({
  * The order of a list: that of the index for the filter which is a range; an equality has its own index by id. The
  * ordered columns never change, so that the id of the last row of a page is the next position.
  */
-function orderOf({ createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
+function orderOf({ account, createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
-  if (createdFrom !== null || createdTo !== null) return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
+  if (account !== null || createdFrom !== null || createdTo !== null)
+    return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
   if (references !== null) return undefined
   if (amountMin !== null || amountMax !== null) return { by: sql`amount desc, id desc`, key: sql`amount, id` }
   return { by: sql`id desc`, key: sql`id` }
@@ -366,22 +390,49 @@ export async function listTransactions(
   afterId: string | null,
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.listTransactions */ ${pageOf(partnerId, filter, afterId, rowsMax)}`),
+  )
+}
+
+export type TransactionSum = {
+  readonly direction: TransactionRow['direction']
+  readonly currency: Currency
+  readonly count: bigint
+  readonly amount: Minor
+}
+
+/** Sums over the first rows of a list, by its index. */
+export function sumTransactions(
+  tx: Tx,
+  partnerId: string,
+  filter: TransactionFilter,
+  rowsMax: number,
+): Promise<readonly TransactionSum[]> {
+  return tx.rows<TransactionSum>(
+    unprepared(sql`/* transactions.sumTransactions */
+      select direction, currency, count(*) as count, sum(amount)::bigint as amount
+      from (${pageOf(partnerId, filter, null, rowsMax)}) as counted
+      group by direction, currency order by direction, currency`),
+  )
+}
+
+function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | null, rowsMax: number): Sql {
   const order = orderOf(filter)
   const found = filter.references === null ? ofService : foundBy(filter.references)
   const last = sql`from transactions.transactions where partner_id = ${partnerId} and id = ${afterId}`
-  const [first, ...others] = namingsOf(filter).map(({ text, condition }) => {
+  const amounts = filter.amounts?.map((money) => sql`and ${isAmount(money)}`) ?? [noSql]
+  const namings = namingsOf(filter).flatMap((naming) => amounts.map((amount) => ({ ...naming, amount })))
+  const [first, ...others] = namings.map(({ text, condition, amount }) => {
     const behind = order
       ? sql`and (${order.key}) < (select ${order.key} ${last})`
       : sql`and ${text} ~>=~ (select ${found} ${last}) and (${text} ~>~ (select ${found} ${last}) or id > ${afterId})`
     return sql`${text} as found_by from transactions.transactions where partner_id = ${partnerId}
-      ${afterId === null ? noSql : behind} ${conditionsOf(filter)} ${condition}
+      ${afterId === null ? noSql : behind} ${conditionsOf({ ...filter, amounts: null })} ${amount} ${condition}
       order by ${order?.by ?? sql`${text} using ~<~, id`} limit ${rowsMax}`
   })
-  return tx.rows<TransactionRow>(
-    unprepared(sql`/* transactions.listTransactions */
-      select ${columns} from ((select ${columns}, ${first ?? noSql}) ${andPages(others, sql`${columns}, `)}) as named
-      order by ${order?.by ?? sql`found_by using ~<~, id`} limit ${rowsMax}`),
-  )
+  return sql`select ${columns} from ((select ${columns}, ${first ?? noSql}) ${andPages(others, sql`${columns}, `)}) as named
+      order by ${order?.by ?? sql`found_by using ~<~, id`} limit ${rowsMax}`
 }
 
 const andPages = (pages: readonly Sql[], selected: Sql): Sql =>

@@ -12,6 +12,7 @@ export const beneficiariesOperations = {
     body: beneficiaries.BeneficiaryCreate,
     response: beneficiaries.Beneficiary,
     idempotency: 'header',
+    makes: { id: 'id' },
     permission: 'beneficiaries:write',
     source: 'extension',
     summary: 'Create a beneficiary',

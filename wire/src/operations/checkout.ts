@@ -2,7 +2,7 @@
 import * as checkout from '../checkout.ts'
 import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
-import { refundId, sessionId } from './params.ts'
+import { latePaymentId, linkId, refundId, sessionId } from './params.ts'
 
 export const checkoutOperations = {
   createCheckoutSession: {
@@ -12,13 +12,14 @@ export const checkoutOperations = {
     body: checkout.CheckoutSessionCreate,
     response: checkout.CheckoutSession,
     idempotency: 'body',
+    makes: { id: 'sessionId' },
     permission: 'checkout:write',
     source: 'extension',
     summary: 'Create a checkout session',
     description:
       'Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of the ' +
       'customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one payment ' +
-      'completes the session, or with `partialPayments` the exact sum of its parts; other money goes to suspense. A customer whose account takes no money, or that would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same ' +
+      'completes the session, or with `partialPayments` the exact sum of its parts. Other money waits apart for your choice (`latePayments`). A customer whose account takes no money, or that would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same ' +
       'body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +
       '`idempotency_key_reused`.',
     refusals: [
@@ -87,13 +88,14 @@ export const checkoutOperations = {
     params: sessionId,
     response: checkout.CheckoutSession,
     idempotency: 'header',
+    makes: 'nothing',
     permission: 'checkout:write',
     source: 'extension',
     summary: 'Expire a checkout session',
     description:
       'Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has ' +
       'the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that ' +
-      'arrives later goes to suspense, as do parts that are held.',
+      'arrives later, and parts that are held, wait apart for your choice (`latePayments`).',
     refusals: ['not_found', 'checkout_session_not_open', 'request_in_progress', 'idempotency_key_reused'],
     example: { params: { sessionId: resource('session') } },
   },
@@ -106,6 +108,7 @@ export const checkoutOperations = {
     body: checkout.CheckoutRefundCreate,
     response: checkout.CheckoutRefund,
     idempotency: 'body',
+    makes: 'payment',
     permission: 'payouts:write',
     makesPayout: true,
     source: 'extension',
@@ -167,6 +170,138 @@ export const checkoutOperations = {
     description: 'Returns the refund with its current status.',
     refusals: ['not_found'],
     example: { params: { sessionId: resource('paidSession'), refundId: resource('refund') } },
+  },
+  acceptLatePayment: {
+    tag: 'checkout',
+    sdkMethod: 'acceptLate',
+    method: 'POST',
+    path: '/v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/accept',
+    params: latePaymentId,
+    response: checkout.LatePayment,
+    idempotency: 'header',
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Accept a late payment',
+    description:
+      'Accepts money that did not fit its session. It becomes a payment of the customer with a transaction of its own (`acceptedReference`), and is checked like each payment. ' +
+      'The session keeps its status, and `paidAmount` its sum. The first choice counts: the same choice again returns the late payment, another one is refused with 409 `late_payment_decided`.',
+    refusals: [
+      'not_found',
+      'late_payment_decided',
+      'account_blocked',
+      'customer_not_verified',
+      'balance_limit_exceeded',
+      'currency_not_supported',
+      'request_in_progress',
+      'idempotency_key_reused',
+    ],
+    example: { params: { sessionId: resource('lateSession'), latePaymentId: resource('latePayment') } },
+  },
+  returnLatePayment: {
+    tag: 'checkout',
+    sdkMethod: 'returnLate',
+    method: 'POST',
+    path: '/v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/return',
+    params: latePaymentId,
+    response: checkout.LatePayment,
+    idempotency: 'header',
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Return a late payment',
+    description:
+      'Sends money that did not fit its session back to the account that paid. It was never in your balance. The bank transfer runs asynchronously: `Returning`, then `Returned`. ' +
+      'If the bank cannot return it, the operator decides (`WithOperator`). The first choice counts, as of an acceptance.',
+    refusals: [
+      'not_found',
+      'late_payment_decided',
+      'payer_account_unknown',
+      'account_blocked',
+      'request_in_progress',
+      'idempotency_key_reused',
+    ],
+    example: { params: { sessionId: resource('lateSession'), latePaymentId: resource('latePaymentToReturn') } },
+  },
+  createPaymentLink: {
+    tag: 'checkout',
+    sdkMethod: 'createLink',
+    method: 'POST',
+    path: '/v1/checkout/links',
+    body: checkout.PaymentLinkCreate,
+    response: checkout.PaymentLink,
+    idempotency: 'header',
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Create a payment link',
+    description:
+      'Makes a link that many payers can pay. Each payer who opens it and enters a name gets a checkout session of its own, with its own creditor reference. ' +
+      'All of them pay to the account of the customer. The event `checkout.session.opened` reports each session.',
+    refusals: [
+      'validation_failed',
+      'not_found',
+      'account_blocked',
+      'customer_not_verified',
+      'currency_not_supported',
+      'iban_issuer_not_configured',
+      'iban_pool_exhausted',
+      'line_items_mismatch',
+      'request_in_progress',
+      'idempotency_key_reused',
+    ],
+    example: {
+      body: {
+        customerId: resource('customer'),
+        currency: 'EUR',
+        amount: amount('25.00'),
+        description: 'Ticket for the summer concert',
+        websiteReference: 'concert-2026',
+        paymentsMax: 100,
+      },
+    },
+  },
+  listPaymentLinks: {
+    tag: 'checkout',
+    sdkMethod: 'listLinks',
+    method: 'GET',
+    path: '/v1/checkout/links',
+    query: checkout.PaymentLinkQuery,
+    response: checkout.PaymentLinkPage,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'List payment links',
+    description: 'Returns your payment links with the number of their payments, newest first.',
+    refusals: ['validation_failed'],
+    example: {},
+  },
+  getPaymentLink: {
+    tag: 'checkout',
+    sdkMethod: 'getLink',
+    method: 'GET',
+    path: '/v1/checkout/links/{linkId}',
+    params: linkId,
+    response: checkout.PaymentLink,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'Retrieve a payment link',
+    description: 'Returns the payment link with the number of its payments. List its sessions by `linkId`.',
+    refusals: ['not_found'],
+    example: { params: { linkId: resource('link') } },
+  },
+  updatePaymentLink: {
+    tag: 'checkout',
+    sdkMethod: 'updateLink',
+    method: 'PATCH',
+    path: '/v1/checkout/links/{linkId}',
+    params: linkId,
+    body: checkout.PaymentLinkUpdate,
+    response: checkout.PaymentLink,
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Change a payment link',
+    description:
+      'Deactivates or activates the link, or changes its end, its number of payments or its description. A given field is set, `null` clears it, and an absent field is unchanged. ' +
+      'Sessions that payers have opened stay as they are, and can still be paid.',
+    refusals: ['validation_failed', 'not_found'],
+    example: { params: { linkId: resource('link') }, body: { paymentsMax: 200 } },
   },
   getCheckoutBranding: {
     tag: 'checkout',

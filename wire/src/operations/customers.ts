@@ -24,6 +24,7 @@ export const customersOperations = {
     body: customers.CustomerCreate,
     response: customers.Customer,
     idempotency: 'header',
+    makes: { id: 'guid' },
     permission: 'customers:write',
     source: 'extension',
     summary: 'Create a customer',

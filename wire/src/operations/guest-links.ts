@@ -12,6 +12,7 @@ export const guestLinksOperations = {
     body: guests.GuestLinkCreate,
     response: guests.GuestLink,
     idempotency: 'header',
+    makes: { id: 'guestLinkId' },
     permission: 'users:write',
     source: 'extension',
     summary: 'Create a guest link',

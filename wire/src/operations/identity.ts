@@ -13,6 +13,7 @@ export const identityOperations = {
     body: identity.IdentityVerificationCreate,
     response: identity.IdentityVerification,
     idempotency: 'header',
+    makes: { id: 'id' },
     permission: 'customers:write',
     source: 'extension',
     summary: 'Start an identity verification',

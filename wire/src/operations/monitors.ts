@@ -13,6 +13,7 @@ export const monitorsOperations = {
     body: monitors.MonitorCreate,
     response: monitors.Monitor,
     idempotency: 'header',
+    makes: { id: 'id' },
     permission: 'accounts:write',
     source: 'extension',
     summary: 'Create a monitor of a balance',

@@ -87,9 +87,16 @@ type Described = {
  * PATCH and DELETE: the key is taken first, and the answer is kept after an effect that a second run would not double.
  */
 type Method =
-  | { readonly method: 'POST'; readonly idempotency: 'body' | 'header' | 'kept' }
-  | { readonly method: 'PUT' | 'PATCH' | 'DELETE'; readonly idempotency?: 'kept' }
-  | { readonly method: 'GET'; readonly idempotency?: undefined }
+  | { readonly method: 'POST'; readonly idempotency: 'body' | 'header'; readonly makes: Makes }
+  | { readonly method: 'POST'; readonly idempotency: 'kept'; readonly makes?: undefined }
+  | { readonly method: 'PUT' | 'PATCH' | 'DELETE'; readonly idempotency?: 'kept'; readonly makes?: undefined }
+  | { readonly method: 'GET'; readonly idempotency?: undefined; readonly makes?: undefined }
+
+/**
+ * Declares what the request makes, so that the audit log names it. `id`: the field of the answer that identifies it, or of each item of the
+ * list `each`. `payment`: a transaction, whose steps have records of their own. `nothing`: it acts on a thing of its path, or keeps nothing.
+ */
+type Makes = { readonly id: string; readonly each?: string } | 'payment' | 'nothing'
 
 type Target =
   | { readonly params?: undefined }
@@ -119,6 +126,14 @@ export const keyPlaceOf = ({
   idempotency,
 }: Pick<Operation, 'method' | 'idempotency'>): 'body' | 'header' | undefined =>
   method === 'GET' ? undefined : idempotency === 'body' ? 'body' : 'header'
+
+/** Reads the ids of the things that an answer says were made. Empty: the operation makes nothing of its own. */
+export function madeIn({ makes }: Pick<Operation, 'makes'>, answer: unknown): readonly string[] {
+  if (makes === undefined || makes === 'payment' || makes === 'nothing') return []
+  const fields = answer as Readonly<Record<string, unknown>>
+  const things = makes.each === undefined ? [fields] : (fields[makes.each] as readonly (typeof fields)[])
+  return things.map((thing) => String(thing[makes.id]))
+}
 
 /** True if a key is used up. A preview takes the key of the payment that it judges, and leaves it free. */
 export const usesKey = (operation: Operation): boolean => operation.method !== 'GET' && isWrite(operation)

@@ -64,6 +64,13 @@ export const scheduleId = { id: described(Uuid, 'The `id` of the schedule.') }
 
 export const sessionId = { sessionId: described(Uuid, 'The `sessionId` of the checkout session.') }
 
+export const latePaymentId = {
+  ...sessionId,
+  latePaymentId: described(Uuid, 'The `latePaymentId` of the late payment.'),
+}
+
+export const linkId = { linkId: described(Uuid, 'The `linkId` of the payment link.') }
+
 export const refundId = { ...sessionId, refundId: described(Uuid, 'The `refundId` of the refund.') }
 
 export const entryId = { entryId: described(Uuid, 'The `id` of the entry of the request log.') }

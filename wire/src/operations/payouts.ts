@@ -13,6 +13,7 @@ export const payoutsOperations = {
     body: payouts.FiatPayoutCreate,
     response: payouts.FiatPayout,
     idempotency: 'body',
+    makes: 'payment',
     permission: 'payouts:write',
     nonce: 'handler',
     audit: 'handler',
@@ -27,11 +28,14 @@ export const payoutsOperations = {
       'with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. ' +
       '`userReference` of the payout and of its transaction is your `reference`, always. It is also the transaction ' +
       'reference if you have not used it before. Otherwise the service assigns one. Every path of a payout takes the ' +
-      '`reference` of the response, or the id in its header `Payout-Id`.',
+      '`reference` of the response, or the id in its header `Payout-Id`. With `onDuplicate` `Refuse` a payout that may ' +
+      'repeat an earlier one is refused with 422 `possible_duplicate`. Of two such requests at once one is made. To pay on a later day, ' +
+      'create a standing order with the frequency `Once`.',
     refusals: [
       'not_found',
       'insufficient_funds',
       'limit_exceeded',
+      'possible_duplicate',
       'account_blocked',
       'customer_not_verified',
       'currency_not_supported',
@@ -57,6 +61,7 @@ export const payoutsOperations = {
     body: payouts.FiatPayoutPreviewCreate,
     response: payouts.FiatPayoutPreview,
     idempotency: 'body',
+    makes: 'nothing',
     repeatable: true,
     permission: 'payouts:read',
     sdkMethod: 'preview',
@@ -64,7 +69,8 @@ export const payoutsOperations = {
     summary: 'Preview a fiat payout',
     description:
       'Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the fee, ' +
-      'the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would refuse ' +
+      'the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may repeat earlier ones, ' +
+      'which it names. With `onDuplicate` `Refuse` it is `failed`. It reserves nothing and uses up no key. A rule that would refuse ' +
       'the payout is not an error here: the answer is 200. It promises nothing: balances and limits may change before you ' +
       'create the payout.',
     refusals: ['currency_not_supported'],
@@ -85,6 +91,7 @@ export const payoutsOperations = {
     body: payouts.TokenPayoutCreate,
     response: payouts.TokenPayout,
     idempotency: 'body',
+    makes: 'payment',
     permission: 'payouts:write',
     audit: 'meanwhile',
     sdkMethod: 'createToken',
@@ -99,6 +106,7 @@ export const payoutsOperations = {
       'not_found',
       'insufficient_funds',
       'limit_exceeded',
+      'possible_duplicate',
       'account_blocked',
       'customer_not_verified',
       'currency_not_supported',
@@ -130,6 +138,22 @@ export const payoutsOperations = {
     description:
       "Returns the partner's payouts, newest first. Filter by status, beneficiary, customer, currency, reference, " +
       'idempotency key and creation time. `createdFrom` is included, `createdTo` is not.',
+    refusals: [],
+    example: {},
+  },
+  sumPayouts: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/sums/payouts',
+    query: payouts.PayoutSumsQuery,
+    response: payouts.PayoutSums,
+    permission: 'payouts:read',
+    sdkMethod: 'sum',
+    source: 'extension',
+    summary: 'Sum payouts',
+    description:
+      'Returns how many payouts match the filters, and their sums by currency. Takes the filters of `GET /v1/payouts`. ' +
+      'At most 5,000 payouts are read: if more match, `capped` is true, and the sums are at least reached.',
     refusals: [],
     example: {},
   },
@@ -192,6 +216,57 @@ export const payoutsOperations = {
     refusals: ['not_found'],
     example: { params: { id: resource('verifiedPayout') } },
   },
+  listPayoutDuplicates: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/{id}/duplicates',
+    params: payoutId,
+    response: payouts.EarlierPayouts,
+    permission: 'payouts:read',
+    sdkMethod: 'duplicates',
+    source: 'extension',
+    summary: 'List payouts that a payout may repeat',
+    description:
+      'Returns earlier payouts of the same amount to the same account: with the same reference within a year before it, or made ' +
+      'within some days before it, which the operator sets. Payouts that failed, were cancelled or came back do not count, and ' +
+      'neither do those of the same standing order.',
+    refusals: ['not_found'],
+    example: { params: { id: resource('payout') } },
+  },
+  getPayoutNote: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/{id}/note',
+    params: payoutId,
+    response: payouts.PayoutNote,
+    permission: 'payouts:read',
+    sdkMethod: 'note',
+    source: 'extension',
+    summary: 'Retrieve the note of a payout',
+    description: 'Returns the note that your team has written about a payout. It is sent to no bank and no payee.',
+    refusals: ['not_found'],
+    example: { params: { id: resource('payout') } },
+  },
+  setPayoutNote: {
+    tag: 'payouts',
+    method: 'PUT',
+    path: '/v1/payouts/{id}/note',
+    params: payoutId,
+    body: payouts.PayoutNoteUpdate,
+    response: payouts.PayoutNote,
+    permission: 'payouts:write',
+    sdkMethod: 'setNote',
+    source: 'extension',
+    summary: 'Set the note of a payout',
+    description:
+      'Writes a note for your colleagues, in place of the one before. Without `note` it is taken away. It changes nothing about ' +
+      'the payment, in any status, and is sent to no bank and no payee. It is erased with the customer of the payout.',
+    refusals: ['not_found'],
+    example: {
+      params: { id: resource('payout') },
+      body: { note: 'Anna has checked the invoice by phone.' },
+    },
+  },
   createFxPayout: {
     tag: 'payouts',
     method: 'POST',
@@ -199,6 +274,7 @@ export const payoutsOperations = {
     body: payouts.FxPayoutCreate,
     response: payouts.FxPayout,
     idempotency: 'body',
+    makes: 'payment',
     permission: 'payouts:write',
     audit: 'meanwhile',
     sdkMethod: 'createFx',
@@ -216,6 +292,7 @@ export const payoutsOperations = {
       'fx_quote_accepted',
       'insufficient_funds',
       'limit_exceeded',
+      'possible_duplicate',
       'account_blocked',
       'customer_not_verified',
       'currency_not_supported',
@@ -240,6 +317,7 @@ export const payoutsOperations = {
     body: payouts.FxPayoutPreviewCreate,
     response: payouts.FxPayoutPreview,
     idempotency: 'body',
+    makes: 'nothing',
     repeatable: true,
     permission: 'payouts:read',
     sdkMethod: 'previewFx',

@@ -13,6 +13,7 @@ export const recallsOperations = {
     body: recalls.PayoutRecallCreate,
     response: recalls.PayoutRecall,
     idempotency: 'header',
+    makes: { id: 'id' },
     permission: 'payouts:write',
     source: 'extension',
     summary: 'Request the recall of a payout',

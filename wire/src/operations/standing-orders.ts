@@ -12,6 +12,7 @@ export const standingOrdersOperations = {
     body: orders.StandingOrderCreate,
     response: orders.StandingOrder,
     idempotency: 'header',
+    makes: { id: 'id' },
     permission: 'payouts:write',
     source: 'extension',
     summary: 'Create a standing order',

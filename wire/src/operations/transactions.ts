@@ -20,7 +20,23 @@ export const transactionsOperations = {
       '`updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is ever ' +
       'skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again ' +
       'appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With ' +
-      '`createdFrom` or `createdTo`, these two list the newest first.',
+      '`createdFrom`, `createdTo` or `account`, these two list the newest first.',
+    refusals: [],
+    example: {},
+  },
+  sumTransactions: {
+    tag: 'transactions',
+    method: 'GET',
+    path: '/v1/sums/transactions',
+    query: transactions.TransactionSumsQuery,
+    response: transactions.TransactionSums,
+    permission: 'transactions:read',
+    sdkMethod: 'sum',
+    source: 'extension',
+    summary: 'Sum transactions',
+    description:
+      'Returns how many transactions match the filters, and their sums by direction and currency. Takes the filters of ' +
+      '`GET /v1/transactions`. At most 5,000 transactions are read: if more match, `capped` is true, and the sums are at least reached.',
     refusals: [],
     example: {},
   },

@@ -13,6 +13,7 @@ export const usersOperations = {
     body: users.InvitationsCreate,
     response: users.Invitations,
     idempotency: 'header',
+    makes: { each: 'invitations', id: 'inviteId' },
     permission: 'users:write',
     items: 'invitations',
     source: 'documented',
@@ -62,6 +63,7 @@ export const usersOperations = {
     bodyOptional: true,
     response: users.Invitation,
     idempotency: 'header',
+    makes: 'nothing',
     permission: 'users:write',
     source: 'documented',
     summary: 'Resend an invitation',
@@ -232,7 +234,7 @@ export const usersOperations = {
     description:
       'Returns who did what, newest first. Each step of a transaction has a record, committed with the step. Each other ' +
       'request that changes something has a record that was committed before it began. So has each read of a customer, ' +
-      'of a report or of a stream.',
+      'of a report or of a stream. What a request makes has a further record with its `id`, which commits with it. Filters combine.',
     refusals: [],
     example: {},
   },

@@ -101,12 +101,13 @@ export function createCaseEffects({
 
 export const createRefusal =
   (monitoring: Pick<Monitoring, 'standingOf'>): CaseEffects['refusal'] =>
-  async (tx, { partnerId, id }) => {
+  async (tx, { partnerId, id, kind }) => {
+    if (kind === 'sanctions_hold') return 'stops the payout'
     const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
     const recall = left > 0n ? ' Money that has left is asked back by a recall: of its partner, or bank recall.' : ''
     if (waiting === 0n)
       throw refuse(
-        `No payout waits for this decision: ${left} were already sent, ${ended} have ended. Close the case with note.${recall}`,
+        `No payout waits for this decision: ${left} were already sent, ${ended} have ended. End the alert with release.${recall}`,
       )
     return `stops ${waiting} payouts${left > 0n ? `, not ${left} that were already sent.${recall}` : ''}`
   }

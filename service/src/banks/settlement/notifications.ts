@@ -12,7 +12,8 @@ import {
   type Source,
 } from './deps.ts'
 import type { Applied } from '../../lifecycle/index.ts'
-import { type CaseKind, operatorPartnerId } from '../../cases/index.ts'
+import { type CaseKind, type NewCase, operatorPartnerId } from '../../cases/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 
 const notificationsPerStepMax = 5000
 const notificationsPerStepMin = 200
@@ -155,10 +156,10 @@ async function processOne(source: Source, notification: BankNotification, hasCas
 }
 
 async function process(source: Source, notification: BankNotification): Promise<NotificationOutcome> {
-  const { applied, partnerId } = await apply(source, notification)
+  const { applied, partnerId, depositId } = await apply(source, notification)
   if (applied === 'early') return 'early'
   if (applied === 'contradiction' || applied === 'unknown')
-    return openCase(source, { ...notification, partnerId }, applied)
+    return openCase(source, { ...notification, partnerId }, applied, depositId)
   return applied ? 'applied' : 'duplicate'
 }
 
@@ -166,7 +167,7 @@ async function process(source: Source, notification: BankNotification): Promise<
 async function apply(
   { deps, connector: { id: connector } }: Source,
   notification: BankNotification,
-): Promise<{ readonly applied: Applied; readonly partnerId: string }> {
+): Promise<{ readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }> {
   const { kind, partnerId } = notification
   if (kind === 'credit.booked') return deps.deposits.processCredit(connector, notification)
   if (kind === 'credit.reversed') return deps.deposits.processReversal(connector, notification)
@@ -276,12 +277,18 @@ function chunksOf<T>(list: readonly T[], sizeMax: number): readonly (readonly T[
 
 /** Answers `duplicate` if the notification has a case. */
 async function openCase(
-  { deps: { cases, isPartner }, connector }: Source,
+  { deps: { cases, deposits, isPartner }, connector }: Source,
   notification: BankNotification,
   why: 'contradiction' | 'unknown',
+  depositId: string | undefined,
 ): Promise<'case' | 'duplicate'> {
   const { partnerId, id: notificationId, subjectId: subject } = notification
-  const opened = await cases.open({
+  const money = withoutNothing(cashOf(notification))
+  const offer = async (tx: Tx, caseId: string) => {
+    if (depositId === undefined || money === null || notification.kind !== 'credit.booked') return
+    await deposits.offerLate(tx, { partnerId, id: depositId }, { caseId, money })
+  }
+  const found: NewCase = {
     partnerId: isUuid(partnerId) && (await isPartner(partnerId)) ? partnerId : operatorPartnerId,
     kind: kindOf(notification, why),
     connector: connector.id,
@@ -289,9 +296,9 @@ async function openCase(
     subject,
     report: notification,
     // A report without an amount moved no money.
-    booked: withoutNothing(cashOf(notification)),
-  })
-  return opened ? 'case' : 'duplicate'
+    booked: money,
+  }
+  return (await cases.open(found, offer)) ? 'case' : 'duplicate'
 }
 
 function kindOf(notification: BankNotification, why: 'contradiction' | 'unknown'): CaseKind {

@@ -1,6 +1,6 @@
 /** Reads for operators: every account with every item, now or as stored at a time; and candidates for a case. */
 import type { CaseRow, Cases } from '../index.ts'
-import { amountText, type Clock, type Currency, type Minor, secondMs } from '../../kernel/index.ts'
+import { amountText, type Clock, csvCellOrAmount, type Currency, type Minor, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankEntry, BankInstruction, BankStatement, BooksAccount } from '../../rails/index.ts'
 import { candidatesFor, type CandidateSources, type Scored } from './candidates.ts'
@@ -305,3 +305,15 @@ async function* caseLines(
   const reversed = await cases.reversed(tx, connector, currency, rowsMax ?? paymentsMax)
   yield reversed.map((row) => line('case_reversed', row, row.resolvedAt))
 }
+
+const columns = [
+  ...['record', 'connector', 'account', 'currency', 'id', 'kind', 'status', 'amount', 'count', 'since', 'age_seconds'],
+  ...['first_seen', 'why', 'at', 'statement_on', 'sequence', 'from', 'opening', 'credits', 'debits', 'closing'],
+  ...['gap_before', 'sum_differs', 'bank', 'ledger', 'difference', 'unexplained', 'partner', 'subject', 'score'],
+  ...['matched_by', 'reference', 'other_party', 'remittance', 'explained'],
+] as const
+
+/** The head of the report as CSV, and a line of it. Lines of all records share the columns. */
+export const reportHead: string = columns.join(',')
+export const reportLine = (line: Line): string =>
+  columns.map((name) => csvCellOrAmount((line as Readonly<Record<string, string>>)[name] ?? '')).join(',')

@@ -22,6 +22,7 @@ export const publicHeaders = [
   'accept-encoding',
   'accept-language',
   'cookie',
+  'host',
   'if-none-match',
   'referer',
   'user-agent',

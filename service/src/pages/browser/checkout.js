@@ -8,6 +8,8 @@ let main = document.getElementById('main')
 /** An open page asks every 2 seconds at first, then more and more seldom; a hidden page does not ask. */
 const pollMs = { least: 2000, most: 15_000, growAfter: 15 }
 const returnMs = 10_000
+/** A countdown of days helps no payer: the time itself is shown. */
+const countedSecondsMax = 86_400
 let asked = 0
 let timer
 let clockTimer
@@ -40,6 +42,18 @@ async function copy(button) {
   }, 2000)
 }
 
+/** Writes times in the zone of the reader. The time in UTC stays in the title. */
+function showLocalTimes() {
+  const form = new Intl.DateTimeFormat(document.documentElement.lang, {
+    ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+    ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+  })
+  for (const time of main.querySelectorAll('time.local')) {
+    time.title = time.textContent
+    time.textContent = form.format(new Date(time.dateTime))
+  }
+}
+
 /** Counts by the clock of the service, because that of a phone may be wrong. */
 function startCountdown() {
   clearInterval(clockTimer)
@@ -49,6 +63,8 @@ function startCountdown() {
   const ahead = Date.now() - Date.parse(main.dataset.now)
   const show = () => {
     const seconds = Math.ceil((end - Date.now() + ahead) / 1000)
+    line.hidden = seconds > countedSecondsMax
+    if (line.hidden) return
     if (seconds <= 0) {
       line.textContent = line.dataset.over
       clearInterval(clockTimer)
@@ -117,6 +133,7 @@ function returnSoon() {
 
 function begin() {
   showCopyButtons()
+  showLocalTimes()
   startCountdown()
 }
 

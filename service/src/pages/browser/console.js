@@ -163,14 +163,17 @@ async function copy(button) {
   }, 2000)
 }
 
-for (const button of document.querySelectorAll('[data-copy]')) {
-  if (!navigator.clipboard) {
-    button.remove()
-    continue
+function enableCopying(root) {
+  for (const button of root.querySelectorAll('[data-copy]')) {
+    if (!navigator.clipboard) {
+      button.remove()
+      continue
+    }
+    button.hidden = false
+    button.addEventListener('click', () => void copy(button))
   }
-  button.hidden = false
-  button.addEventListener('click', () => void copy(button))
 }
+enableCopying(document)
 
 /** A file that was chosen before the session ended is chosen again. */
 for (const input of document.querySelectorAll('[data-kept-content]')) {
@@ -196,10 +199,13 @@ const forms = {
 const { lang } = document.documentElement
 const locale = navigator.languages.find((each) => each.split('-')[0] === lang) ?? lang
 
-for (const time of document.querySelectorAll('time[data-local]')) {
-  const form = forms[time.dataset.local]
-  time.textContent = new Intl.DateTimeFormat(locale, form).format(new Date(time.dateTime))
+function showLocalTimes(root) {
+  for (const time of root.querySelectorAll('time[data-local]')) {
+    const form = forms[time.dataset.local]
+    time.textContent = new Intl.DateTimeFormat(locale, form).format(new Date(time.dateTime))
+  }
 }
+showLocalTimes(document)
 
 /** Counts down what is left of a time that the service gave in seconds: the clock of the browser may be wrong. */
 for (const timer of document.querySelectorAll('[data-seconds]')) {
@@ -217,4 +223,72 @@ for (const timer of document.querySelectorAll('[data-seconds]')) {
     setTimeout(show, 250)
   }
   show()
+}
+
+/** Parts that change while the page is open. A request does not use the session, and after some minutes there are no more. */
+const liveParts = () => [...document.querySelectorAll('[data-live]')]
+const isMoving = () => liveParts().some((part) => part.dataset.live !== '')
+const liveMs = 4000
+const liveUntil = Date.now() + 15 * 60_000
+const trusted = window.trustedTypes?.createPolicy('live', { createHTML: (text) => text })
+
+function replaceLive(text) {
+  const template = document.createElement('template')
+  template.innerHTML = trusted ? trusted.createHTML(text) : text
+  const [before, next] = [liveParts(), [...template.content.children]]
+  if (before.length !== next.length) return
+  for (const [at, part] of before.entries()) {
+    // The reader is at work in it.
+    if (part.contains(document.activeElement) || part.innerHTML === next[at].innerHTML) continue
+    const [was, is] = [part, next[at]].map((each) => each.querySelector('.badge')?.textContent)
+    enableCopying(next[at])
+    showLocalTimes(next[at])
+    part.replaceWith(next[at])
+    if (is !== undefined && is !== was) live.textContent = is
+  }
+}
+
+async function watchLive() {
+  let etag = ''
+  while (isMoving() && Date.now() < liveUntil) {
+    await new Promise((resolve) => setTimeout(resolve, liveMs))
+    if (document.hidden) continue
+    const headers = { 'X-Live': '1', ...(etag !== '' && { 'If-None-Match': etag }) }
+    const answer = await fetch(location.href, { headers, redirect: 'manual' }).catch(() => undefined)
+    if (answer === undefined || answer.status === 304) continue
+    // The session has rested or ended: the next click says so.
+    if (answer.status !== 200) return
+    etag = answer.headers.get('etag') ?? ''
+    replaceLive(await answer.text())
+  }
+}
+void watchLive()
+/** Adds a row of fields without a request: a copy of the last one, with the next number. Without a script the form comes back with one more. */
+for (const button of document.querySelectorAll('button[data-add-row]')) {
+  button.addEventListener('click', (event) => {
+    const rows = button.parentElement.querySelectorAll('[data-row]')
+    const last = rows[rows.length - 1]
+    if (!last || rows.length >= Number(button.dataset.addRow)) return
+    event.preventDefault()
+    const row = last.cloneNode(true)
+    const [from, to] = [Number(last.dataset.row), Number(last.dataset.row) + 1]
+    const next = (text) => text.replace(`item${from}`, `item${to}`)
+    row.dataset.row = String(to)
+    for (const note of row.querySelectorAll('.error')) note.remove()
+    for (const label of row.querySelectorAll('label')) {
+      label.htmlFor = next(label.htmlFor)
+      label.textContent = label.textContent.replace(String(from + 1), String(to + 1))
+    }
+    for (const input of row.querySelectorAll('input')) {
+      input.id = next(input.id)
+      input.name = next(input.name)
+      input.value = ''
+      input.removeAttribute('aria-invalid')
+      input.removeAttribute('aria-describedby')
+    }
+    for (const field of row.querySelectorAll('.wrong')) field.classList.remove('wrong')
+    last.after(row)
+    row.querySelector('input').focus()
+    button.hidden = to + 1 >= Number(button.dataset.addRow)
+  })
 }

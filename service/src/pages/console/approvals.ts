@@ -13,9 +13,20 @@ import type { GivenConfirmation } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
-import { grouped, inFours, message, money, referenceText, serviceReference, table, time } from '../kit/parts.ts'
+import {
+  grouped,
+  inFours,
+  message,
+  money,
+  referenceCell,
+  referenceText,
+  serviceReference,
+  table,
+  time,
+} from '../kit/parts.ts'
 import { idOf, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { repeatsPart } from './repeats.ts'
 import { type Frame, type Person, type Routes, sessionCookieOf, type WithPerson } from './request.ts'
 import { passkeyForm } from './sign-in.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
@@ -151,7 +162,7 @@ type Subject = {
   readonly place: 'payouts' | 'bulk-payouts'
   readonly wordsOf: (view: ConsoleView) => ConsoleTexts['approvals']
   /** The text that the person signs, with what the page shows of it. Refuses as the approval does. */
-  readonly see: (view: ConsoleView, caller: Caller, id: string, asked: Asked) => Promise<Seen>
+  readonly see: (view: ConsoleView, call: Call, id: string, asked: Asked) => Promise<Seen>
   readonly approve: (call: Call, id: string, seen: Seen) => Promise<unknown>
   readonly reject: (call: Call, id: string, form: (name: string) => string) => Promise<unknown>
 }
@@ -163,9 +174,10 @@ type Call = Pick<Parameters<Frame['operate']>[1], 'caller' | 'requestId' | 'ip'>
 const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
   place: 'payouts',
   wordsOf: ({ language }) => texts[language].approvals,
-  see: async (view, caller, id, asked) => {
+  see: async (view, call, id, asked) => {
     const t = texts[view.language].approvals
-    const { payout, cause, ...seen } = await approvals.snapshot(caller, id, asked)
+    const { payout, cause, ...seen } = await approvals.snapshot(call.caller, id, asked)
+    const { earlier, note } = await readAbout(operate, call, payout.id)
     const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } =
       payout
     const counted = readReference(payout.referenceAmount)
@@ -183,15 +195,26 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
         [t.reference, referenceText(named), 'code'],
         // The signature names the reference of the service.
         ...(signed === undefined ? [] : [[t.serviceReference, signed, 'code'] as const]),
+        ...(note === undefined ? [] : [[texts[view.language].sending.note, note] as const]),
         [t.validUntil, time(view, approvalExpiresAt ?? createdAt)],
       ],
-      ...(cause === 'payee' ? { more: message('warning', t.payeeMismatch) } : {}),
+      more: html`${cause === 'payee' && message('warning', t.payeeMismatch)} ${repeatsPart(view, earlier)}`,
     }
   },
   approve: (call, id) => operate('approvePayout', { ...call, params: { id } }),
   reject: (call, id, form) =>
     operate('rejectPayout', { ...call, params: { id }, body: { reason: form('reason').trim() } }),
 })
+
+/** What a colleague noted, and what the payout may repeat, for a person who may read payouts. */
+async function readAbout(operate: Frame['operate'], call: Call, id: string) {
+  if (!call.caller.permissions.includes('payouts:read')) return { earlier: [], note: undefined }
+  const [{ data: earlier }, { note }] = await Promise.all([
+    operate('listPayoutDuplicates', { ...call, params: { id } }),
+    operate('getPayoutNote', { ...call, params: { id } }),
+  ])
+  return { earlier, note }
+}
 
 /** The amount that the rules over all currencies have counted, and its rate. */
 const countedText = (
@@ -210,7 +233,7 @@ const shownMax = 10
 const bulkSubject = ({ operate, approvals }: Frame): Subject => ({
   place: 'bulk-payouts',
   wordsOf: ({ language }) => texts[language].bulkApprovals,
-  see: async (view, caller, id, asked) => {
+  see: async (view, { caller }, id, asked) => {
     if (!isUuid(id)) throw notFound('bulk')
     const t = texts[view.language].bulkApprovals
     const { payouts, totals, expiresAt, requesters, ...seen } = await approvals.snapshotOfBulk(caller, id, asked)
@@ -246,9 +269,10 @@ function largest(view: ConsoleView, id: string, payouts: Waiting['payouts']): Ht
     <h2 id="largest-title">${t.largest}</h2>
     ${table({
       caption: t.largest,
-      columns: [[t.payee, 'head'], t.account, [t.amount, 'number']],
-      rows: shown.map(({ id: payoutId, creditorName, creditorAccount, amount, currency }) => [
+      columns: [[t.payee, 'head'], t.reference, t.account, [t.amount, 'number']],
+      rows: shown.map(({ id: payoutId, creditorName, creditorAccount, reference, remittance, amount, currency }) => [
         html`<a href="${view.root}payouts/${payoutId}">${creditorName}</a>`,
+        referenceCell({ reference, userReference: remittance ?? undefined }),
         html`<span class="code">${inFours(creditorAccount)}</span>`,
         money(view, amountText(amount, currency), currency),
       ]),
@@ -268,7 +292,8 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
     const { caller, user, view } = person
     const id = idOf(request)
     const asking = signIn.ask(caller.partnerId, user.id, 'approval')
-    const { text, beyond, ...seen } = await subject.see(view, caller, id, asking)
+    const { requestId, ip } = request
+    const { text, beyond, ...seen } = await subject.see(view, { caller, requestId, ip }, id, asking)
     const shown = {
       ...seen,
       ...{ words: subject.wordsOf(view), path: `${place}/${id}`, nonce: asking.nonce },
@@ -290,14 +315,14 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
         ? { kind: 'code', code: form('code') }
         : { kind: 'passkey', credential: form('credential') }
     const asking = signIn.readAsking(caller.partnerId, user.id, 'approval', form('nonce'))
-    const seen = asking && (await subject.see(view, caller, id, asking))
+    const seen = asking && (await subject.see(view, { caller, requestId, ip }, id, asking))
     const confirmation =
       asking && seen && (await signIn.confirm(caller.partnerId, user.id, { ...asking, text: seen.text }, given))
     if (confirmation === undefined || seen === undefined)
       return show(request, person, { form: subject.wordsOf(view).refused })
     await subject.approve({ caller: { ...caller, confirmation }, requestId, ip }, id, seen)
     const token = await signIn.rotate(caller.partnerId, session.id)
-    return seeOther(`../${id}`, sessionCookieOf(token))
+    return seeOther(`../${id}?done=approved`, sessionCookieOf(token))
   }
   const reject = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { caller, view } = person
@@ -309,7 +334,7 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
       if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
       return show(request, person, { reason: subject.wordsOf(view).reasonWrong })
     }
-    return seeOther(`../${id}`)
+    return seeOther(`../${id}?done=rejected`)
   }
   return [
     {

@@ -1,18 +1,27 @@
 /** The audit log: its records, its signed heads, and the page of one record. */
-import { type AuditHeadContent, ownJson, type ResponseOf } from '@partner-payments/wire'
+import {
+  type AuditHeadContent,
+  type Operation,
+  operationIds,
+  operations,
+  ownJson,
+  requestAuditOf,
+  type ResponseOf,
+} from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { momentOfId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
+import { type Options, optionsOf } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, tabs } from '../kit/lists.ts'
 import { copyButton, facts, identifier, type Link, links, message, rawJson, strip, time, wordOf } from '../kit/parts.ts'
 import { headersOf, idOf, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { operationOf, subjectsOf } from './request-log.ts'
+import { including, operationOf, subjectsOf } from './request-log.ts'
 import { callOf, type Frame, ifFound, type Person, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
-const auditFilters: readonly string[] = ['createdFrom', 'createdTo']
+export const auditFilters: readonly string[] = ['kind', 'actorId', 'action', 'subject', 'createdFrom', 'createdTo']
 
 type AuditRow = {
   readonly id: string
@@ -22,6 +31,8 @@ type AuditRow = {
   readonly action?: string | undefined
   /** English sentence about the operation. */
   readonly summary?: string | undefined
+  /** The record of what a request made. */
+  readonly isMade: boolean
   /** Steps of a payment, in words. */
   readonly steps: readonly string[]
   readonly subjects: readonly Link[]
@@ -45,16 +56,19 @@ const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['a
   return staff === undefined ? shown : fill(a.impersonated, { name: shown, staff })
 }
 
-const actionPart = ({ language }: ConsoleView, { action, summary, steps }: AuditRow): Html => {
+const actionPart = ({ language }: ConsoleView, { action, summary, isMade, steps }: AuditRow): Html => {
   const a = texts[language].audit
   return html`<span class="lines">
     <span>${action === undefined ? a.stepsOfPayment : html`<code>${action}</code>`}</span>
     ${summary !== undefined && html`<span class="soft" lang="en">${summary}</span>`}
+    ${isMade && html`<span class="soft">${a.made}</span>`}
     ${steps.length > 0 && html`<span class="soft">${steps.join(', ')}</span>`}
   </span>`
 }
 
-export function auditPage(view: ConsoleView, { rows, ...shown }: Listed<AuditRow>): string {
+type Records = Listed<AuditRow> & { readonly choices: { readonly people: Options; readonly actions: Options } }
+
+export function auditPage(view: ConsoleView, { rows, choices, ...shown }: Records): string {
   const a = texts[view.language].audit
   return listPage(view, shown, {
     title: view.t.audit,
@@ -62,6 +76,10 @@ export function auditPage(view: ConsoleView, { rows, ...shown }: Listed<AuditRow
     lead: a.lead,
     tabs: auditTabs(view, 'records'),
     filters: [
+      { name: 'kind', label: a.kind, options: optionsOf(a.kinds), value: 'Act' },
+      { name: 'actorId', label: a.actor, options: choices.people },
+      { name: 'action', label: a.action, options: choices.actions },
+      { name: 'subject', label: a.thing, charsMax: 140 },
       { name: 'createdFrom', label: a.from, type: 'date' },
       { name: 'createdTo', label: a.until, type: 'date' },
     ],
@@ -196,18 +214,47 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
     actor: { kind: actor.kind, name: actor.name, staff: actor.impersonatedBy },
     action: action === stepsAction ? undefined : action,
     summary: operationOf(action)?.summary,
+    isMade: details?.['made'] === true,
     steps: steps.map((step) => wordOf(words, String(step))),
     subjects: subjectsOf(person, action, subject),
   }
 }
 
-async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+/** The text of a choice that passes every kind of record. */
+const everyKind = 'All'
+
+/** Operations of which the audit log has records. */
+const actions: Options = operationIds.flatMap((id) => {
+  const operation: Operation = operations[id]
+  return requestAuditOf(operation) === 'none' ? [] : [[id, operation.summary] as const]
+})
+
+/** The members of the team and the keys. */
+async function peopleOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<Options> {
+  const call = { ...callOf(person, request), query: queryText({ limit: '100' }) }
+  const [users, accounts] = await Promise.all([operate('listUsers', call), operate('listServiceAccounts', call)])
+  return [
+    ...users.data.map(({ userId, fullName }) => [userId, fullName] as const),
+    ...accounts.data.map(({ serviceAccountId, name }) => [serviceAccountId, name] as const),
+  ]
+}
+
+async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const { data, shown } = await readList(request, person, auditFilters, (query) =>
-    operate('listAuditRecords', { ...callOf(person, request), query: queryText(query) }),
-  )
+  const [people, { data, shown }] = await Promise.all([
+    peopleOf(frame, request, person),
+    readList(request, person, auditFilters, ({ kind = 'Act', ...query }) =>
+      frame.operate('listAuditRecords', {
+        ...callOf(person, request),
+        query: queryText({ ...query, kind: kind === everyKind ? undefined : kind }),
+      }),
+    ),
+  ])
+  const { actorId, action } = shown.values
+  const choices = { people: including(people, actorId), actions: including(actions, action) }
   const rows = data.map((record) => rowOf(person, record))
-  return page(request, statusOf(shown.problems), auditPage({ ...view, current: 'audit' }, { ...shown, rows }))
+  const records = { ...shown, rows, choices }
+  return page(request, statusOf(shown.problems), auditPage({ ...view, current: 'audit' }, records))
 }
 
 /** The last time that PostgreSQL and the API store. A later one belongs to no record. */

@@ -1,16 +1,34 @@
-/** Bulk payouts: the list, the upload with its preview, and the page of one with its items. */
-import { bulkPayouts, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+/** Bulk payouts: the list, and the page of one with its results. */
+import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { choices, hiddenField, optionsOf, type Problems, select, type Values } from '../kit/forms.ts'
+import { spreadsheetAmount, spreadsheetText } from '../kit/csv.ts'
+import { optionsOf, postButton, type Problems, select, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filters, type Listed, listPage } from '../kit/lists.ts'
-import { badge, call, facts, freeText, identifier, message, money, strip, table, time } from '../kit/parts.ts'
-import { idOf, page, queryText, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import {
+  badge,
+  facts,
+  freeText,
+  identifier,
+  inFours,
+  linkButton,
+  live,
+  message,
+  money,
+  payoutBadge,
+  section,
+  strip,
+  table,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
+import { idOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type BulkFile, type BulkProblem, linesMax, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { refusalText } from './bulk-check-page.ts'
+import { bulkDraftRoutes, download } from './bulk-drafts.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
+import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type BulkRow = {
@@ -30,10 +48,13 @@ const statusBadge = ({ language }: ConsoleView, status: BulkRow['status']): Html
 
 const count = ({ language }: ConsoleView, n: number): string => n.toLocaleString(language)
 
-export function bulksPage(
-  view: ConsoleView,
-  { rows, mayWrite, ...shown }: Listed<BulkRow> & { readonly mayWrite: boolean },
-): string {
+type Bulks = Listed<BulkRow> & {
+  readonly mayWrite: boolean
+  /** Files of the person that were not sent. */
+  readonly unsent?: readonly { readonly id: string; readonly createdAt: Date }[]
+}
+
+export function bulksPage(view: ConsoleView, { rows, mayWrite, unsent = [], ...shown }: Bulks): string {
   const b = texts[view.language].bulk
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -41,6 +62,7 @@ export function bulksPage(
     path: 'bulk-payouts',
     lead: b.lead,
     create: mayWrite && { text: b.newBulk, href: `${view.root}bulk-payouts/new` },
+    note: unsent.length > 0 && unsentPart(view, unsent),
     columns: [[p.created, 'head'], p.status, [b.payouts, 'number'], [b.accepted, 'number'], [b.refused, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}bulk-payouts/${row.id}">${time(view, row.createdAt)}</a>`,
@@ -53,114 +75,19 @@ export function bulksPage(
   })
 }
 
-const exampleFile = `beneficiaryId,amount,currency,reference
-019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10,1250.00,EUR,Invoice 77`
-
-type Upload = {
-  readonly mode: string | undefined
-  readonly problems: Problems
-  /** The first problems of the file, and how many it has. */
-  readonly inFile?: { readonly shown: readonly BulkProblem[]; readonly count: number } | undefined
-}
-
-export function newBulkPage(view: ConsoleView, { mode, problems, inFile }: Upload): string {
+function unsentPart(view: ConsoleView, unsent: NonNullable<Bulks['unsent']>): Html {
   const b = texts[view.language].bulk
-  const error = problems['file']
-  const modes = ['BestEffort', 'AllOrNothing'] as const
-  return shell(view, {
-    title: b.newBulk,
-    wide: inFile !== undefined,
-    problems,
-    main: html`<h1>${b.newBulk}</h1>
-      <form class="card" method="post" action="${view.root}bulk-payouts/new/check" enctype="multipart/form-data">
-        ${choices({
-          ...{ id: 'mode', name: 'mode', legend: b.mode, chosen: mode ?? 'BestEffort', error: problems['mode'] },
-          options: modes.map((value) => ({ value, label: b.modes[value], help: b.modeHelp[value] })),
-        })}
-        <div class="field${error !== undefined && ' wrong'}">
-          <label for="file">${b.file}</label>
-          <p class="help" id="file-help">${b.fileHelp}</p>
-          ${error !== undefined && html`<p class="error" id="file-error">${error}</p>`}
-          <input
-            type="file"
-            id="file"
-            name="file"
-            accept=".csv,text/csv"
-            required
-            aria-describedby="${error !== undefined && 'file-error '}file-help"
-            ${error !== undefined && html` aria-invalid="true"`}
-          />
-        </div>
-        <button type="submit" class="primary">${b.check}</button>
-      </form>
-      ${inFile === undefined ? call(view, exampleFile, b.example) : problemTable(view, inFile)}
-      <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
-  })
-}
-
-function problemTable(view: ConsoleView, inFile: NonNullable<Upload['inFile']>): Html {
-  const b = texts[view.language].bulk
-  const shown = { shown: count(view, inFile.shown.length), count: count(view, inFile.count) }
-  return html`<section aria-labelledby="problems-title">
-    <h2 id="problems-title">${b.problems}</h2>
-    ${inFile.count > inFile.shown.length && html`<p>${fill(b.problemsShown, shown)}</p>`}
-    ${table({
-      caption: b.problems,
-      columns: [[b.line, 'head'], b.column, b.problem],
-      rows: inFile.shown.map(({ line, column, code }) => [
-        count(view, line),
-        column === undefined ? '' : html`<code>${column}</code>`,
-        b.problemCode[code],
-      ]),
-    })}
-  </section>`
-}
-
-type Preview = {
-  readonly mode: 'AllOrNothing' | 'BestEffort'
-  readonly csv: string
-  readonly idempotencyKey: string
-  readonly payouts: number
-  readonly sums: readonly { readonly currency: string; readonly amount: string }[]
-  /** `payee`: undefined if the partner has no such payee. */
-  readonly first: readonly {
-    readonly payee: string | undefined
-    readonly amount: string
-    readonly currency: string
-    readonly reference: string
-  }[]
-}
-
-export function bulkPreviewPage(view: ConsoleView, preview: Preview): string {
-  const b = texts[view.language].bulk
-  const p = texts[view.language].payments
-  const { mode, csv, idempotencyKey, payouts, sums, first } = preview
-  return shell(view, {
-    title: b.preview,
-    wide: true,
-    main: html`<h1>${b.preview}</h1>
-      <p class="lead">${b.previewText}</p>
-      ${strip([
-        [b.payouts, count(view, payouts)],
-        [b.sums, html`<span class="lines">${sums.map((sum) => money(view, sum.amount, sum.currency, 'main'))}</span>`],
-        [b.mode, b.modes[mode]],
-      ])}
-      <h2>${fill(b.firstLines, { count: count(view, first.length) })}</h2>
-      ${table({
-        caption: b.payouts,
-        columns: [[p.payee, 'head'], p.reference, [p.amount, 'number']],
-        rows: first.map(({ payee, amount, currency, reference }) => [
-          payee ?? badge('bad', b.unknownPayee),
-          freeText(reference),
-          money(view, amount, currency),
-        ]),
-      })}
-      <form method="post" action="${view.root}bulk-payouts/new/send" class="buttons" enctype="multipart/form-data">
-        ${hiddenField('mode', mode)} ${hiddenField('idempotencyKey', idempotencyKey)} ${hiddenField('file', csv)}
-        <button type="submit" class="primary">${fill(b.send, { count: count(view, payouts) })}</button>
-        <a class="button" href="${view.root}bulk-payouts/new">${b.otherFile}</a>
-      </form>`,
-  })
+  const [before = '', after = ''] = b.unsentFile.split('{time}')
+  return section(
+    'unsent',
+    b.unsent,
+    html`<ul class="effects">
+      ${unsent.map(
+        ({ id, createdAt }) =>
+          html`<li><a href="${view.root}bulk-payouts/drafts/${id}">${before}${time(view, createdAt)}${after}</a></li> `,
+      )}
+    </ul>`,
+  )
 }
 
 const itemFilters: readonly string[] = ['status']
@@ -170,17 +97,25 @@ type Item = {
   readonly amount: string
   readonly currency: string
   readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
+  /** Undefined: the payee was erased. */
+  readonly payee?: string | undefined
+  readonly account?: string | undefined
+  /** Present status of the payout that was made. */
+  readonly payoutStatus?: string | undefined
   readonly reference?: string | undefined
   readonly payoutHref?: string | undefined
   readonly problem?: string | undefined
 }
 
 type Bulk = BulkRow & {
+  readonly added?: Added | undefined
   readonly endedAt?: Date | undefined
   readonly items: readonly Item[]
   readonly values: Values
   readonly problems: Problems
   readonly done?: 'created' | undefined
+  /** True if payouts were not made, and the person may send them again. */
+  readonly mayRepeat?: boolean
   /** Payouts that wait for an approval. Absent: none does. */
   readonly waiting?: Waiting | undefined
 }
@@ -205,19 +140,24 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
     main: html`${done !== undefined && status === 'Processing' && message('neutral', b[done])}
       <h1>${b.bulk}</h1>
       ${bulk.waiting !== undefined && waitingPart(view, id, bulk.waiting)}
-      ${strip([
-        [p.status, statusBadge(view, status)],
-        [b.payouts, count(view, payouts)],
-        [b.accepted, count(view, accepted)],
-        [b.refused, count(view, refused)],
-      ])}
+      ${live(
+        status === 'Processing',
+        strip([
+          [p.status, statusBadge(view, status)],
+          [b.payouts, count(view, payouts)],
+          [b.accepted, count(view, accepted)],
+          [b.refused, count(view, refused)],
+        ]),
+      )}
       ${facts([
         [b.mode, b.modes[bulk.mode]],
         [p.created, time(view, bulk.createdAt)],
+        ...addedFact(bulk),
         [b.ended, bulk.endedAt && time(view, bulk.endedAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
       <h2>${b.results}</h2>
+      <p class="buttons">${linkButton(`${path}/results.csv`, b.download)}</p>
       ${filters(view, {
         path,
         main: [
@@ -228,7 +168,11 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
         ],
         active: Object.keys(values).length > 0,
       })}
-      ${items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items)}
+      ${
+        bulk.mayRepeat === true &&
+        postButton(`${path}/again`, fill(b.againNotMade, { count: count(view, payouts - accepted) }))
+      }
+      ${live(status === 'Processing', items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items))}
       <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
   })
 }
@@ -252,40 +196,39 @@ function itemTable(view: ConsoleView, items: readonly Item[]): Html {
   const itemTones = { Processing: 'warning', Accepted: 'good', Refused: 'bad', NotMade: 'neutral' } as const
   return table({
     caption: b.results,
-    columns: [['#', 'head'], p.status, p.reference, p.payout, [p.amount, 'number']],
-    rows: items.map(({ position, status, reference, payoutHref, problem, amount, currency }) => [
-      count(view, position + 1),
-      html`${badge(itemTones[status], b.itemStatus[status])}
-      ${problem !== undefined && html`<span class="soft">${problem}</span>`}`,
-      freeText(reference),
-      payoutHref === undefined ? '' : html`<a href="${payoutHref}">${b.toPayout}</a>`,
-      money(view, amount, currency),
-    ]),
+    columns: [[b.resultColumns.line, 'head'], p.payee, p.reference, p.status, p.payout, [p.amount, 'number']],
+    rows: items.map(
+      ({ position, status, payoutStatus, payee, account, reference, payoutHref, problem, amount, currency }) => [
+        count(view, position + 1),
+        html`${payee} ${account !== undefined && html`<span class="soft">${inFours(account)}</span>`}`,
+        freeText(reference),
+        html`${payoutStatus === undefined ? badge(itemTones[status], b.itemStatus[status]) : payoutBadge(view, payoutStatus)}
+        ${problem !== undefined && html`<span class="soft">${problem}</span>`}`,
+        payoutHref === undefined ? '' : html`<a href="${payoutHref}">${b.toPayout}</a>`,
+        money(view, amount, currency),
+      ],
+    ),
   })
 }
-
-/** A file of 10,000 lines with long references, so that its problems are listed. */
-const fileBytesMax = 4 * 1024 * 1024
-
-/** Payouts that the preview shows with the names of their payees. */
-const previewedMax = 20
 
 const rowOf = ({ createdAt, ...bulk }: ResponseOf<'getBulkPayout'>): BulkRow => ({
   ...bulk,
   createdAt: new Date(createdAt),
 })
 
-async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function showList({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { data, shown } = await readList(request, person, [], (query) =>
     operate('listBulkPayouts', { ...callOf(person, request), query: queryText(query) }),
   )
   const mayWrite = person.caller.permissions.includes('payouts:write')
   const view = { ...person.view, current: 'bulk-payouts' }
-  return page(request, 200, bulksPage(view, { ...shown, rows: data.map(rowOf), mayWrite }))
+  const unsent = mayWrite ? await uploads.unsent(person, 'Bulk') : []
+  return page(request, 200, bulksPage(view, { ...shown, rows: data.map(rowOf), mayWrite, unsent }))
 }
 
-async function showOne({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
+  const { operate } = frame
   const values = readQuery(request, itemFilters)
   const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
   const bulk = await operate('getBulkPayout', call)
@@ -297,18 +240,65 @@ async function showOne({ operate }: Frame, request: PublicRequest, person: Perso
   const waiting = await operate('getBulkPayoutApproval', call)
   const shown = {
     ...rowOf(bulk),
+    added: await addedBy(frame, person, bulk.id),
     endedAt: bulk.endedAt === undefined ? undefined : new Date(bulk.endedAt),
-    items: items.data.map(({ position, amount, currency, status, userReference, payoutId, problem }) => ({
-      ...{ position, currency, status, reference: userReference, problem: problem?.detail },
-      amount: decimalText(amount),
-      payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
-    })),
+    items: items.data.map((item) => itemOf(view, item)),
     ...{ values, problems },
     waiting: waitingOf(waiting, person),
+    mayRepeat:
+      bulk.status !== 'Processing' &&
+      bulk.accepted < bulk.payouts &&
+      person.caller.permissions.includes('payouts:write'),
     done: readQuery(request, ['done'])['done'] === 'created' ? ('created' as const) : undefined,
   }
   return page(request, statusOf(problems), bulkPage({ ...view, current: 'bulk-payouts' }, shown))
 }
+
+type WireItem = ResponseOf<'listBulkPayoutItems'>['data'][number]
+
+const itemOf = (view: ConsoleView, { amount, userReference, payoutId, problem, ...item }: WireItem): Item => ({
+  ...{ position: item.position, currency: item.currency, status: item.status, reference: userReference },
+  ...{ payee: item.beneficiaryName, payoutStatus: item.payoutStatus },
+  account: item.beneficiaryAccount,
+  problem: problem && refusalText(view, { ...problem, errors: [] }),
+  amount: decimalText(amount),
+  payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
+})
+
+/** The results as a file for the spreadsheet of the person. */
+async function showResults(
+  { operate }: Frame,
+  request: PublicRequest,
+  { view, ...person }: Person,
+): Promise<PublicAnswer> {
+  const { language, t } = view
+  const b = texts[language].bulk
+  const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
+  const { data } = await operate('listBulkPayoutItems', call)
+  const head = (
+    ['line', 'name', 'account', 'amount', 'currency', 'reference', 'status', 'problem', 'transaction'] as const
+  ).map((column) => b.resultColumns[column])
+  const rows = data.map((item) => {
+    const {
+      position,
+      payee = '',
+      account = '',
+      amount,
+      currency,
+      reference = '',
+      problem = '',
+      ...shown
+    } = itemOf(view, item)
+    const status =
+      shown.payoutStatus === undefined ? b.itemStatus[shown.status] : wordOf(t.payoutStatus, shown.payoutStatus)
+    const money = [spreadsheetAmount(language, amount), currency]
+    return [String(position + 1), payee, inFours(account), ...money, reference, status, problem, item.reference ?? '']
+  })
+  return download(`${b.bulk}-${idOf(request).slice(0, idChars)}.csv`, spreadsheetText(language, [head, ...rows]))
+}
+
+/** Enough of an id to tell two files apart. */
+const idChars = 13
 
 /** Undefined: nothing waits. */
 const waitingOf = (
@@ -324,90 +314,12 @@ const waitingOf = (
         may: caller.permissions.includes('payouts:write'),
       }
 
-type Sent = { readonly mode: (typeof bulkPayouts.bulkModes)[number]; readonly csv: string; readonly file: BulkFile }
-
-const showForm = (
-  request: PublicRequest,
-  { view }: Person,
-  mode?: string,
-  problems: Problems = {},
-  inFile?: { readonly shown: BulkFile['problems']; readonly count: number },
-): PublicAnswer => {
-  return page(
-    request,
-    statusOf(problems),
-    newBulkPage({ ...view, current: 'bulk-payouts' }, { mode, problems, inFile }),
-  )
-}
-
-/** Reads the form with the file. A file with problems shows the form again, with the first of them. */
-async function withFile(
-  request: PublicRequest,
-  person: Person,
-  act: (sent: Sent, parts: ReadonlyMap<string, string>) => Promise<PublicAnswer>,
-): Promise<PublicAnswer> {
-  const b = texts[person.view.language].bulk
-  const parts = await readParts(request.body)
-  const [csv, given] = [parts.get('file') ?? '', parts.get('mode')]
-  const mode = bulkPayouts.bulkModes.find((each) => each === given)
-  const refuse = (problem: string) => showForm(request, person, given, { file: problem })
-  if (mode === undefined)
-    return showForm(request, person, given, { mode: texts[person.view.language].payments.fieldRequired })
-  if (csv === '') return refuse(b.fileMissing)
-  if (csv.includes('\uFFFD') || csv.includes('\0')) return refuse(b.fileNoText)
-  const file = await readBulkFile(csv)
-  const count = (n: number) => n.toLocaleString(person.view.language)
-  if (file.isCut) return refuse(fill(b.fileMany, { count: `> ${count(linesMax)}` }))
-  if (file.problemCount > 0) {
-    const problems = { file: fill(b.fileWrong, { count: count(file.problemCount) }) }
-    return showForm(request, person, mode, problems, { shown: file.problems, count: file.problemCount })
-  }
-  if (file.lines.length === 0) return refuse(b.fileEmpty)
-  if (tooMany(file)) return refuse(fill(b.fileMany, { count: count(file.lines.length) }))
-  return act({ mode, csv, file }, parts)
-}
-
-const preview = ({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>
-  withFile(request, person, async ({ mode, csv, file }) => {
-    const shown = file.lines.slice(0, previewedMax)
-    const payees = await Promise.all(
-      shown.map(({ beneficiaryId }) =>
-        ifFound(operate('getBeneficiary', { ...callOf(person, request), params: { id: beneficiaryId } })),
-      ),
-    )
-    const first = shown.map(({ amount, currency, reference }, at) => ({
-      ...{ payee: payees[at]?.name, amount, currency, reference },
-    }))
-    const one = { mode, csv, idempotencyKey: newId(), payouts: file.lines.length, sums: sumsOf(file.lines), first }
-    return page(request, 200, bulkPreviewPage({ ...person.view, current: 'bulk-payouts' }, one))
-  })
-
-const send = ({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>
-  withFile(request, person, async ({ mode, file }, parts) => {
-    const idempotencyKey = parts.get('idempotencyKey') || newId()
-    const payouts = file.lines.map(({ amount, reference, ...line }, at) => ({
-      ...line,
-      amount: rawNumber(amount),
-      ...(reference === '' ? {} : { reference }),
-      // The place in the file: the same form that is sent twice pays once.
-      idempotencyKey: `${idempotencyKey}-${at + 1}`,
-    }))
-    try {
-      const body = { mode, idempotencyKey, payouts }
-      const { id } = await operate('createBulkPayout', { ...callOf(person, request), body })
-      return seeOther(`../${id}?done=created`)
-    } catch (error) {
-      return showForm(request, person, mode, problemsOf(texts[person.view.language].payments, error, []))
-    }
-  })
-
 export const bulkRoutes: Routes = (frame, _withPerson, withMoney) => {
   const route = routesOf(frame, withMoney, 'bulk-payouts')
   return [
     route('GET', '', 'payouts:read', showList),
-    route('GET', '/new', 'payouts:write', (_frame, request, person) => showForm(request, person)),
-    { ...route('POST', '/new/check', 'payouts:write', preview), bodyBytesMax: fileBytesMax },
-    { ...route('POST', '/new/send', 'payouts:write', send), bodyBytesMax: fileBytesMax },
+    ...bulkDraftRoutes(frame, _withPerson, withMoney),
     route('GET', '/{id}', 'payouts:read', showOne),
+    route('GET', '/{id}/results.csv', 'payouts:read', showResults),
   ]
 }

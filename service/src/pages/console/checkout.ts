@@ -1,5 +1,5 @@
 /** Checkout sessions: the list, a new one, the page of one, and the form that ends it. */
-import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -11,6 +11,7 @@ import {
   badge,
   copyButton,
   facts,
+  freeText,
   identifier,
   linkButton,
   message,
@@ -33,7 +34,11 @@ import {
   statusOf,
   valuesIn,
 } from '../kit/request.ts'
+import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
+import { chooseLate, latePart, type LateRow, lateRows } from './late.ts'
+import { linkRoutes } from './payment-links.ts'
 import { amountsOf, checkRefund, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import {
   amountWrong,
   callOf,
@@ -56,6 +61,11 @@ type SessionRow = {
   readonly currency: string
   readonly status: Status
   readonly creditorReference: string
+  readonly order: string
+  readonly description: string
+  readonly payer: string
+  /** True: money waits for the choice of the shop. */
+  readonly isLate: boolean
   readonly createdAt: Date
   readonly expiresAt: Date
 }
@@ -71,7 +81,7 @@ const tones = {
 const statusBadge = ({ language }: ConsoleView, status: Status): Html =>
   badge(tones[status], texts[language].checkout.status[status])
 
-export const sessionFilters = ['creditorReference', 'customerId', 'createdFrom', 'createdTo'] as const
+export const sessionFilters = ['creditorReference', 'customerId', 'linkId', 'createdFrom', 'createdTo'] as const
 
 type Sessions = Listed<SessionRow> & { readonly mayWrite: boolean }
 
@@ -82,18 +92,22 @@ export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, ...s
     title: view.t.checkout,
     path: 'checkout',
     lead: c.lead,
-    links: linkButton(`${view.root}checkout/appearance`, texts[view.language].appearance.open),
+    links: html`${linkButton(`${view.root}checkout/links`, c.links.open)}
+    ${linkButton(`${view.root}checkout/appearance`, texts[view.language].appearance.open)}`,
     create: mayWrite && { text: c.newSession, href: `${view.root}checkout/new` },
     filters: [
       { name: 'creditorReference', label: c.creditorReference },
       { name: 'customerId', label: p.customerId },
+      { name: 'linkId', label: c.links.id },
       { name: 'createdFrom', label: p.createdFrom, type: 'date' },
       { name: 'createdTo', label: p.createdTo, type: 'date' },
     ],
-    columns: [[c.creditorReference, 'head'], p.status, p.created, c.expires, [p.amount, 'number']],
-    cells: rows.map(({ id, amount, currency, status, creditorReference, createdAt, expiresAt }) => [
-      html`<a href="${view.root}checkout/${id}">${creditorReference}</a>`,
-      statusBadge(view, status),
+    columns: [[c.order, 'head'], c.description, c.payer, p.status, p.created, c.expires, [p.amount, 'number']],
+    cells: rows.map(({ id, amount, currency, status, creditorReference, createdAt, expiresAt, ...row }) => [
+      html`<a href="${view.root}checkout/${id}" title="${creditorReference}">${row.order || creditorReference}</a>`,
+      html`<span class="free">${row.description}</span>`,
+      html`<span class="free">${row.payer}</span>`,
+      html`${statusBadge(view, status)} ${row.isLate && badge('warning', c.late.waits)}`,
       time(view, createdAt),
       time(view, expiresAt),
       money(view, amount, currency),
@@ -112,6 +126,7 @@ export const sessionFields = [
   'paymentMethod',
   'returnUrl',
   'websiteReference',
+  'description',
   'expiresInSeconds',
   'partialPayments',
 ] as const
@@ -123,19 +138,29 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
   return formPage(view, {
     ...{ title: c.newSession, problems: draft.problems, submit: c.create, action: 'checkout/new' },
     hidden: { idempotencyKey: draft.idempotencyKey },
-    fields: inputs(view, draft, [
-      { name: 'amount', label: p.amount, help: c.amountHelp },
+    fields: html`${inputs(view, draft, [
+      { name: 'amount', label: p.amount, help: c.amountHelp, optional: 'unmarked' },
       { name: 'currency', label: p.currency, help: p.currencyHelp },
+      { name: 'websiteReference', label: c.order, optional },
+      {
+        name: 'description',
+        label: c.description,
+        help: c.descriptionHelp,
+        optional,
+        charsMax: wire.descriptionCharsMax,
+      },
+    ])}
+    ${itemInputs(view, draft)}
+    ${inputs(view, draft, [
       { name: 'email', label: c.email, help: c.emailHelp, optional },
       { name: 'fullName', label: c.fullName, optional },
       { name: 'residenceCountryCode', label: c.country, help: c.countryHelp, optional },
       { name: 'customerId', label: p.customer, help: c.customerHelp, optional },
       { name: 'paymentMethod', label: c.method, options: optionsOf(c.methods), any: c.methodDefault },
       { name: 'returnUrl', label: c.returnUrl, help: c.returnUrlHelp, optional },
-      { name: 'websiteReference', label: c.websiteReference, optional },
       { name: 'expiresInSeconds', label: c.validity, options: optionsOf(c.validities), value: '3600' },
       { name: 'partialPayments', label: c.payments, options: optionsOf(c.inParts), any: c.onePayment },
-    ]),
+    ])}`,
     back: { path: 'checkout', text: p.back },
   })
 }
@@ -148,13 +173,18 @@ type PartRow = {
 }
 
 type Session = SessionRow & {
+  readonly added?: Added | undefined
   readonly url: string
   readonly iban: string
   readonly bic?: string | undefined
   readonly transactionHref?: string | undefined
   readonly customerHref?: string | undefined
-  readonly may: { readonly expire: boolean; readonly simulate: boolean }
-  readonly done?: 'created' | 'expired' | 'refunded' | undefined
+  readonly may: { readonly expire: boolean; readonly simulate: boolean; readonly choose: boolean }
+  readonly payerEmail?: string | undefined
+  readonly linkHref?: string | undefined
+  readonly items: readonly ItemRow[]
+  readonly late: readonly LateRow[]
+  readonly done?: 'created' | 'expired' | 'refunded' | 'accepted' | 'returned' | undefined
   /** Null: nothing is refunded. */
   readonly refunded: string | null
   /** Absent: the session takes one payment. */
@@ -179,15 +209,16 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
   const { refunded, refunds, parts } = session
   const simulation = linkOf(`${view.root}simulations/checkout`, { sessionId: id })
   return shell(view, {
-    title: `${c.session} ${creditorReference}`,
+    title: `${c.session} ${session.order || creditorReference}`,
     problems,
-    main: html`${done !== undefined && message('good', done === 'refunded' ? r.created : c[done])}
+    main: html`${done !== undefined && message('good', done === 'refunded' ? r.created : doneTexts(view)[done])}
       <div class="heading">
-        <h1>${creditorReference}</h1>
+        <h1>${session.order || creditorReference}</h1>
         <div class="buttons">
           ${may.simulate && html`<a class="button" href="${simulation}">${c.simulate}</a>`}
           ${session.transactionHref && html`<a class="button" href="${session.transactionHref}">${c.toTransaction}</a>`}
           ${session.customerHref && html`<a class="button" href="${session.customerHref}">${c.toCustomer}</a>`}
+          ${session.linkHref && html`<a class="button" href="${session.linkHref}">${c.links.toLink}</a>`}
         </div>
       </div>
       ${strip([
@@ -198,16 +229,29 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
         ...(refunded === null ? [] : [[r.refunded, money(view, refunded, currency)] as const]),
         [c.expires, time(view, expiresAt)],
       ])}
+      ${session.late.length > 0 && latePart(view, { id, currency, rows: session.late, mayChoose: may.choose })}
       ${(status === 'Open' || status === 'Processing') && linkPart(view, session.url)}
       ${facts([
+        [c.order, session.order || undefined],
+        [c.description, session.description === '' ? undefined : freeText(session.description)],
+        [c.payer, session.payer === '' ? undefined : freeText(session.payer)],
+        [c.payerEmail, session.payerEmail],
+        [c.creditorReference, identifier(view, creditorReference, c.creditorReference)],
         [c.iban, account(view, session.iban)],
         [p.bic, session.bic],
         [p.created, time(view, createdAt)],
+        ...addedFact(session),
         [p.id, identifier(view, id, p.id)],
       ])}
+      ${session.items.length > 0 && section('items', c.items, itemTable(view, currency, session.items))}
       ${parts !== undefined && partTable(view, currency, parts.rows)}
       ${refunds !== undefined && refundPart(view, id, refunds, problems)} ${may.expire && expiry(view, session)}`,
   })
+}
+
+const doneTexts = ({ language }: ConsoleView) => {
+  const { created, expired, late } = texts[language].checkout
+  return { created, expired, accepted: late.accepted, returned: late.returned }
 }
 
 function partTable(view: ConsoleView, currency: string, rows: readonly PartRow[]): Html {
@@ -256,6 +300,10 @@ const rowOf = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
   const { sessionId, amount, currency, status, creditorReference, createdAt, expiresAt } = session
   return {
     ...{ id: sessionId, amount: decimalText(amount), currency, status, creditorReference },
+    order: session.websiteReference ?? '',
+    description: session.description ?? '',
+    payer: session.payerName ?? '',
+    isLate: (session.latePayments ?? []).some((late) => late.status === 'Waiting'),
     createdAt: new Date(createdAt),
     expiresAt: new Date(expiresAt),
   }
@@ -300,11 +348,20 @@ async function showOne(
   const { url, iban, bic, reference, customerId } = session
   const shown = {
     ...rowOf(session),
+    added: await addedBy(frame, person, session.sessionId),
     ...{ url, iban, bic, problems },
     transactionHref: may('transactions:read') ? transactionHref(view, reference) : undefined,
     customerHref: may('customers:read') ? `${view.root}customers/${customerId}` : undefined,
-    may: { expire: isOpen && may('checkout:write'), simulate: isOpen && view.sandbox && may('simulations:write') },
-    done: (['created', 'expired', 'refunded'] as const).find((each) => each === done),
+    may: {
+      expire: isOpen && may('checkout:write'),
+      simulate: isOpen && view.sandbox && may('simulations:write'),
+      choose: may('checkout:write'),
+    },
+    payerEmail: session.payerEmail,
+    linkHref: session.linkId === undefined ? undefined : `${view.root}checkout/links/${session.linkId}`,
+    items: (session.lineItems ?? []).map((item) => ({ ...item, amount: decimalText(item.amount) })),
+    late: lateRows(view, session, may('transactions:read')),
+    done: (['created', 'expired', 'refunded', 'accepted', 'returned'] as const).find((each) => each === done),
     refunded: amountsOf(session).refunded,
     parts: partsOf(session),
     refunds: await refundsOf(frame, request, person, session, refund),
@@ -327,16 +384,21 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   const p = refusalTexts(person)
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const values = valuesIn(given, sessionFields)
+  const values = { ...valuesIn(given, sessionFields), ...typedItems(given) }
+  // The button that adds a row sends nothing.
+  if (values['add'] !== undefined) return showForm(request, person, values, idempotencyKey)
+  const { items, problems: wrongItems, sum } = readItems(person.view, values)
+  if (Object.keys(wrongItems).length > 0) return showForm(request, person, values, idempotencyKey, wrongItems)
   const {
-    amount: amountText = '',
+    amount: amountText = sum ?? '',
     email,
     fullName,
     residenceCountryCode,
     expiresInSeconds,
     partialPayments,
-    ...rest
+    ...others
   } = values
+  const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !itemFields.includes(name)))
   const amount = readAmount(amountText)
   if (amount === undefined)
     return showForm(request, person, values, idempotencyKey, { amount: amountWrong(person.view, amountText) })
@@ -351,6 +413,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   }
   const body = {
     ...{ ...rest, amount: rawNumber(amount), idempotencyKey },
+    ...(items.length === 0 ? {} : { lineItems: items }),
     ...(email === undefined ? {} : { customer }),
     ...(partialPayments === undefined ? {} : { partialPayments: partialPayments === 'true' }),
     ...(expiresInSeconds === undefined ? {} : { expiresInSeconds: Number(expiresInSeconds) || expiresInSeconds }),
@@ -385,6 +448,7 @@ export const checkoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>
       act(frame, request, person, (typed) => showOne(frame, request, person, typed.problems, typed))
   return [
+    ...linkRoutes(route),
     route('GET', '', 'checkout:read', showList),
     route('GET', '/new', 'checkout:write', (_frame, request, person) =>
       showForm(request, person, readQuery(request, sessionFields), newId()),
@@ -392,6 +456,8 @@ export const checkoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     route('POST', '/new', 'checkout:write', create),
     route('GET', '/{id}', 'checkout:read', showOne),
     route('POST', '/{id}/expire', 'checkout:write', expire),
+    route('POST', '/{id}/late/{late}/accept', 'checkout:write', chooseLate('acceptLatePayment', showOne)),
+    route('POST', '/{id}/late/{late}/return', 'checkout:write', chooseLate('returnLatePayment', showOne)),
     route('POST', '/{id}/refund', 'payouts:write', refunding(checkRefund)),
     route('POST', '/{id}/refund/send', 'payouts:write', refunding(sendRefund)),
   ]

@@ -10,9 +10,14 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
+import { Refusal } from '../../kernel/api/index.ts'
+import type { ConsoleView } from '../kit/frame.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { appearancePage } from './appearance.ts'
-import { bulkPage, bulkPreviewPage, bulksPage, newBulkPage } from './bulk.ts'
+import { bulkPage, bulksPage } from './bulk.ts'
+import { checkBulkPage, type CheckPage } from './bulk-check-page.ts'
+import { newBulkPage } from './bulk-new-page.ts'
+import { importPage, newImportPage } from './imports.ts'
 import {
   newSessionPage,
   sessionFields,
@@ -20,6 +25,8 @@ import {
   sessionOfCheckoutPage,
   sessionsOfCheckoutPage,
 } from './checkout.ts'
+import { itemFields } from './items.ts'
+import { newLinkFields, newPaymentLinkPage, paymentLinkPage, paymentLinksPage } from './payment-links.ts'
 import { placesOf } from './places.ts'
 import { refundFields, refundPreviewPage } from './refunds.ts'
 import {
@@ -44,10 +51,10 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, 'checkout')
   const row = {
     ...{ id: 's1', amount: '49.90', currency: 'EUR', status: 'Open' as const, creditorReference: text },
-    ...{ createdAt: at, expiresAt: at },
+    ...{ order: text, description: text, payer: text, isLate: true, createdAt: at, expiresAt: at },
   }
   const values = wholeQuery(sessionFilters, text)
-  const typed = wholeQuery(sessionFields, text)
+  const typed = wholeQuery([...sessionFields, ...itemFields.slice(0, 6)], text)
   const session = {
     ...row,
     refunded: null,
@@ -56,6 +63,9 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     bic: text,
     transactionHref: '../x',
     customerHref: '../x',
+    linkHref: '../x',
+    payerEmail: text,
+    ...{ items: [{ name: text, quantity: 2, amount: '49.90' }], late: lateRowsOf(text) },
   }
   const refund = {
     ...{ reference: text, amount: '9.90', currency: 'EUR', status: 'Failed', reason: text, errorKey: text },
@@ -72,8 +82,8 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     values: { ...typedRefund, amount: '9.90' },
   }
   const paid = { ...session, status: 'Completed' as const, refunded: '9.90', refunds }
-  const may = { expire: true, simulate: true }
-  const none = { expire: false, simulate: false }
+  const may = { expire: true, simulate: true, choose: true }
+  const none = { expire: false, simulate: false, choose: false }
   return [
     ['sessions', sessionsOfCheckoutPage(view, { rows: [row], values, problems: values, pages, mayWrite: true })],
     ['no sessions', sessionsOfCheckoutPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
@@ -89,6 +99,53 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     ],
     ['refund preview', refundPreviewPage(view, { ...preview, payer: { name: text, account: text } })],
     ['refund preview without payer', refundPreviewPage(view, preview)],
+    ['added item', newSessionPage(view, { values: { ...typed, add: '1' }, problems: {}, idempotencyKey: text })],
+    ['accepted money', sessionOfCheckoutPage(view, { ...session, may, done: 'accepted', problems: {} })],
+    ...linkPages(view, text),
+  ]
+}
+
+/** Late payments in each state, of which the first two wait, one of them in another currency. */
+const lateRowsOf = (text: string) =>
+  (['Waiting', 'Waiting', 'Accepted', 'Returning', 'Returned', 'WithOperator', 'Decided'] as const).map(
+    (status, index) => ({
+      ...{
+        id: `l${index}`,
+        amount: '49.90',
+        currency: index === 1 ? 'USD' : 'EUR',
+        reason: 'AfterEnd' as const,
+        status,
+      },
+      ...{ payer: text, receivedAt: at, chooseBy: at, acceptedHref: status === 'Accepted' ? '../x' : undefined },
+    }),
+  )
+
+function linkPages(view: ReturnType<typeof insideOf>, text: string): Named {
+  const row = {
+    ...{ id: 'k1', description: text, order: text, amount: '25.00', currency: 'EUR', isActive: true, made: 3, open: 1 },
+    ...{ most: 10, createdAt: at, endsAt: at },
+  }
+  const open = {
+    ...row,
+    description: '',
+    order: '',
+    amount: undefined,
+    isActive: false,
+    most: undefined,
+    endsAt: undefined,
+  }
+  const typed = wholeQuery([...newLinkFields, ...itemFields.slice(0, 3)], text)
+  const items = [{ name: text, quantity: 1, amount: '25.00' }]
+  const one = { url: text, customerHref: '../x', items, bounds: undefined, mayWrite: true, problems: {} }
+  const bounds = { least: '5.00', most: '50.00' }
+  const listed = { values: { active: text }, problems: { active: text }, pages, mayWrite: true }
+  return [
+    ['links', paymentLinksPage(view, { rows: [row, open], ...listed })],
+    ['no links', paymentLinksPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
+    ['new link', newPaymentLinkPage(view, { values: {}, problems: {}, idempotencyKey: text })],
+    ['refused link', newPaymentLinkPage(view, { values: typed, problems: typed, idempotencyKey: text })],
+    ['link', paymentLinkPage(view, { ...row, ...one, done: 'created' })],
+    ['open link', paymentLinkPage(view, { ...open, ...one, items: [], bounds, problems: { form: text } })],
   ]
 }
 
@@ -136,28 +193,163 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
     ...{ id: 'b1', mode: 'BestEffort' as const, status: 'Processing' as const, payouts: 1000, accepted: 998 },
     ...{ refused: 2, createdAt: at },
   }
-  const shown = [
-    { line: 2, column: 'amount' as const, code: 'amount' as const },
-    { line: 3, code: 'cells' as const },
-  ]
-  const line = { payee: text, amount: '12.50', currency: 'EUR', reference: text }
   const items = [
-    { position: 0, amount: '5.00', currency: 'EUR', status: 'Accepted' as const, reference: text, payoutHref: '../x' },
+    {
+      ...{ position: 0, amount: '5.00', currency: 'EUR', status: 'Accepted' as const, payoutStatus: 'Sent' },
+      ...{ payee: text, account: text, reference: text, payoutHref: '../x' },
+    },
     { position: 1, amount: '5.00', currency: 'EUR', status: 'Refused' as const, problem: text },
   ]
-  const preview = { mode: row.mode, csv: text, idempotencyKey: text, payouts: 2, sums: [line] }
   const waiting = { payouts: 2, totals: [{ amount: '5.00', currency: text }], expiresAt: at, may: true }
   return [
-    ['bulks', bulksPage(view, { ...unfiltered, rows: [row], pages, mayWrite: true })],
+    [
+      'bulks',
+      bulksPage(view, { ...unfiltered, rows: [row], pages, mayWrite: true, unsent: [{ id: 'u1', createdAt: at }] }),
+    ],
     ['no bulks', bulksPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: false })],
     ['new bulk', newBulkPage(view, { mode: undefined, problems: {} })],
     ['refused bulk', newBulkPage(view, { mode: text, problems: { file: text, mode: text, form: text } })],
-    ['wrong file', newBulkPage(view, { mode: text, problems: { file: text }, inFile: { shown, count: 20_000 } })],
-    ['bulk preview', bulkPreviewPage(view, { ...preview, first: [line, { ...line, payee: undefined }] })],
+    [
+      'wrong file',
+      newBulkPage(view, {
+        mode: text,
+        problems: { file: text },
+        rows: [
+          { line: 2, code: 'cells' },
+          { line: 3, code: 'quote' },
+        ],
+      }),
+    ],
+    ...checkPages(view, text),
     ['bulk', bulkPage(view, { ...row, items, values: { status: text }, problems: { status: text }, done: 'created' })],
     ['waiting bulk', bulkPage(view, { ...row, items, values: {}, problems: {}, waiting })],
-    ['ended bulk', bulkPage(view, { ...row, status: 'Completed', endedAt: at, items: [], values: {}, problems: {} })],
+    [
+      'ended bulk',
+      bulkPage(view, {
+        ...row,
+        mayRepeat: true,
+        status: 'Completed',
+        endedAt: at,
+        items: [],
+        values: {},
+        problems: {},
+      }),
+    ],
   ]
+}
+
+/** A file with a line of each kind, one without mistakes, one that asks nothing, an empty one, and one of 1,000 wrong lines. */
+function checkPages(view: ConsoleView, text: string): Named {
+  const cells = {
+    ...{ payee: '', name: text, iban: text, sortCode: text, routingNumber: '', accountNumber: text },
+    ...{ amount: text, currency: text, reference: text },
+  }
+  const read = { amount: 1250n, currency: 'EUR', reference: text, payee: { text, account: undefined } } as const
+  const saved = {
+    ...{ id: 'p1', customerId: null, alias: text, name: text, iban: text, domesticAccount: null, accountType: null },
+    ...{
+      bic: null,
+      walletAddress: null,
+      vasp: null,
+      country: 'DE',
+      address: null,
+      currency: 'EUR',
+      createdAt: at,
+      updatedAt: at,
+    },
+  } as const
+  const fresh = { key: text, name: text, account: text, fields: { iban: text }, currency: 'EUR' } as const
+  const refusal = new Refusal('insufficient_funds', text)
+  const none = { payouts: [], lines: [] }
+  const earlier = {
+    ...{ id: 'x1', reference: text, remittance: text, amount: 5n, currency: 'EUR', creditorName: text, status: 'Sent' },
+    ...{ createdAt: at, because: 'reference' },
+  } as const
+  const plain = {
+    mistakes: [],
+    read,
+    resolved: undefined,
+    refusal: undefined,
+    isHeld: false,
+    unreachable: undefined,
+    duplicates: none,
+  }
+  const line = (number: number, given: Partial<CheckPage['lines'][number]>) => ({
+    ...plain,
+    ...{ typed: { line: number, cells }, ...given },
+  })
+  const pay = line(2, { resolved: { kind: 'saved', payee: saved } })
+  const wrong = { read: undefined, mistakes: [{ column: 'amount', code: 'amountAmbiguous' }] } as const
+  const lines = [
+    pay,
+    line(3, { ...pay, isHeld: true, duplicates: { payouts: [earlier], lines: [2] } }),
+    line(4, { ...pay, refusal }),
+    line(5, { ...pay, unreachable: text }),
+    line(6, { resolved: { kind: 'new', payee: fresh } }),
+    line(7, wrong),
+    line(8, { resolved: { kind: 'question', about: 'name', options: [saved] } }),
+    line(9, { resolved: { kind: 'question', about: 'several', options: [saved, saved] } }),
+    line(10, { resolved: { kind: 'problem', code: 'payeeCurrency', currencies: ['USD'] } }),
+    line(11, { resolved: { kind: 'problem', code: 'payeeUnknown' } }),
+  ]
+  const answer = {
+    ...{ id: 'v1', name: text, iban: text, result: 'CloseMatch', matchedName: text, reason: null, source: text },
+    ...{ schemeReference: null, requestedBy: 'm1', requestedByName: text, requestedAt: at, answeredAt: at },
+  } as const
+  const payee = { ...fresh, lines: [6], verification: undefined, refusal: undefined }
+  const funds = [
+    { currency: 'EUR', needed: 1300n, fees: 50n, available: 5n, covers: false },
+    { currency: 'GBP', needed: 5n, fees: 0n, available: 5n, covers: true },
+  ] as const
+  const before = { id: 'b1', createdAt: at, accountName: text, same: 9, of: 10 }
+  const base: CheckPage = {
+    ...{
+      id: 'd1',
+      revision: 1,
+      mode: 'BestEffort',
+      expiresAt: at,
+      mayWritePayees: true,
+      page: 1,
+      problems: {},
+      seen: text,
+    },
+    ...{ lines, funds, earlier: [before, { ...before, same: 10 }] },
+    newPayees: [payee, { ...payee, verification: answer }, { ...payee, fields: {}, refusal }],
+  }
+  const right = { ...base, lines: [pay], earlier: [], newPayees: [], funds: [] }
+  const many = { ...base, lines: Array.from({ length: 1000 }, (_each, at_) => line(at_ + 2, wrong)), page: 3 }
+  return [
+    ['bulk check', checkBulkPage(view, { ...base, problems: { file: text, form: text }, done: 'corrected' })],
+    ['right bulk', checkBulkPage(view, { ...right, done: 'verified' })],
+    ['bulk that asks', checkBulkPage(view, { ...right, lines: [lines[1] ?? pay], problems: { again: text } })],
+    ['bulk that was sent', checkBulkPage(view, { ...right, earlier: [before] })],
+    ['bulk that is refused', checkBulkPage(view, { ...right, mode: 'AllOrNothing', lines: [lines[2] ?? pay] })],
+    ['bulk with some refused', checkBulkPage(view, { ...right, lines: [pay, lines[2] ?? pay] })],
+    [
+      'bulk without the right to save payees',
+      checkBulkPage(view, { ...right, newPayees: [payee], mayWritePayees: false }),
+    ],
+    ['empty bulk', checkBulkPage(view, { ...right, lines: [] })],
+    ['wrong bulk', checkBulkPage(view, many)],
+  ]
+}
+
+function importPages(language: ConsoleLanguage, text: string): Named {
+  return (['payees', 'customers'] as const).flatMap((place) => {
+    const view = insideOf(language, place)
+    const rows = (['Create', 'Change', 'Same', 'Refused'] as const).map((effect, at_) => ({
+      ...{ line: at_ + 2, label: text, effect, reason: effect === 'Refused' ? text : '', fields: [text] },
+    }))
+    const send = { revision: 1, seen: text }
+    const shown = { id: 'i1', place, rows, problems: {} }
+    return [
+      [`import ${place}`, newImportPage(view, { place, problems: {} })],
+      [`wrong import ${place}`, newImportPage(view, { place, problems: { file: text } })],
+      [`planned import ${place}`, importPage(view, { ...shown, send, problems: { form: text } })],
+      [`import of nothing ${place}`, importPage(view, { ...shown, rows: [], send })],
+      [`done import ${place}`, importPage(view, shown)],
+    ] as const
+  })
 }
 
 function appearancePages(language: ConsoleLanguage, text: string): Named {
@@ -181,6 +373,7 @@ const pagesOf = (language: ConsoleLanguage, text: string): Named => [
   ...checkoutPages(language, text),
   ...reportPages(language, text),
   ...bulkPages(language, text),
+  ...importPages(language, text),
   ...appearancePages(language, text),
 ]
 

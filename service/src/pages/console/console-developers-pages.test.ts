@@ -9,8 +9,9 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
+import { html } from '../html.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
-import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit.ts'
+import { auditFilters, auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit.ts'
 import { eventPage, eventsPage } from './events.ts'
 import { placesOf } from './places.ts'
 import { periodFilters, requestFilters, requestPage, requestProblemsPage, requestsPage } from './request-log.ts'
@@ -20,6 +21,8 @@ import { newWebhookPage, secretPage, webhookPage, webhooksPage } from './webhook
 
 const at = new Date('2026-11-24T14:30:00Z')
 const pages = { next: '../x', first: '../x' }
+
+const added = ['Added', html`<span>${evil}</span>`] as const
 
 const unfiltered = { values: {}, problems: {} }
 
@@ -33,7 +36,7 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
   }
   const one = {
     ...row,
-    ...{ note: text, signature: text, reason: 'Failing' as const, failingSince: at, isCapped: true },
+    ...{ note: text, signature: text, added, reason: 'Failing' as const, failingSince: at, isCapped: true },
     counts: { delivered: 100_000, pending: 2, held: 3 },
     ...{ deliveries: [delivery], values: { status: text }, problems: { status: text }, pages, mayWrite: true },
     idempotencyKey: text,
@@ -97,7 +100,7 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
     ...{ name: text, permissions: ['payouts:write', text], allowedAddresses: text },
     ...{ expiresOn: text, publicKeyPem: text, idempotencyKey: text },
   }
-  const one = { account, held: permissions, mayWrite: true, idempotencyKey: text, typed: {}, problems: {} }
+  const one = { account, held: permissions, mayWrite: true, idempotencyKey: text, typed: {}, problems: {}, added }
   return [
     [
       'accounts',
@@ -126,7 +129,15 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
 function auditPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
   const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'audit' })
   const row = {
-    ...{ id: 'a1', at, actor: { kind: text, name: text, staff: text }, action: text, summary: text, steps: [text] },
+    ...{
+      id: 'a1',
+      at,
+      actor: { kind: text, name: text, staff: text },
+      action: text,
+      summary: text,
+      isMade: true,
+      steps: [text],
+    },
     subjects: [{ text, href: '../x' }, { text }],
   }
   const steps = { ...row, id: 'a2', actor: { kind: 'bank' }, action: undefined, subjects: [] }
@@ -137,10 +148,11 @@ function auditPages(language: ConsoleLanguage, text: string): readonly (readonly
     { state: 'pending' },
     { state: 'proved', reference: text, sequence: 5, head, fileHref: '../x' },
   ]
-  const values = { createdFrom: text, createdTo: text }
+  const values = Object.fromEntries(auditFilters.map((name) => [name, text]))
+  const choices = { people: [[text, text] as const], actions: [[text, text] as const] }
   return [
-    ['audit', auditPage(view, { rows: [row, steps], values, problems: values, pages })],
-    ['no audit', auditPage(view, { rows: [], values: {}, problems: {}, pages: {} })],
+    ['audit', auditPage(view, { rows: [row, steps], choices, values, problems: values, pages })],
+    ['no audit', auditPage(view, { rows: [], choices, values: {}, problems: {}, pages: {} })],
     ...proofs.map((proof) => {
       const shown = { ...row, ip: text, reason: text, requestId: text, proof, raw: { text } }
       return [`audit record ${proof.state}`, auditRecordPage(view, shown)] as const

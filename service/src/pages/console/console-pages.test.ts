@@ -226,10 +226,14 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
       'find',
       findPage(
         { ...inside('home'), found: text },
-        { text, found: [{ kind: 'payout', href: 'payouts/a', name: text, amount: '1.50', currency: text }] },
+        {
+          text,
+          found: [{ kind: 'payout', href: 'payouts/a', name: text, about: text, amount: '1.50', currency: text }],
+          lists: [{ text, href: '../x' }],
+        },
       ),
     ],
-    ['found nothing', findPage(inside('home'), { text, found: [] })],
+    ['found nothing', findPage(inside('home'), { text, found: [], lists: [] })],
     ['message', consoleMessage(view, text, text, { href: text, label: text })],
     ['design', designPage(inside('home'))],
   ])

@@ -13,13 +13,16 @@ import {
 } from '../../../../test/support/console-pages.ts'
 import { receiving, verificationRows } from '../../../../test/support/identity-rows.ts'
 import { explain } from '../../transactions/index.ts'
+import { html } from '../html.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { customerFilters, customerFormPage, customerPage, customersPage } from './customer-pages.ts'
-import { choosePayeePage, newPayoutPage, payoutPreviewPage } from './new-payout.ts'
+import { newPayoutPage, payoutPreviewPage } from './new-payout.ts'
 import { newOrderPage, orderFields, orderPage, ordersPage } from './orders.ts'
+import { choosePayeePage } from './payee-choice.ts'
 import { checkPayeePage, newPayeePage, payeeFilters, payeePage, payeesPage } from './payees.ts'
-import { payoutFilters, payoutPage, payoutsPage, waitingPage } from './payouts.ts'
+import { payoutPage } from './payout.ts'
+import { payoutFilters, payoutsPage, waitingPage } from './payouts.ts'
 import { placesOf } from './places.ts'
 import { texts } from './texts/index.ts'
 import { transactionFilters, transactionPage, transactionsPage } from './transactions.ts'
@@ -27,6 +30,8 @@ import { transactionFilters, transactionPage, transactionsPage } from './transac
 const at = new Date('2026-11-24T14:30:00Z')
 const href = '../x'
 const pages = { next: href, first: href }
+const added = ['Added', html`<span>${evil}</span>`] as const
+const sums = { capped: true, sums: [{ label: evil, amount: '12345678901234567.50', currency: 'EUR', count: 5001 }] }
 const amounts = { amount: '12345678901234567.50', currency: 'EUR' }
 const wholeQuery = (names: readonly string[], text: string) => Object.fromEntries(names.map((name) => [name, text]))
 
@@ -57,6 +62,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
     [
       'transactions',
       transactionsPage(view, {
+        sums,
         rows: [{ ...row, userReference: text, party: text, customer: text }],
         values,
         problems: values,
@@ -122,7 +128,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
     returned: { ...amounts, href },
   }
   return [
-    ['payouts', payoutsPage(view, { ...list, values, problems: values })],
+    ['payouts', payoutsPage(view, { ...list, values, problems: values, sums })],
     ['all payouts', payoutsPage(view, list)],
     ['no payouts', payoutsPage(view, { ...list, rows: [], pages: {} })],
     ...waitingPages(view, text),
@@ -148,12 +154,21 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
       'choose payee',
       choosePayeePage(view, {
         rows: [payee, { ...payee, id: 'b2', isWallet: true }],
-        pages,
-        title: text,
-        path: 'payouts/new',
+        ...{ pages, title: text, path: 'payouts/new' },
+        ...{ values: { search: text, currency: text }, problems: { search: text } },
       }),
     ],
-    ['choose none', choosePayeePage(view, { rows: [], pages: {}, title: text, path: 'payouts/new' })],
+    [
+      'choose none',
+      choosePayeePage(view, { rows: [], pages: {}, title: text, path: 'payouts/new', values: {}, problems: {} }),
+    ],
+    [
+      'choose no match',
+      choosePayeePage(view, {
+        ...{ rows: [], pages: {}, title: text, path: 'payouts/new' },
+        ...{ values: { search: text }, problems: {} },
+      }),
+    ],
     ['new payout', newPayoutPage(view, { ...draft, problems: { amount: text, reference: text, form: text } })],
     ...[true, false].map(
       (accepted) =>
@@ -198,7 +213,7 @@ function payeePages(language: ConsoleLanguage, text: string): Named {
       const done = result === 'Match' ? ('saved' as const) : ('changed' as const)
       return [
         [`check payee ${result}`, checkPayeePage(view, draft, verification)] as const,
-        [`payee ${result}`, payeePage(view, { ...payee, ...more, verification, may, done, problems })] as const,
+        [`payee ${result}`, payeePage(view, { ...payee, ...more, verification, may, done, problems, added })] as const,
       ]
     }),
     ['payee unverified', payeePage(view, { ...payee, updatedAt: at, may, problems: {} })],
@@ -296,7 +311,10 @@ function orderPages(language: ConsoleLanguage, text: string): Named {
     ['no orders', ordersPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
     ['new order', newOrderPage(view, { ...draft, values: {}, problems: {} })],
     ['refused order', newOrderPage(view, { ...draft, values, problems: { ...values, form: text } })],
-    ['order', orderPage(view, { ...order, reference: text, endsOn: day, dayOfMonth: 31, count: 24, done: 'created' })],
+    [
+      'order',
+      orderPage(view, { ...order, reference: text, endsOn: day, dayOfMonth: 31, count: 24, done: 'created', added }),
+    ],
     ['paused order', orderPage(view, { ...order, status: 'Paused', problems: { form: text } })],
     ['ended order', orderPage(view, { ...order, ...ended, ...none })],
     ['order read only', orderPage(view, { ...order, mayWrite: false })],
@@ -315,7 +333,7 @@ suite('every page of payments and customers', () => {
   const shown = consoleLanguages.flatMap((language) => pagesOf(language, evil))
 
   test('escapes hostile texts, labels fields, has relative links and stays small', () => {
-    assert.equal(shown.length, 2 * 48)
+    assert.equal(shown.length, 2 * 49)
     let fields = 0
     for (const [name, page] of shown) {
       checkEscaped(name, page)
@@ -346,4 +364,18 @@ suite('every page of payments and customers', () => {
     assert.deepEqual([...forms('ended order'), ...forms('order read only')], [])
     assert.deepEqual(all(page('preview false'), /<button[^>]*class="(primary)"/g), [])
   })
+})
+
+test('the preview explains itself in the language of the page', () => {
+  const english = 'It waits for the approval of a second person.'
+  const draft = { beneficiaryId: 'b', amount: '1.00', currency: 'EUR', reference: 'R', idempotencyKey: 'k' }
+  const preview = (language: 'en' | 'de') =>
+    payoutPreviewPage(viewOf(language), {
+      ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },
+      ...{ fee: '0.00', total: '1.00' },
+      rules: [{ rule: 'approval', verdict: 'passed', detail: english, hold: explain({ kind: 'approval', by: null }) }],
+    })
+  assert.match(preview('en'), /It waits for the approval/)
+  assert.match(preview('de'), /Eine zweite Person Ihres Teams muss die Auszahlung freigeben/)
+  assert.match(preview('de'), /lang="en">It waits for the approval/)
 })

@@ -20,6 +20,7 @@ import {
 } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { importLinks } from './imports.ts'
 import { texts } from './texts/index.ts'
 
 export type CustomerRow = {
@@ -62,6 +63,7 @@ export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...show
     lead: c.text,
     done: done && c[done],
     create: mayWrite && { text: c.newCustomer, href: `${view.root}customers/new` },
+    links: importLinks(view, 'customers', shown.values, mayWrite),
     filters: [
       { name: 'namePrefix', label: c.namePrefix, help: c.namePrefixHelp },
       { name: 'email', label: c.email },

@@ -13,6 +13,8 @@ import {
   isUndecided,
   kindFields,
 } from './customer-pages.ts'
+import { customerImporter } from './import-customers.ts'
+import { importRoutes } from './imports.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -106,6 +108,7 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   }
   return [
     route('GET', '', 'customers:read', showList),
+    ...importRoutes(customerImporter)(frame, withPerson, withMoney),
     ...customerFormRoutes(frame, withPerson, withMoney),
     route('GET', '/{id}', 'customers:read', showOne),
     route('POST', '/{id}/account', 'accounts:write', (_frame, request, person) =>

@@ -3,24 +3,32 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { empty, money, referenceText, table } from '../kit/parts.ts'
-import { page, queryText, seeOther, uuid } from '../kit/request.ts'
+import { accountText, empty, inFours, type Link, links, money, referenceText, table } from '../kit/parts.ts'
+import { linkOf, page, queryText, readTypedAmounts, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
+import { partyOf } from './transaction-export.ts'
 
 export type Found = {
-  readonly kind: 'transaction' | 'payout' | 'payee' | 'customer' | 'request'
+  readonly kind: 'transaction' | 'payout' | 'payee' | 'customer' | 'session' | 'request'
   /** Path below the root of the pages. */
   readonly href: string
   readonly name: string
+  /** Tells it from others of its name: a person, an account, an identifier. */
+  readonly about?: string | undefined
   readonly amount?: string
   readonly currency?: string
 }
 
-type Search = { readonly text: string; readonly found: readonly Found[] }
+type Search = {
+  readonly text: string
+  readonly found: readonly Found[]
+  /** Lists that have all of what is shown in part. */
+  readonly lists: readonly Link[]
+}
 
-export function findPage(view: ConsoleView, { text, found }: Search): string {
+export function findPage(view: ConsoleView, { text, found, lists }: Search): string {
   const t = texts[view.language].find
   return shell(view, {
     title: t.title,
@@ -32,13 +40,15 @@ export function findPage(view: ConsoleView, { text, found }: Search): string {
           : table({
               caption: t.title,
               columns: [[t.found, 'head'], t.kind, [t.amount, 'number']],
-              rows: found.map(({ href, name, kind, amount, currency }) => [
-                html`<a href="${view.root}${href}">${name}</a>`,
+              rows: found.map(({ href, name, about, kind, amount, currency }) => [
+                html`<a class="free" href="${view.root}${href}">${name}</a>
+                  ${about !== undefined && html`<span class="soft free">${about}</span>`}`,
                 t.kinds[kind],
                 amount === undefined || currency === undefined ? '' : money(view, amount, currency),
               ]),
             })
-      }`,
+      }
+      ${lists.length > 0 && html`<div class="more">${links(lists)}</div>`}`,
   })
 }
 
@@ -49,16 +59,24 @@ const listedMax = '10'
 /** Country, check digits and account, in groups or not. */
 const ibanForm = /^[a-z]{2}\s?\d\s?\d[a-z\d\s]{11,38}$/i
 
+/** The number of an account without an IBAN, or the address of a wallet. */
+const accountForm = /^(?:[\d-]{6,17}|0x[0-9a-f]{40})$/i
+
+const serviceIdForm = /^cus_[0-9a-z]{16}$/
+
+/** Payments to the payees of an account that a search adds, and of the customer that has it. */
+const ownersMax = 3
+
 export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
   type Request = Parameters<typeof callOf>[1]
   const search = async (request: Request, person: Person, text: string): Promise<readonly Found[]> => {
     const call = callOf(person, request)
     const payments = (query: Readonly<Record<string, string>>) =>
       operate('listTransactions', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
-        data.map(({ reference, userReference, amount, currency }): Found => ({
-          ...{ kind: 'transaction', href: `transactions/${encodeURIComponent(reference)}` },
-          name: referenceText({ reference, userReference }),
-          ...{ amount: decimalText(amount), currency },
+        data.map((each): Found => ({
+          ...{ kind: 'transaction', href: `transactions/${encodeURIComponent(each.reference)}` },
+          ...{ name: referenceText(each), about: partyOf(each)?.accountHolderName },
+          ...{ amount: decimalText(each.amount), currency: each.currency },
         })),
       )
     const customers = (query: Readonly<Record<string, string>>) =>
@@ -67,8 +85,30 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       )
     const payees = (query: Readonly<Record<string, string>>) =>
       operate('listBeneficiaries', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
-        data.map(({ id, name }): Found => ({ kind: 'payee', href: `payees/${id}`, name })),
+        data.map(({ id, name, alias, ...payee }): Found => ({
+          ...{ kind: 'payee', href: `payees/${id}`, name },
+          about: [alias, inFours(accountText(payee))].filter(Boolean).join(', '),
+        })),
       )
+    const sessions = () =>
+      operate('listCheckoutSessions', { ...call, query: queryText({ creditorReference: text, limit: '1' }) }).then(
+        ({ data }) =>
+          data.map(({ sessionId, creditorReference: name, amount, currency }): Found => ({
+            ...{ kind: 'session', href: `checkout/${sessionId}`, name, amount: decimalText(amount), currency },
+          })),
+      )
+    /** Payments from and to the customer that has an account here. */
+    const ofOwner = async (): Promise<readonly Found[]> => {
+      const { data } = await operate('listCustomers', { ...call, query: queryText({ iban: text, limit: '1' }) })
+      return (await Promise.all(data.map(({ guid }) => payments({ customerId: guid })))).flat()
+    }
+    /** Payments of a payee, or of a customer, that the text names. */
+    const ofNamed = async (): Promise<readonly Found[]> => {
+      const limit = String(ownersMax)
+      const { data } = await operate('listBeneficiaries', { ...call, query: queryText({ alias: text, limit }) })
+      return (await Promise.all(data.map(({ id }) => payments({ beneficiaryId: id })))).flat()
+    }
+    const typed = readTypedAmounts(text)
     const one = async (work: Promise<Found>): Promise<readonly Found[]> => [await work]
     const params = { id: text.toLowerCase() }
     const found = await Promise.all(
@@ -77,9 +117,20 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         payments({ endToEndId: text }),
         payments({ userReference: text }),
         payments({ idempotencyKey: text }),
+        payments({ websiteReference: text }),
+        ...typed.amounts.map((amount) =>
+          payments({ amount, ...(typed.currency !== undefined && { currency: typed.currency }) }),
+        ),
         customers({ namePrefix: text }),
         payees({ namePrefix: text }),
-        ...(ibanForm.test(text) ? [payees({ iban: text }), customers({ iban: text })] : []),
+        payees({ alias: text }),
+        ofNamed(),
+        ...(ibanForm.test(text)
+          ? [payees({ iban: text }), customers({ iban: text }), payments({ account: text }), ofOwner()]
+          : []),
+        ...(accountForm.test(text) ? [payments({ account: text.replaceAll('-', '') })] : []),
+        ...(serviceIdForm.test(text) ? [customers({ serviceId: text })] : []),
+        sessions(),
         customers({ email: text }),
         customers({ partnerCustomerIdentifier: text }),
         operate('listRequests', { ...call, query: queryText({ limit: listedMax, requestId: text }) }).then(({ data }) =>
@@ -112,14 +163,32 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
           const found = text === '' ? [] : await search(request, person, text)
           const [only, ...more] = found
           if (only !== undefined && more.length === 0) return seeOther(only.href)
-          return page(request, 200, findPage({ ...person.view, found: text }, { text, found }))
+          const lists = found.some(({ kind }) => kind === 'transaction') ? listsOf(person, text) : []
+          return page(request, 200, findPage({ ...person.view, found: text }, { text, found, lists }))
         }),
     },
   ]
 }
 
-const toCustomer = ({ guid, email, kyc }: ResponseOf<'getCustomer'>): Found => ({
+/** The lists of all payments of an amount, or of an account. */
+function listsOf({ view }: Person, text: string): readonly Link[] {
+  const t = texts[view.language].find
+  const { amounts, currency } = readTypedAmounts(text)
+  const list = (query: Readonly<Record<string, string | undefined>>) => linkOf(`${view.root}transactions`, query)
+  return [
+    ...amounts.map((amount) => ({
+      text: fill(t.allOfAmount, { amount: [amount, currency].filter(Boolean).join(' ') }),
+      href: list({ amount: amount.replace(/(\.\d\d)0+$/, '$1'), currency }),
+    })),
+    ...(ibanForm.test(text)
+      ? [{ text: fill(t.allOfAccount, { account: inFours(text.toUpperCase()) }), href: list({ account: text }) }]
+      : []),
+  ]
+}
+
+const toCustomer = ({ guid, email, kyc, partnerCustomerIdentifier: about }: ResponseOf<'getCustomer'>): Found => ({
   kind: 'customer',
+  about,
   href: `customers/${guid}`,
   name: kyc?.legalName ?? kyc?.fullName ?? kyc?.tradingName ?? email ?? guid,
 })

@@ -1,14 +1,17 @@
 /** The home page: what waits for the person, balances, and their last days. */
 import { decimalText, type Permission } from '@partner-payments/wire'
-import { dayMs } from '../../kernel/index.ts'
+import type { Caller } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { empty, grouped, linkButton, table } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { balancePlot, type BalancePlot, plotOf } from './balance-plot.ts'
+import { madeBy, waitingPerPage } from './payouts.ts'
 import { callOf, type Frame, type Person, type Routes } from './request.ts'
+import { endsSoon } from './service-accounts.ts'
 import { texts } from './texts/index.ts'
+import { isFailing } from './webhooks.ts'
 
 /** Amounts are texts in the language of the page, without their currency. */
 type Balance = {
@@ -113,17 +116,21 @@ const plotDays = 30
 
 const plotsMax = 6
 
-/** Time before its end from which on a key waits for its rotation. */
-const keyMsLeft = 14 * dayMs
+/** Approvals that the person may give: those that it did not make. A bulk is one, as in the list that the count leads to. */
+async function approvalsFor({ access, approvals }: Frame, caller: Caller) {
+  const made = { notBy: await madeBy(access, caller) }
+  const found = await approvals.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })
+  return { data: found.slice(0, waitingPerPage), nextCursor: found.length > waitingPerPage ? 'more' : null }
+}
 
 /** Counts what waits for a person, of the operations that the person may call. */
-async function waitingFor({ operate, clock }: Frame, person: Person, call: ReturnType<typeof callOf>) {
+async function waitingFor(frame: Frame, person: Person, call: ReturnType<typeof callOf>) {
+  const { operate, clock, members } = frame
   const { view } = person
   const first = `limit=${shownMax}`
-  const [held, invalid, hooks, keys] = await Promise.all([
-    may(person, 'payouts:read')
-      ? operate('listPayouts', { ...call, query: `status=PendingApproval&${first}` })
-      : undefined,
+  const { caller } = person
+  const [held, invalid, hooks, keys, signOn] = await Promise.all([
+    may(person, 'payouts:write') ? approvalsFor(frame, caller) : undefined,
     may(person, 'customers:read')
       ? operate('listCustomers', { ...call, query: `verificationState=Invalid&${first}` })
       : undefined,
@@ -131,22 +138,25 @@ async function waitingFor({ operate, clock }: Frame, person: Person, call: Retur
     may(person, 'users:read')
       ? operate('listServiceAccounts', { ...call, query: 'status=Active&limit=100' })
       : undefined,
+    may(person, 'users:write') ? members.singleSignOn.waiting(caller.partnerId) : undefined,
   ])
   const only = <T>(found: { readonly data: readonly T[] } | undefined, counts: (item: T) => boolean) =>
     found && { data: found.data.filter(counts), nextCursor: null }
-  const endsBefore = clock.now().getTime() + keyMsLeft
-  const failing = only(hooks, ({ disabledReason }) => disabledReason === 'Failing' || disabledReason === 'Gone')
-  const ending = only(
-    keys,
-    ({ expiresAt, impersonation }) => !impersonation && expiresAt !== null && Date.parse(expiresAt) < endsBefore,
-  )
-  const tab = may(person, 'transactions:read') ? 'mine' : 'waiting'
+  const failing = only(hooks, isFailing)
+  const ending = only(keys, (key) => endsSoon(key, clock.now()))
+  // Who proposed it is not its second Admin.
+  const proposed = signOn !== undefined && signOn.proposedBy !== caller.serviceAccountId ? [signOn] : []
   const customers = texts[view.language].payments.unverifiedCustomers
   return [
-    { title: view.t.payoutsToApprove, count: countOf(held), href: `payouts?tab=${tab}` },
+    { title: view.t.payoutsToApprove, count: countOf(held), href: 'payouts?tab=mine' },
+    {
+      title: view.t.signOnToConfirm,
+      count: countOf({ data: proposed, nextCursor: null }),
+      href: 'team/single-sign-on',
+    },
     { title: customers, count: countOf(invalid), href: 'customers?verificationState=Invalid' },
-    { title: view.t.failingWebhooks, count: countOf(failing), href: 'webhooks' },
-    { title: view.t.endingKeys, count: countOf(ending), href: 'service-accounts?status=Active' },
+    { title: view.t.failingWebhooks, count: countOf(failing), href: 'webhooks?show=failing' },
+    { title: view.t.endingKeys, count: countOf(ending), href: 'service-accounts?show=ending' },
   ].flatMap(({ count, ...each }) => (count === undefined ? [] : [{ ...each, count }]))
 }
 

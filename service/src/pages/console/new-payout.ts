@@ -1,18 +1,17 @@
 /** A new payout: choose the payee, fill in the form, check the preview, send. */
-import { decimalText, rawNumber } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { decimalText, payouts, rawNumber } from '@partner-payments/wire'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { field, hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { pager, type Pages } from '../kit/lists.ts'
 import {
   account,
   badge,
-  empty,
+  calendarDay,
+  dayText,
   facts,
-  inFours,
   message,
   money,
   moneyText,
@@ -21,71 +20,13 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import {
-  linkOf,
-  page,
-  pagesOf,
-  queryText,
-  readAmount,
-  readForm,
-  readQuery,
-  seeOther,
-  statusOf,
-} from '../kit/request.ts'
+import { linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { payeeNameCell, type PayeeRow, payeeRowOf } from './payees.ts'
+import { choosePayee } from './payee-choice.ts'
+import { payeeRowOf } from './payees.ts'
+import { againBox, type Earlier, repeatsPart } from './repeats.ts'
 import { amountWrong, callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-
-type Choice = {
-  readonly rows: readonly PayeeRow[]
-  readonly pages: Pages
-  /** The name and the path of the form. */
-  readonly title: string
-  readonly path: string
-}
-
-/** Lists payees as links to the form. */
-export function choosePayeePage(view: ConsoleView, { rows, pages, title, path }: Choice): string {
-  const p = texts[view.language].payments
-  const newPayee = html`<a class="button" href="${view.root}payees/new">${p.newPayee}</a>`
-  const hasWallets = rows.some(({ isWallet }) => isWallet)
-  return shell(view, {
-    title,
-    wide: true,
-    main: html`<div class="heading">
-        <h1>${p.choosePayee}</h1>
-        ${rows.length > 0 && newPayee}
-      </div>
-      <p class="lead">${p.choosePayeeText} ${hasWallets && p.tokenOnly}</p>
-      ${
-        rows.length === 0
-          ? empty({ title: p.chooseNone, text: p.payeesEmptyText, more: html`<p class="more">${newPayee}</p>` })
-          : html`${payeeTable(view, rows, path)}`
-      }
-      ${pager(view, pages)}`,
-  })
-}
-
-function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string): Html {
-  const p = texts[view.language].payments
-  return table({
-    caption: view.t.payees,
-    columns: [[p.payee, 'head'], p.account, p.currency, [view.t.actions, 'actions']],
-    rows: rows.map((row) => [
-      payeeNameCell(row, row.name),
-      html`<code class="account">${inFours(row.account)}</code>`,
-      row.currency,
-      row.isWallet
-        ? ''
-        : html`<div class="actions">
-            <a class="button small" href="${linkOf(`${view.root}${path}`, { beneficiaryId: row.id })}"
-              >${p.pay}<span class="away"> ${row.name}</span></a
-            >
-          </div>`,
-    ]),
-  })
-}
 
 type PayoutDraft = {
   readonly beneficiaryId: string
@@ -95,13 +36,18 @@ type PayoutDraft = {
   /** Text as the person typed it. */
   readonly amount: string
   readonly reference: string
+  /** For colleagues. Empty: none. */
+  readonly note: string
+  /** `YYYY-MM-DD`. Empty: now. */
+  readonly payOn: string
   readonly idempotencyKey: string
   readonly problems: Problems
 }
 
 export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
   const p = texts[view.language].payments
-  const { payee, payeeAccount, currency, amount, reference, problems } = draft
+  const s = texts[view.language].sending
+  const { payee, payeeAccount, currency, amount, reference, note, payOn, problems } = draft
   return shell(view, {
     title: p.newPayout,
     problems,
@@ -126,6 +72,17 @@ export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
           optional: true,
           more: html`autocomplete="off" maxlength="140"`,
         })}
+        ${field({
+          ...{ id: 'payOn', name: 'payOn', type: 'date', value: payOn, error: problems['payOn'], optional: true },
+          label: fill(view.t.optional, { label: s.payOn }),
+          help: s.payOnHelp,
+        })}
+        ${field({
+          ...{ id: 'note', name: 'note', value: note, error: problems['note'], optional: true },
+          label: fill(view.t.optional, { label: s.note }),
+          help: s.noteHelp,
+          more: html`autocomplete="off" maxlength="${payouts.noteCharsMax}"`,
+        })}
         <button type="submit" class="primary">${p.preview}</button>
       </form>
       <p class="foot"><a href="${view.root}payouts/new">${p.otherPayee}</a></p>`,
@@ -134,10 +91,11 @@ export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
 
 type Rule = {
   readonly rule: string
-  readonly verdict: 'passed' | 'failed' | 'notApplicable'
+  readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
   readonly code?: string | undefined
   readonly detail?: string | undefined
   readonly hold?: Explained | undefined
+  readonly earlier?: readonly Earlier[] | undefined
 }
 
 type PayoutPreview = PayoutDraft & {
@@ -145,6 +103,8 @@ type PayoutPreview = PayoutDraft & {
   readonly total: string
   readonly accepted: boolean
   readonly needsApproval: boolean
+  /** It is made on `payOn`, by the rules of that day. */
+  readonly isLater: boolean
   readonly rail?: string | undefined
   readonly cutOffAt?: Date | undefined
   /** Days. */
@@ -155,14 +115,17 @@ type PayoutPreview = PayoutDraft & {
 
 export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): string {
   const p = texts[view.language].payments
-  const { amount, currency, payee, payeeAccount, reference, accepted, rules, problems } = preview
+  const s = texts[view.language].sending
+  const { amount, currency, payee, payeeAccount, reference, note, payOn, rules, problems, isLater } = preview
+  const accepted = mayBeSent(preview)
   const failsAtBank = accepted && rules.some(({ verdict }) => verdict === 'failed')
   return shell(view, {
     title: p.previewTitle,
     problems,
     main: html`<h1>${p.previewTitle}</h1>
-      <p class="lead">${p.previewText}</p>
-      ${!accepted && message('bad', p.previewRefused)} ${failsAtBank && message('warning', p.previewFails)}
+      <p class="lead">${isLater ? fill(s.laterText, { day: dayText(view, payOn) }) : p.previewText}</p>
+      ${!accepted && message('bad', p.previewRefused)}
+      ${failsAtBank && message('warning', isLater ? s.laterFails : p.previewFails)}
       <section class="card" aria-labelledby="sum">
         <h2 id="sum" class="away">${p.payout}</h2>
         <p class="sum">${money(view, amount, currency)}</p>
@@ -170,6 +133,8 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
         <p>${account(view, payeeAccount)}</p>
         ${facts([
           [p.payoutReference, reference === '' ? undefined : reference],
+          [s.note, note === '' ? undefined : note],
+          [s.payOn, isLater ? calendarDay(view, payOn) : undefined],
           [p.fee, money(view, preview.fee, currency)],
           [p.total, money(view, preview.total, currency)],
           [p.rail, preview.rail && wordOf(p.rails, preview.rail)],
@@ -179,23 +144,52 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
         ])}
         ${buttons(view, preview)}
       </section>
-      ${section('rules', p.rules, ruleTable(view, rules))}`,
+      ${repeatsPart(view, earlierOf(preview))} ${section('rules', p.rules, ruleTable(view, rules))}`,
   })
 }
 
 function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   const p = texts[view.language].payments
-  const { beneficiaryId, amount, currency, reference, idempotencyKey, accepted, needsApproval } = preview
-  const change = linkOf(`${view.root}payouts/new`, { beneficiaryId, amount, reference: reference || undefined })
-  const label = fill(needsApproval ? p.sendForApproval : p.send, { amount: moneyText(view, amount, currency) })
-  return html`<form method="post" action="${view.root}payouts/new/send" class="buttons">
-    ${Object.entries({ beneficiaryId, amount, reference, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
-    ${accepted && html`<button type="submit" class="primary">${label}</button>`}
-    <a class="button" href="${change}">${p.change}</a>
+  const s = texts[view.language].sending
+  const { beneficiaryId, amount, currency, reference, note, payOn, idempotencyKey, needsApproval, isLater } = preview
+  const typed = { beneficiaryId, amount, reference, note, payOn }
+  const change = linkOf(
+    `${view.root}payouts/new`,
+    Object.fromEntries(Object.entries(typed).filter(([, value]) => value !== '')),
+  )
+  const sum = moneyText(view, amount, currency)
+  const now = needsApproval ? p.sendForApproval : p.send
+  const label = isLater ? fill(s.payLater, { amount: sum, day: dayText(view, payOn) }) : fill(now, { amount: sum })
+  const accepted = mayBeSent(preview)
+  const again = accepted && earlierOf(preview).length > 0
+  return html`<form method="post" action="${view.root}payouts/new/send">
+    ${Object.entries({ ...typed, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
+    ${again && againBox(fill(s.again, { payee: preview.payee, amount: sum }), preview.problems['again'])}
+    <div class="buttons">
+      ${accepted && html`<button type="submit" class="primary">${label}</button>`}
+      <a class="button" href="${change}">${p.change}</a>
+    </div>
   </form>`
 }
 
-const tones = { passed: 'good', failed: 'bad', notApplicable: 'neutral' } as const
+const earlierOf = ({ rules }: PayoutPreview): readonly Earlier[] => rules.flatMap(({ earlier }) => earlier ?? [])
+
+/** Rules that are judged on the day of the payment: money, limits and states change until then. */
+const ofTheDay: readonly string[] = [
+  'customer',
+  'account',
+  'payer',
+  'coolingOff',
+  'limit',
+  'funds',
+  'reach',
+  'payeeCheck',
+]
+const mayBeSent = ({ accepted, isLater, rules }: PayoutPreview): boolean =>
+  accepted ||
+  (isLater && rules.every(({ rule, verdict }) => verdict !== 'failed' || ofTheDay.includes(rule.split('.')[0] ?? '')))
+
+const tones = { passed: 'good', warning: 'warning', failed: 'bad', notApplicable: 'neutral' } as const
 
 /** Rules whose English text has sums that the words of the page do not have. */
 const withFigures: readonly string[] = ['limit', 'funds', 'approval']
@@ -222,7 +216,9 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
       const known = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)
       const held = hold && texts[view.language].holds.kinds[hold.kind].reason
       const words = held ?? (known !== code ? known : explanationOf(p, name, verdict, detail))
-      const isNeeded = view.language === 'en' || words === undefined || withFigures.includes(name)
+      // The page lists what a payout may repeat.
+      const isNeeded =
+        name !== 'duplicate' && (view.language === 'en' || words === undefined || withFigures.includes(name))
       const shown = isNeeded ? detail : undefined
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
@@ -237,30 +233,13 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
   })
 }
 
-type Typed = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 'idempotencyKey'>
+type Typed = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 'note' | 'payOn' | 'idempotencyKey'>
 
-const fields = ['amount', 'reference'] as const
-
-type Place = 'payouts' | 'standing-orders'
-
-/** Lists payees, to begin the form of a place with one. */
-export async function choose(
-  { operate }: Frame,
-  request: PublicRequest,
-  person: Person,
-  place: Place,
-): Promise<PublicAnswer> {
-  const { language } = person.view
-  const { cursor } = readQuery(request, ['cursor'])
-  const { data, nextCursor } = await operate('listBeneficiaries', {
-    ...callOf(person, request),
-    query: queryText({ cursor }),
-  })
-  const pages = pagesOf('new', {}, cursor, nextCursor)
-  const title = place === 'payouts' ? texts[language].payments.newPayout : texts[language].orders.newOrder
-  const shown = { rows: data.map(payeeRowOf), pages, title, path: `${place}/new` }
-  return page(request, 200, choosePayeePage({ ...person.view, current: place }, shown))
-}
+const fields = ['amount', 'reference', 'note'] as const
+const typedFields = ['beneficiaryId', 'amount', 'reference', 'note', 'payOn'] as const
+const dayForm = /^\d{4}-\d\d-\d\d$/
+/** One line, as the operation takes it. */
+const controlCharacters = /\p{Cc}/u
 
 async function draftOf({ operate }: Frame, request: PublicRequest, person: Person, typed: Typed, problems: Problems) {
   const payee = payeeRowOf(
@@ -269,41 +248,52 @@ async function draftOf({ operate }: Frame, request: PublicRequest, person: Perso
   return { ...typed, payee: payee.name, payeeAccount: payee.account, currency: payee.currency, problems }
 }
 
-export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const { operate } = frame
-  const form = async (request: PublicRequest, person: Person, typed: Typed, problems: Problems = {}) => {
-    const status = statusOf(problems)
-    const draft = await draftOf(frame, request, person, typed, problems)
-    return page(request, status, newPayoutPage({ ...person.view, current: 'payouts' }, draft))
+/** What is wrong with the fields that no operation judges before the payout is made. */
+function problemsOfTyped({ language }: Person['view'], { note, payOn }: Typed, today: string): Problems {
+  const { noteWrong, payOnWrong } = texts[language].sending
+  const isNote = note.length <= payouts.noteCharsMax && !controlCharacters.test(note)
+  const isDay = payOn === '' || (dayForm.test(payOn) && !Number.isNaN(Date.parse(payOn)) && payOn >= today)
+  return { ...(isNote ? {} : { note: noteWrong }), ...(isDay ? {} : { payOn: payOnWrong }) }
+}
+
+type Body = { readonly reference?: string } & Record<'beneficiaryId' | 'currency' | 'idempotencyKey', string> & {
+    readonly amount: ReturnType<typeof rawNumber>
   }
-  const begin = (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const { beneficiaryId, amount = '', reference = '' } = readQuery(request, ['beneficiaryId', 'amount', 'reference'])
-    if (beneficiaryId === undefined) return choose(frame, request, person, 'payouts')
-    return form(request, person, { beneficiaryId, amount, reference, idempotencyKey: newId() })
+type Act = (body: Body, draft: PayoutDraft) => Promise<PublicAnswer>
+
+const isRepetition = (error: unknown): boolean => error instanceof Refusal && error.code === 'possible_duplicate'
+
+function createForm(frame: Frame) {
+  const today = () => frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
+  const show = async (request: PublicRequest, person: Person, typed: Typed, problems: Problems = {}) => {
+    const draft = await draftOf(frame, request, person, typed, problems)
+    return page(request, statusOf(problems), newPayoutPage({ ...person.view, current: 'payouts' }, draft))
   }
   /** Reads the form, and calls with the body of a payout. A refusal shows the form again, with everything that was typed. */
-  const withBody = async (
-    request: PublicRequest,
-    person: Person,
-    act: (body: object, draft: PayoutDraft) => Promise<PublicAnswer>,
-  ): Promise<PublicAnswer> => {
+  const withBody = async (request: PublicRequest, person: Person, act: Act): Promise<PublicAnswer> => {
     const p = texts[person.view.language].payments
     const given = readForm(request)
     const typed = {
       beneficiaryId: given('beneficiaryId'),
       amount: given('amount'),
       reference: given('reference').trim(),
+      note: given('note').trim(),
+      payOn: given('payOn').trim(),
       idempotencyKey: given('idempotencyKey') || newId(),
     }
     const amount = readAmount(typed.amount)
-    if (amount === undefined) return form(request, person, typed, { amount: amountWrong(person.view, typed.amount) })
+    const problems = {
+      ...(amount === undefined ? { amount: amountWrong(person.view, typed.amount) } : {}),
+      ...problemsOfTyped(person.view, typed, today()),
+    }
+    if (amount === undefined || Object.keys(problems).length > 0) return show(request, person, typed, problems)
     const draft = await draftOf(frame, request, person, { ...typed, amount }, {})
     const { beneficiaryId, currency, reference, idempotencyKey } = draft
     const body = { amount: rawNumber(amount), beneficiaryId, currency, idempotencyKey, ...(reference && { reference }) }
     try {
       return await act(body, draft)
     } catch (error) {
-      return form(
+      return show(
         request,
         person,
         typed,
@@ -311,32 +301,85 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
       )
     }
   }
+  return { show, withBody, isLater: ({ payOn }: PayoutDraft) => payOn > today() }
+}
+
+export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
+  const { show, withBody, isLater } = createForm(frame)
+  const begin = (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const { beneficiaryId, ...given } = readQuery(request, typedFields)
+    if (beneficiaryId === undefined) return choosePayee(frame, request, person, 'payouts')
+    const { amount = '', reference = '', note = '', payOn = '' } = given
+    return show(request, person, { beneficiaryId, amount, reference, note, payOn, idempotencyKey: newId() })
+  }
+  const judge = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft) => {
+    const found = await operate('previewFiatPayout', { ...callOf(person, request), body })
+    const { accepted, status, rail, rules } = found
+    const later = isLater(draft)
+    // The days of a later payment are those of its own day.
+    const day = (text: string | undefined) => (text === undefined || later ? undefined : new Date(text))
+    return {
+      ...draft,
+      amount: decimalText(found.amount),
+      ...{ accepted, rail, rules, isLater: later },
+      fee: decimalText(found.fee),
+      total: decimalText(found.total),
+      needsApproval: status === 'PendingApproval',
+      cutOffAt: day(found.cutOffAt),
+      valueDate: day(found.valueDate),
+      arrivesOn: day(found.arrivesOn),
+    }
+  }
   const preview = (request: PublicRequest, person: Person): Promise<PublicAnswer> =>
     withBody(request, person, async (body, draft) => {
-      const found = await operate('previewFiatPayout', { ...callOf(person, request), body })
-      const { accepted, status, rail, cutOffAt, valueDate, arrivesOn, rules } = found
-      const day = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
-      const shown = {
-        ...draft,
-        amount: decimalText(found.amount),
-        ...{ accepted, rail, rules },
-        fee: decimalText(found.fee),
-        total: decimalText(found.total),
-        needsApproval: status === 'PendingApproval',
-        cutOffAt: day(cutOffAt),
-        valueDate: day(valueDate),
-        arrivesOn: day(arrivesOn),
-      }
-      return page(request, 200, payoutPreviewPage({ ...person.view, current: 'payouts' }, shown))
+      const judged = await judge(request, person, body, draft)
+      return page(request, 200, payoutPreviewPage({ ...person.view, current: 'payouts' }, judged))
     })
+  /** Shows the preview again, and asks for the sentence that pays again. */
+  const askAgain = (request: PublicRequest, person: Person, judged: PayoutPreview): PublicAnswer => {
+    const problems = { again: texts[person.view.language].sending.againNeeded }
+    return page(
+      request,
+      statusOf(problems),
+      payoutPreviewPage({ ...person.view, current: 'payouts' }, { ...judged, problems }),
+    )
+  }
+  const schedule = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft, again: boolean) => {
+    const judged = await judge(request, person, body, draft)
+    if (!again && earlierOf(judged).length > 0) return askAgain(request, person, judged)
+    const { idempotencyKey, ...paid } = body
+    const { id } = await operate('createStandingOrder', {
+      ...callOf(person, request),
+      idempotencyKey,
+      body: {
+        ...paid,
+        ...(draft.note && { note: draft.note }),
+        onDuplicate: again ? 'Allow' : 'Refuse',
+        schedule: { frequency: 'Once', startsOn: draft.payOn },
+      },
+    })
+    return seeOther(`../../standing-orders/${id}?done=scheduled`)
+  }
   const send = (request: PublicRequest, person: Person): Promise<PublicAnswer> =>
-    withBody(request, person, async (body, { idempotencyKey, beneficiaryId }) => {
+    withBody(request, person, async (body, draft) => {
+      const again = readForm(request)('again') === 'yes'
+      if (isLater(draft)) return schedule(request, person, body, draft, again)
       const call = callOf(person, request)
-      await operate('createFiatPayout', { ...call, body })
+      try {
+        await operate('createFiatPayout', { ...call, body: { ...body, onDuplicate: again ? 'Allow' : 'Refuse' } })
+      } catch (error) {
+        if (!isRepetition(error)) throw error
+        return askAgain(request, person, await judge(request, person, body, draft))
+      }
       // The answer of the documented operation has no id.
+      const { idempotencyKey, beneficiaryId } = body
       const { data } = await operate('listPayouts', { ...call, query: queryText({ idempotencyKey, beneficiaryId }) })
       const [payout] = data
-      return seeOther(payout === undefined ? '../../payouts' : `../${payout.id}?done=created`)
+      if (payout === undefined) return seeOther('../../payouts')
+      if (draft.note !== '')
+        await operate('setPayoutNote', { ...call, params: { id: payout.id }, body: { note: draft.note } })
+      return seeOther(`../${payout.id}?done=created`)
     })
   return [
     { method: 'GET', path: '/console/payouts/new', handle: permitted(withMoney, 'payouts:write', begin) },

@@ -1,5 +1,5 @@
 /** Standing orders: the list, a new one, the page of one with its dates, and the forms that pause, resume and cancel it. */
-import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, payouts, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -20,6 +20,7 @@ import { type Listed, listPage, pager, type Pages } from '../kit/lists.ts'
 import {
   badge,
   calendarDay,
+  dayText,
   facts,
   heading,
   identifier,
@@ -45,7 +46,8 @@ import {
   valuesIn,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { choose } from './new-payout.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
+import { choosePayee } from './payee-choice.ts'
 import {
   amountWrong,
   callOf,
@@ -117,6 +119,7 @@ export const orderFields = [
   'endsOn',
   'count',
   'businessDays',
+  'note',
 ] as const
 
 type NewOrder = Draft & { readonly beneficiaryId: string; readonly payee: string; readonly currency: string }
@@ -124,6 +127,7 @@ type NewOrder = Draft & { readonly beneficiaryId: string; readonly payee: string
 export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
+  const s = texts[view.language].sending
   const { beneficiaryId, payee, currency, idempotencyKey, problems } = draft
   const charsMax = 140
   const fields: readonly Input[] = [
@@ -136,6 +140,7 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
     { name: 'endsOn', label: o.endsOn, help: o.endHelp, type: 'date', optional: true, charsMax },
     { name: 'count', label: o.count, optional: true, charsMax },
     { name: 'businessDays', label: o.businessDays, options: optionsOf(o.businessDayRules), value: 'Following' },
+    { name: 'note', label: s.note, help: s.noteHelp, optional: true, charsMax: payouts.noteCharsMax },
   ]
   return formPage(view, {
     ...{ title: o.newOrder, problems, submit: o.create, action: 'standing-orders/new' },
@@ -157,6 +162,7 @@ type OrderDetails = OrderRow & {
   readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted' | undefined
   readonly endedAt?: Date | undefined
   readonly reference?: string | undefined
+  readonly note?: string | undefined
   readonly startsOn: string
   readonly time: string
   readonly dayOfMonth?: number | undefined
@@ -168,8 +174,9 @@ type OrderDetails = OrderRow & {
   readonly executions: readonly Execution[]
   readonly pages: Pages
   readonly createdAt: Date
+  readonly added?: Added | undefined
   readonly mayWrite: boolean
-  readonly done?: 'created' | 'paused' | 'resumed' | 'cancelled' | undefined
+  readonly done?: (typeof outcomes)[number] | undefined
   readonly problems: Problems
 }
 
@@ -181,7 +188,7 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
     title: `${o.order}: ${payee}`,
     wide: true,
     problems,
-    main: html`${done !== undefined && message('good', o[done])}
+    main: html`${done !== undefined && message('good', doneText(view, order, done))}
     ${heading(payee, linkButton(order.payeeHref, p.toPayee))}
     ${strip([
       [p.amount, money(view, amount, currency, 'main')],
@@ -195,11 +202,25 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
   })
 }
 
+const outcomes = ['created', 'scheduled', 'paused', 'resumed', 'cancelled'] as const
+
+function doneText(view: ConsoleView, order: OrderDetails, done: (typeof outcomes)[number]): string {
+  const o = texts[view.language].orders
+  if (done !== 'scheduled') return o[done]
+  const { payee, amount, currency, datesAhead } = order
+  const [next] = datesAhead
+  // It was made meanwhile.
+  if (next === undefined) return o.created
+  const day = dayText(view, next.executesAt.toISOString().slice(0, 'YYYY-MM-DD'.length))
+  return fill(texts[view.language].sending.scheduled, { payee, amount: moneyText(view, amount, currency), day })
+}
+
 function details(view: ConsoleView, order: OrderDetails): Html {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
   return facts([
     [p.payoutReference, order.reference],
+    [texts[view.language].sending.note, order.note],
     [o.startsOn, calendarDay(view, order.startsOn)],
     [o.time, order.time],
     [o.dayOfMonth, order.dayOfMonth === undefined ? undefined : String(order.dayOfMonth)],
@@ -210,6 +231,7 @@ function details(view: ConsoleView, order: OrderDetails): Html {
     [o.ended, order.endedAt && time(view, order.endedAt)],
     [o.endedBecause, order.endReason && o.endReason[order.endReason]],
     [p.created, time(view, order.createdAt)],
+    ...addedFact(order),
     [p.id, identifier(view, order.id, p.id)],
   ])
 }
@@ -329,7 +351,7 @@ async function showOne(
     namesOf(frame, request, person, [order.beneficiaryId]),
     executionsOf(frame, request, person),
   ])
-  const { schedule, endedAt, endReason, reference, payoutsMade, nextDates = [], createdAt } = order
+  const { schedule, endedAt, endReason, reference, note, payoutsMade, nextDates = [], createdAt } = order
   const { startsOn, endsOn, time, dayOfMonth, count, businessDays } = schedule
   const { done } = readQuery(request, ['done'])
   const shown = {
@@ -337,6 +359,7 @@ async function showOne(
     ...{
       endReason,
       reference,
+      note,
       payoutsMade,
       startsOn,
       endsOn,
@@ -349,9 +372,10 @@ async function showOne(
     },
     endedAt: endedAt === undefined ? undefined : new Date(endedAt),
     createdAt: new Date(createdAt),
+    added: await addedBy(frame, person, order.id),
     datesAhead: nextDates.map(({ date, executesAt }) => ({ date, executesAt: new Date(executesAt) })),
     mayWrite: caller.permissions.includes('payouts:write'),
-    done: (['created', 'paused', 'resumed', 'cancelled'] as const).find((each) => each === done),
+    done: outcomes.find((each) => each === done),
   }
   return page(request, statusOf(problems), orderPage({ ...view, current: 'standing-orders' }, shown))
 }
@@ -374,7 +398,7 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
   const { beneficiaryId, ...values } = readQuery(request, ['beneficiaryId', ...orderFields])
   if (beneficiaryId !== undefined)
     return showForm(frame, request, person, { beneficiaryId, values, idempotencyKey: newId() })
-  return choose(frame, request, person, 'standing-orders')
+  return choosePayee(frame, request, person, 'standing-orders')
 }
 
 const wholeForm = /^\d{1,5}$/
@@ -390,7 +414,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     values: valuesIn(given, orderFields),
     idempotencyKey: given('idempotencyKey') || newId(),
   }
-  const { amount: amountText = '', reference, dayOfMonth, count, ...schedule } = typed.values
+  const { amount: amountText = '', reference, note, dayOfMonth, count, ...schedule } = typed.values
   const amount = readAmount(amountText)
   if (amount === undefined)
     return showForm(frame, request, person, typed, { amount: amountWrong(person.view, amountText) })
@@ -400,6 +424,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   const body = {
     ...{ beneficiaryId, currency, amount: rawNumber(amount) },
     ...(reference === undefined ? {} : { reference }),
+    ...(note === undefined ? {} : { note }),
     schedule: {
       ...schedule,
       ...(dayOfMonth === undefined ? {} : { dayOfMonth: wholeOf(dayOfMonth) }),

@@ -1,10 +1,19 @@
 /** Payees: the list, a new one with the answer of the bank about its name, and the page of one. */
 import type { AccountType, PayeeAddress, Permission, ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { currencies, newId } from '../../kernel/index.ts'
 import { addressText } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, field, formPage, hiddenField, inputs, optionsOf, type Problems } from '../kit/forms.ts'
+import {
+  confirmed,
+  field,
+  formPage,
+  hiddenField,
+  inputs,
+  type Options,
+  optionsOf,
+  type Problems,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
 import {
@@ -23,6 +32,9 @@ import {
 } from '../kit/parts.ts'
 import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
+import { payeeImporter } from './import-payees.ts'
+import { importLinks, importRoutes } from './imports.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -68,7 +80,10 @@ type Payees = Listed<PayeeRow> & {
   readonly done?: 'deleted' | undefined
 }
 
-export const payeeFilters: readonly string[] = ['namePrefix', 'currency', 'customerId', 'incompleteOn']
+/** The currencies of the service, by their codes. */
+export const currencyOptions: Options = Object.keys(currencies).map((code) => [code, code])
+
+export const payeeFilters: readonly string[] = ['namePrefix', 'alias', 'currency', 'customerId', 'incompleteOn']
 
 export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Payees): string {
   const p = texts[view.language].payments
@@ -78,9 +93,11 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
     lead: p.payeesText,
     done: done === 'deleted' && p.payeeDeleted,
     create: may.write && { text: p.newPayee, href: `${view.root}payees/new` },
+    links: importLinks(view, 'payees', shown.values, may.write),
     filters: [
       { name: 'namePrefix', label: p.payeeName, help: p.namePrefixHelp },
-      { name: 'currency', label: p.currency },
+      { name: 'alias', label: p.alias, charsMax: 70 },
+      { name: 'currency', label: p.currency, options: currencyOptions },
       { name: 'customerId', label: p.customerId },
       { name: 'incompleteOn', label: p.incompleteOn, help: p.incompleteOnHelp, type: 'date' },
     ],
@@ -212,6 +229,7 @@ type Payee = PayeeRow & {
   readonly missingFields?: readonly string[] | undefined
   readonly customer?: { readonly id: string; readonly href?: string | undefined } | undefined
   readonly updatedAt: Date
+  readonly added?: Added | undefined
   /** Absent: the present name was not verified. */
   readonly verification?: Verification | undefined
   readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
@@ -256,6 +274,7 @@ function details(view: ConsoleView, payee: Payee): Html {
     [p.customer, customer?.href === undefined ? customerId : html`<a href="${customer.href}">${customer.id}</a>`],
     [p.id, identifier(view, payee.id, p.id)],
     [p.created, time(view, payee.createdAt)],
+    ...addedFact(payee),
     [p.updated, time(view, payee.updatedAt)],
   ])
 }
@@ -343,13 +362,14 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
 }
 
 async function showOne(
-  { operate }: Frame,
+  frame: Frame,
   request: PublicRequest,
   person: Person,
   problems: Problems = {},
   typed?: AddressDraft & { readonly name: string; readonly alias: string },
 ): Promise<PublicAnswer> {
   const { view, caller } = person
+  const { operate } = frame
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const found = await operate('getBeneficiary', call)
   const { bic, vasp, country, address, missingFields, customerId, updatedAt } = found
@@ -365,6 +385,7 @@ async function showOne(
         ? undefined
         : { id: customerId, href: may('customers:read') ? `${view.root}customers/${customerId}` : undefined },
     updatedAt: new Date(updatedAt),
+    added: await addedBy(frame, person, found.id),
     verification: verification && verificationOf(verification),
     may: { write: may('beneficiaries:write'), pay: may('payouts:write'), readPayouts: may('payouts:read') },
     done: (['saved', 'changed'] as const).find((each) => each === done),
@@ -390,6 +411,7 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     })
   return [
     route('GET', '', 'beneficiaries:read', showList),
+    ...importRoutes(payeeImporter)(frame, _withPerson, withMoney),
     ...newPayeeRoutes(frame, _withPerson, withMoney),
     route('GET', '/{id}', 'beneficiaries:read', showOne),
     form('change', async (request, person) => {

@@ -3,7 +3,7 @@ import type { Permission } from '@partner-payments/wire'
 import type { Place } from '../kit/frame.ts'
 import type { Texts } from '../kit/texts/en.ts'
 
-const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests'> & {
+const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isOfPerson'> & {
   readonly text: (t: Texts) => string
   /** Absent: the place stands before the groups. */
   readonly group?: (t: Texts) => string
@@ -13,6 +13,12 @@ const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests'> & {
   readonly isSandbox?: boolean
 })[] = [
   { name: 'home', text: (t) => t.home, icon: 'M3 9.5 10 3.5l7 6M5 8v8.5h10V8M8.5 16.5v-4h3v4' },
+  {
+    name: 'inbox',
+    isOfPerson: true,
+    text: (t) => t.inbox,
+    icon: 'M3 10.5 5.5 4h9l2.5 6.5v6H3zM3 10.5h4.5l1 2.5h3l1-2.5H17',
+  },
   {
     name: 'transactions',
     text: (t) => t.transactions,
@@ -140,6 +146,13 @@ const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests'> & {
     text: (t) => t.account,
     group: (t) => t.groupAccess,
     icon: 'M12.5 2.5a5 5 0 0 0-4.7 6.7L2.5 14.5v3h3v-2h2v-2h2l1.3-1.3a5 5 0 1 0 1.7-9.7zM13.5 6.5h.01',
+  },
+  {
+    name: 'notifications',
+    isOfPerson: true,
+    text: (t) => t.notifications,
+    group: (t) => t.groupAccess,
+    icon: 'M5 14V9a5 5 0 0 1 10 0v5l1.5 1.5h-13zM8.5 17.5h3',
   },
   {
     name: 'sessions',

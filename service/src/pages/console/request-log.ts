@@ -36,31 +36,39 @@ import { texts } from './texts/index.ts'
 import { createdBy, transactionHref } from './transactions.ts'
 
 /** Pages of the things that an operation is about, by the path of the operation. */
-const pagesOfSubjects: readonly (readonly [path: string, page: string, permission: Permission])[] = [
-  ['/v1/customers/{id}', 'customers', 'customers:read'],
-  ['/v1/payouts/{id}', 'payouts', 'payouts:read'],
-  ['/v1/beneficiaries/{id}', 'payees', 'beneficiaries:read'],
-  ['/v1/webhooks/{id}', 'webhooks', 'webhooks:read'],
+const pagesOfSubjects: readonly (readonly [path: string, parameter: string, page: string, permission: Permission])[] = [
+  ['/v1/customers', 'id', 'customers', 'customers:read'],
+  ['/v1/payouts/bulk/pain001', 'bulkId', 'bulk-payouts', 'payouts:read'],
+  ['/v1/payouts/bulk', 'bulkId', 'bulk-payouts', 'payouts:read'],
+  ['/v1/payouts/standing-orders', 'orderId', 'standing-orders', 'payouts:read'],
+  ['/v1/payouts', 'id', 'payouts', 'payouts:read'],
+  ['/v1/beneficiaries', 'id', 'payees', 'beneficiaries:read'],
+  ['/v1/checkout/sessions', 'sessionId', 'checkout', 'checkout:read'],
+  ['/v1/service-accounts', 'serviceAccountId', 'service-accounts', 'users:read'],
+  ['/v1/webhooks', 'id', 'webhooks', 'webhooks:read'],
 ]
 
 /** An operation by its id. Undefined: the text is no id of one. */
 export const operationOf = (id: string): Operation | undefined =>
   Object.hasOwn(operations, id) ? operations[id as keyof typeof operations] : undefined
 
-/** The values of the path of an operation, with links to pages that the person may open. */
+/** The values of the path of an operation, or the id of what it made, with links to pages that the person may open. */
 export function subjectsOf(
   { view, caller }: Person,
   operation: string,
   values: Readonly<Record<string, string>>,
 ): readonly Link[] {
   const path = operationOf(operation)?.path ?? ''
-  const known = pagesOfSubjects.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))
   return Object.entries(values).map(([name, text]) => {
     if (name === 'reference' && caller.permissions.includes('transactions:read'))
       return { text, href: transactionHref(view, text) }
-    if (name === 'id' && known !== undefined && caller.permissions.includes(known[2]))
-      return { text, href: `${view.root}${known[1]}/${encodeURIComponent(text)}` }
-    return { text }
+    const known = pagesOfSubjects.find(
+      ([prefix, parameter]) =>
+        (path === prefix && name === 'id') ||
+        (name === parameter && (path + '/').startsWith(`${prefix}/{${parameter}}/`)),
+    )
+    if (known === undefined || !caller.permissions.includes(known[3])) return { text }
+    return { text, href: `${view.root}${known[2]}/${encodeURIComponent(text)}` }
   })
 }
 
@@ -398,7 +406,7 @@ const operationsOf = (view: ConsoleView, sandbox: boolean): Options => [
 ]
 
 /** A value that is not among the options stays selected, so that the form does not drop it. */
-const including = (options: Options, value: string | undefined): Options =>
+export const including = (options: Options, value: string | undefined): Options =>
   value === undefined || options.some(([each]) => each === value) ? options : [[value, value], ...options]
 
 async function showList({ operate, sandbox }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

@@ -11,12 +11,15 @@ import {
   Refusal,
   sessionCookie,
 } from '../../kernel/api/index.ts'
+import type { Audit } from '../../audit/index.ts'
 import type { Brand } from '../../branding/index.ts'
+import type { Inbox } from '../../inbox/index.ts'
 import { amountMajorMax, type Clock, type Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
+import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
-import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../people/users/index.ts'
+import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed, Uploads } from '../../people/users/index.ts'
 import type { Confirmations, SignIn } from '../../people/sign-in/index.ts'
 import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
@@ -27,6 +30,7 @@ import { preferencesOf } from '../kit/preferences.ts'
 import {
   cookieAttributes,
   deviceCookieOf,
+  isLive,
   nextOf,
   page,
   pagesOf,
@@ -45,6 +49,12 @@ export type ConsoleDeps = {
   readonly members: Members
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
+  readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
+  /** Finds the keys that a person has made. */
+  readonly access: { readonly issuedByPerson: (partnerId: string, id: string) => Promise<readonly string[]> }
+  readonly uploads: Uploads
+  readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
+  readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate' | 'forms'> &
     Confirmations
@@ -52,6 +62,8 @@ export type ConsoleDeps = {
     readonly snapshotOfBulk: BulkPayouts['snapshot']
   }
   readonly accounts: Pick<Accounts, 'dailyBalances'>
+  readonly payouts: Pick<Payouts, 'feesOf'>
+  readonly audit: Pick<Audit, 'makerOfThing'>
   readonly factors: Factors
   readonly operate: Operate
   readonly download: Download
@@ -90,7 +102,8 @@ export type WithPerson = With<Person>
 export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
-    const signed = token === undefined ? undefined : await frame.members.signedIn(token)
+    const by = isLive(request) ? 'page' : 'person'
+    const signed = token === undefined ? undefined : await frame.members.signedIn(token, by)
     if (signed === undefined && token !== undefined && (await frame.guests.guest(token)) !== undefined)
       return notForGuests(frame, request)
     if (signed === undefined || (shows === 'money' && signed.session.rested)) return toSignIn(request)
@@ -99,7 +112,12 @@ export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPer
     const s = texts[bare.language].support
     const roleName = support === undefined ? user.role : html`${s.role}`
     const person = { fullName: user.fullName, email: user.email, roleName, partnerName }
-    const places = placesOf(bare.t, signed.caller.permissions, frame.sandbox)
+    const { caller } = signed
+    const key = { partnerId: caller.partnerId, personId: user.id }
+    const unread = support === undefined ? await frame.inbox.unread(key, bare.language) : 0
+    const places = placesOf(bare.t, caller.permissions, frame.sandbox)
+      .filter(({ isOfPerson = false }) => support === undefined || !isOfPerson)
+      .map((place) => (place.name === 'inbox' && unread > 0 ? { ...place, count: unread } : place))
     const saved = support === undefined ? await savedOf(frame, request, signed, bare) : undefined
     const view = { ...bare, person, hasSearch: true, places, ...(saved && { saved }), ...(support && { support }) }
     return answer({ ...signed, view })

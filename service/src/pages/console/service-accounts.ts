@@ -7,7 +7,7 @@ import {
   tags,
 } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { minuteMs, newId } from '../../kernel/index.ts'
+import { dayMs, minuteMs, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmed, field, hiddenField, optionsOf, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -26,6 +26,7 @@ import {
   statusOf,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import {
   callOf,
   type Frame,
@@ -236,7 +237,10 @@ export function serviceAccountsPage(
     path: 'service-accounts',
     lead: s.lead,
     create: mayWrite && { text: s.newAccount, href: `${view.root}service-accounts/new` },
-    filters: [{ name: 'status', label: s.status, options: optionsOf(s.statuses) }],
+    filters: [
+      { name: 'status', label: s.status, options: optionsOf(s.statuses) },
+      { name: 'show', label: s.show, options: [['ending', view.t.endingKeys]] },
+    ],
     columns: [[s.name, 'head'], s.status, s.permissions, s.lastUsed, s.expires],
     cells: rows.map((row) => [
       html`<a href="${view.root}service-accounts/${row.serviceAccountId}">${row.name}</a>`,
@@ -250,6 +254,7 @@ export function serviceAccountsPage(
 }
 
 type One = {
+  readonly added?: Added | undefined
   readonly account: ServiceAccountRow
   readonly mayWrite: boolean
   /** The permissions of the person, who gives no others. */
@@ -288,6 +293,7 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
         [s.issuedBy, account.issuedByFullName ?? s.byOperator],
         [s.expires, at(account.expiresAt) ?? s.noEnd],
         [s.revoked, at(account.revokedAt)],
+        ...addedFact(one),
         [s.replaces, account.replaces === null ? undefined : replaced(view, account.replaces)],
       ])}
       ${isOwn && changeForm(view, one)} ${isOwn && rotation(view, one)} ${canChange && revocation(view, account)}`,
@@ -431,10 +437,25 @@ function atFields(error: unknown): unknown {
   return new Refusal(error.code, error.detail, { errors })
 }
 
-async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { data, shown } = await readList(request, person, ['status'], (query) =>
-    operate('listServiceAccounts', { ...callOf(person, request), query: queryText(query) }),
-  )
+/** Time before its end from which on a key waits for its rotation. */
+const keyMsLeft = 14 * dayMs
+
+/** Reports whether a key has to be rotated soon. */
+export const endsSoon = (
+  { expiresAt, impersonation }: Pick<ResponseOf<'getServiceAccount'>, 'expiresAt' | 'impersonation'>,
+  now: Date,
+): boolean => !impersonation && expiresAt !== null && Date.parse(expiresAt) < now.getTime() + keyMsLeft
+
+/** Keys of which those that end soon are chosen: as many as a partner has at most. */
+const endingAmongMax = 100
+
+async function showList({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const call = callOf(person, request)
+  const { data, shown } = await readList(request, person, ['status', 'show'], async ({ show, ...query }) => {
+    if (show !== 'ending') return operate('listServiceAccounts', { ...call, query: queryText(query) })
+    const all = await operate('listServiceAccounts', { ...call, query: `status=Active&limit=${endingAmongMax}` })
+    return { data: all.data.filter((key) => endsSoon(key, clock.now())), nextCursor: null }
+  })
   const accounts = { ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) }
   return page(request, statusOf(shown.problems), serviceAccountsPage(viewOf(person), accounts))
 }
@@ -450,6 +471,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person, ref
   const account = rowOf(await frame.operate('getServiceAccount', call))
   const { done } = readQuery(request, ['done'])
   const body = serviceAccountPage(viewOf(person), {
+    added: await addedBy(frame, person, account.serviceAccountId),
     ...{ account, mayWrite: mayWriteOf(person), held: person.caller.permissions, idempotencyKey: newId() },
     chosen: refused?.chosen,
     ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },

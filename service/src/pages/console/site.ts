@@ -25,11 +25,13 @@ import { exchangeRoutes } from './exchange.ts'
 import { findRoutes } from './find.ts'
 import { guestRoutes } from './guests.ts'
 import { homeRoutes } from './home.ts'
+import { inboxRoutes } from './inbox.ts'
 import { firstAdminRoutes, joinRoutes, recoverRoutes } from './join.ts'
 import { newPayoutRoutes } from './new-payout.ts'
 import { orderRoutes } from './orders.ts'
 import { payeeRoutes } from './payees.ts'
-import { payoutRoutes } from './payouts.ts'
+import { payoutRoutes } from './payout.ts'
+import { payoutListRoutes } from './payouts.ts'
 import { reportRoutes } from './reports.ts'
 import { requestLogRoutes } from './request-log.ts'
 import { type ConsoleDeps, createPerson, createVisitor, type Frame, viewOf } from './request.ts'
@@ -106,7 +108,9 @@ function personRoutes(frame: Frame): readonly PublicRoute[] {
   const [withPerson, withMoney] = people
   return [
     ...homeRoutes(frame, ...people),
+    ...inboxRoutes(frame, ...people),
     ...transactionRoutes(frame, ...people),
+    ...payoutListRoutes(frame, ...people),
     ...payoutRoutes(frame, ...people),
     ...newPayoutRoutes(frame, ...people),
     ...bulkRoutes(frame, ...people),

@@ -1,49 +1,80 @@
-/** The transactions of a list as a CSV file (RFC 4180): read page by page through the operation that lists them, and bounded. */
+/** The file of a list of transactions, and how its filters are typed. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
-import { csvCell } from '../../kernel/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import type { Values } from '../kit/forms.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { consoleTexts } from '../kit/language.ts'
+import { accountText, wordOf } from '../kit/parts.ts'
+import { queryText, readQuery, readTypedAmounts, timesOf } from '../kit/request.ts'
+import { type Columns, csvOf, exported, exportPageRows } from './list-export.ts'
+import { callOf, type Frame, type Person } from './request.ts'
+import { texts } from './texts/index.ts'
 
 type Transaction = ResponseOf<'getTransaction'>
-type Page = { readonly data: readonly Transaction[]; readonly nextCursor: string | null }
 
-export const exportRowsMax = 5000
-/** The longest page that the operation has. */
-export const exportPageRows = '100'
+type Exported = Transaction & { readonly fee?: Fee | undefined }
 
-const columns: readonly (readonly [string, (row: Transaction) => string | undefined])[] = [
-  ['userReference', (row) => row.userReference],
-  ['reference', (row) => row.reference],
-  ['category', (row) => row.category],
-  ['type', (row) => row.type],
-  ['direction', (row) => row.direction],
-  ['status', (row) => row.status],
-  ['amount', (row) => decimalText(row.amount)],
-  ['currency', (row) => row.currency],
-  [
-    'party',
-    ({ direction, debtorDetails, creditorDetails }) =>
-      (direction === 'Inward' ? debtorDetails : creditorDetails)?.accountHolderName,
-  ],
-  ['endToEndId', (row) => row.endToEndId],
-  ['customer', ({ partnerUser }) => partnerUser?.name ?? partnerUser?.email],
-  ['customerId', ({ partnerUser }) => partnerUser?.id],
-  ['createdAt', (row) => row.createdAt],
-  ['updatedAt', (row) => row.updatedAt],
-]
+type Fee = { readonly amount: string; readonly currency: string }
 
-const line = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`
-
-/** Undefined: there are more rows than a file may have. Nothing is cut off in silence. */
-export async function transactionsCsv(
-  read: (cursor: string | undefined) => Promise<Page>,
-): Promise<string | undefined> {
-  const lines = [line(columns.map(([name]) => name))]
-  let cursor: string | undefined
-  do {
-    const { data, nextCursor } = await read(cursor)
-    for (const row of data) lines.push(line(columns.map(([, textOf]) => textOf(row) ?? '')))
-    if (lines.length > exportRowsMax + 1) return undefined
-    // With `updatedSince` the last page has a cursor too, for changes to come.
-    cursor = data.length === 0 ? undefined : (nextCursor ?? undefined)
-  } while (cursor !== undefined)
-  return lines.join('')
+function exportColumns({ language }: ConsoleView): Columns<Exported> {
+  const p = texts[language].payments
+  return [
+    [p.userReference, (row) => row.userReference],
+    [p.serviceReference, (row) => row.reference],
+    [p.endToEndId, (row) => row.endToEndId],
+    [p.websiteReference, (row) => row.websiteReference],
+    [p.kind, (row) => wordOf(p.category, row.category)],
+    [p.type, (row) => wordOf(p.transactionType, row.type)],
+    [p.direction, (row) => wordOf(p.directions, row.direction)],
+    [p.status, (row) => wordOf(consoleTexts[language].transactionStatus, row.status)],
+    [p.amount, (row) => ({ amount: decimalText(row.amount) })],
+    [p.currency, (row) => row.currency],
+    [p.fee, (row) => row.fee && { amount: row.fee.amount }],
+    [p.feeCurrency, (row) => row.fee?.currency],
+    [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
+    [p.party, (row) => partyOf(row)?.accountHolderName],
+    [p.otherAccount, (row) => accountText(partyOf(row) ?? {})],
+    [p.bic, (row) => partyOf(row)?.bic],
+    [p.customer, ({ partnerUser }) => partnerUser?.name ?? partnerUser?.email],
+    [p.customerId, ({ partnerUser }) => partnerUser?.id],
+    [p.createdUtc, (row) => ({ at: row.createdAt })],
+    [p.updatedUtc, (row) => ({ at: row.updatedAt })],
+  ]
 }
+
+/** The filters as the operation reads them. Amounts may be typed as people write them. */
+export function queryOf({ language }: ConsoleView, values: Partial<Values>): Partial<Values> {
+  const { amount, amountMin, amountMax, ...rest } = values
+  const thousands = language === 'de' ? '.' : ','
+  const plain = (text: string | undefined) => {
+    const { amounts } = readTypedAmounts(text ?? '')
+    return (text?.includes(thousands) === true ? amounts[0] : amounts.at(-1)) ?? text
+  }
+  return { ...rest, amount: plain(amount), amountMin: plain(amountMin), amountMax: plain(amountMax) }
+}
+
+/** Answers with the transactions that pass the filters of the list. */
+export async function exportTransactions(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  filters: readonly string[],
+): Promise<PublicAnswer> {
+  const { operate, payouts } = frame
+  const { view, caller } = person
+  const values = readQuery(request, filters)
+  const call = callOf(person, request)
+  const mayPayouts = caller.permissions.includes('payouts:read')
+  const read = async (cursor: string | undefined) => {
+    const query = `${queryText({ ...queryOf(view, timesOf(values)), cursor })}&limit=${exportPageRows}`
+    const found = await operate('listTransactions', { ...call, query })
+    const paid = mayPayouts ? found.data.filter(({ category }) => category === 'Withdrawal') : []
+    const fees = await payouts.feesOf(caller.partnerId, paid)
+    return { ...found, data: found.data.map((row): Exported => ({ ...row, fee: fees.get(row.reference) })) }
+  }
+  const make = () => csvOf(view.language, exportColumns(view), read)
+  return exported(request, view, { list: 'transactions', values, filters, make })
+}
+
+export const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
+  direction === 'Inward' ? debtorDetails : creditorDetails

@@ -1,11 +1,11 @@
 /** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
-import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import { type Decimal, decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { optionsOf } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { type Listed, listPage, type Sum, sumsNote } from '../kit/lists.ts'
 import {
   account,
   accountText,
@@ -16,6 +16,7 @@ import {
   message,
   money,
   rawJson,
+  referenceCell,
   referenceText,
   section,
   serviceReference,
@@ -27,12 +28,13 @@ import {
   transactionBadge,
   wordOf,
 } from '../kit/parts.ts'
-import { headersOf, linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { currencyOptions } from './payees.ts'
 import { proofOf } from './audit.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
-import { exportPageRows, exportRowsMax, transactionsCsv } from './transaction-export.ts'
+import { exportTransactions, partyOf, queryOf } from './transaction-export.ts'
 
 type TransactionRow = {
   readonly reference: string
@@ -50,26 +52,38 @@ type TransactionRow = {
 }
 
 /** The filters that are always shown. */
-const mainFilters = ['status', 'category', 'currency', 'createdFrom', 'createdTo', 'referencePrefix'] as const
+const mainFilters = ['referencePrefix', 'status', 'currency', 'createdFrom', 'createdTo'] as const
 
 const moreFilters = [
+  'category',
+  'amount',
   'amountMin',
   'amountMax',
+  'account',
   'type',
   'rail',
   'customerId',
   'beneficiaryId',
   'endToEndId',
   'userReference',
+  'websiteReference',
   'idempotencyKey',
   'updatedSince',
 ] as const
+
+/** Sums of a filtered list. */
+export type Sums = { readonly sums: readonly Sum[]; readonly capped: boolean }
 
 export const transactionFilters: readonly string[] = [...mainFilters, ...moreFilters]
 
 const reordering = ['amountMin', 'amountMax', 'updatedSince', 'referencePrefix']
 
-export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<TransactionRow>): string {
+type Transactions = Listed<TransactionRow> & {
+  /** Absent: the list has no filter, or one whose rows are not added up. */
+  readonly sums?: Sums | undefined
+}
+
+export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Transactions): string {
   const p = texts[view.language].payments
   const filterOf = (name: keyof ReturnType<typeof filtersOf>) => ({ name, ...filtersOf(view)[name] })
   return listPage(view, shown, {
@@ -78,9 +92,11 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
     lead: reordering.some((name) => name in shown.values) ? p.orderNote : p.transactionsText,
     filters: mainFilters.map(filterOf),
     more: moreFilters.map(filterOf),
+    note: sums !== undefined && sumsNote(view, { ...sums, sums: sums.sums.map((sum) => inDirection(view, sum)) }),
+    isMoving: rows.some(({ status }) => status === 'Pending'),
     columns: [[p.reference, 'head'], p.kind, p.party, p.customer, p.status, p.created, [p.amount, 'number']],
     cells: rows.map(({ href, category, direction, status, party, customer, createdAt, amount, currency, ...row }) => [
-      html`<a class="free" href="${href}">${referenceText(row)}</a>`,
+      html`<a href="${href}">${referenceCell(row)}</a>`,
       html`<span>${wordOf(p.category, category)} <span class="soft">${wordOf(p.directions, direction)}</span></span>`,
       freeText(party),
       freeText(customer),
@@ -101,6 +117,11 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
   })
 }
 
+const inDirection = ({ language }: ConsoleView, { label = '', ...sum }: Sum): Sum => ({
+  ...sum,
+  label: wordOf(texts[language].payments.directions, label),
+})
+
 function filtersOf({ t, language }: ConsoleView) {
   const p = texts[language].payments
   return {
@@ -108,13 +129,16 @@ function filtersOf({ t, language }: ConsoleView) {
     category: { label: p.kind, options: optionsOf(p.category) },
     type: { label: p.type, options: optionsOf(p.transactionType) },
     rail: { label: p.rail, options: optionsOf(p.rails) },
-    currency: { label: p.currency, charsMax: 5 },
+    currency: { label: p.currency, options: currencyOptions },
     createdFrom: { label: p.createdFrom, type: 'date' },
     createdTo: { label: p.createdTo, type: 'date' },
     updatedSince: { label: p.updatedSince, type: 'date' },
-    referencePrefix: { label: p.referencePrefix },
+    referencePrefix: { label: p.reference, help: p.referencePrefix },
+    amount: { label: p.exactAmount, help: p.exactAmountHelp },
     amountMin: { label: p.amountMin, help: p.amountFilterHelp },
     amountMax: { label: p.amountMax, help: p.amountFilterHelp },
+    account: { label: p.otherAccount, help: p.otherAccountHelp, charsMax: 64 },
+    websiteReference: { label: p.websiteReference },
     customerId: { label: p.customerId },
     beneficiaryId: { label: p.payeeId },
     endToEndId: { label: p.endToEndId },
@@ -376,49 +400,27 @@ export const bankSaid = (
 const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
   caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
 
-/** The file of a list, or a page that says why there is none. */
-async function exportList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const values = readQuery(request, transactionFilters)
-  const call = callOf(person, request)
-  const read = (cursor: string | undefined) =>
-    operate('listTransactions', {
-      ...call,
-      query: `${queryText({ ...timesOf(values), cursor })}&limit=${exportPageRows}`,
-    })
-  const p = texts[person.view.language].payments
-  const refuse = (text: string) => {
-    const back = { href: linkOf(`${person.view.root}transactions`, values), label: p.back }
-    return page(request, 400, consoleMessage(person.view, p.exportTitle, text, back))
-  }
-  try {
-    const body = await transactionsCsv(read)
-    if (body === undefined) return refuse(fill(p.exportTooMany, { count: String(exportRowsMax) }))
-    const headers = { ...headersOf, 'content-type': 'text/csv; charset=utf-8' }
-    return {
-      status: 200,
-      headers: { ...headers, 'content-disposition': 'attachment; filename="transactions.csv"' },
-      body,
-    }
-  } catch (error) {
-    return refuse(Object.values(problemsOf(p, error, transactionFilters)).join(' '))
-  }
-}
-
 export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const showList = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
+    const call = callOf(person, request)
     const { data, shown } = await readList(request, person, transactionFilters, async (query) => {
-      const found = await operate('listTransactions', { ...callOf(person, request), query: queryText(query) })
+      const found = await operate('listTransactions', { ...call, query: queryText(queryOf(view, query)) })
       // With `updatedSince` the last page has a cursor too, for changes to come.
       return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
     })
+    const { values } = shown
+    const isSummed = Object.keys(values).length > 0 && !('updatedSince' in values) && data.length > 0
+    const sums = isSummed
+      ? await operate('sumTransactions', { ...call, query: queryText(queryOf(view, timesOf(values))) })
+      : undefined
     const rows = data.map((each) => ({
       ...rowOf(view, each),
       party: partyOf(each)?.accountHolderName,
       customer: each.partnerUser?.name ?? each.partnerUser?.email ?? each.partnerUser?.id,
     }))
-    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows })
+    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows, sums: sums && sumsOf(sums) })
     return page(request, statusOf(shown.problems), body)
   }
   const showOne = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
@@ -457,7 +459,9 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   const route = routesOf(frame, withMoney, 'transactions')
   return [
     route('GET', '', 'transactions:read', showList),
-    routesOf(frame, withMoney, 'exports')('GET', '/transactions.csv', 'transactions:read', exportList),
+    routesOf(frame, withMoney, 'exports')('GET', '/transactions.csv', 'transactions:read', (_frame, request, person) =>
+      exportTransactions(frame, request, person, transactionFilters),
+    ),
     route('GET', '/{id}', 'transactions:read', showOne),
     route('GET', '/{id}/proof', 'transactions:read', (_frame, request, person) =>
       proofOf(frame, request, person, request.params['id'] ?? ''),
@@ -465,15 +469,27 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
+export const sumsOf = ({
+  data,
+  capped,
+}: {
+  readonly data: readonly (Omit<Sum, 'amount' | 'label'> & { readonly direction?: string; readonly amount: Decimal })[]
+  readonly capped: boolean
+}): Sums => ({
+  capped,
+  sums: data.map(({ direction, amount, ...sum }) => ({
+    ...sum,
+    amount: decimalText(amount),
+    ...(direction !== undefined && { label: direction }),
+  })),
+})
+
 const rowOf = <T extends Pick<Transaction, 'reference' | 'amount' | 'createdAt'>>(view: ConsoleView, row: T) => ({
   ...row,
   href: transactionHref(view, row.reference),
   amount: decimalText(row.amount),
   createdAt: new Date(row.createdAt),
 })
-
-const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
-  direction === 'Inward' ? debtorDetails : creditorDetails
 
 const shownParty = (party: Transaction['creditorDetails']) =>
   party && {

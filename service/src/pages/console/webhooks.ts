@@ -20,6 +20,7 @@ import { filters, list, type Listed, listPage, type Pages } from '../kit/lists.t
 import { badge, call, copyButton, facts, message, strip, table, time } from '../kit/parts.ts'
 import { idOf, page, pagesOf, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type Added, addedBy, addedFact } from './made.ts'
 import {
   callOf,
   type Frame,
@@ -63,6 +64,7 @@ export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, don
     lead: d.lead,
     done: done && d[done],
     ...(hasGuests && { links: guests }),
+    filters: [{ name: 'show', label: d.show, options: [['failing', view.t.failingWebhooks]] }],
     create: mayWrite && { text: d.newWebhook, href: `${view.root}webhooks/new` },
     columns: [[d.url, 'head'], d.events, d.status, d.created],
     cells: rows.map(({ id, url, events, status, createdAt }) => [
@@ -94,6 +96,7 @@ export type DeliveryRow = {
 }
 
 type Webhook = WebhookRow & {
+  readonly added?: Added | undefined
   readonly note?: string | undefined
   readonly signature: string
   readonly reason?: 'Partner' | 'Gone' | 'Failing' | undefined
@@ -152,6 +155,7 @@ export function webhookPage(view: ConsoleView, webhook: Webhook): string {
         [d.disabled, webhook.reason && d.reason[webhook.reason]],
         [d.failingSince, webhook.failingSince && time(view, webhook.failingSince)],
         [d.created, time(view, webhook.createdAt)],
+        ...addedFact(webhook),
       ])}
       <h2>${d.deliveries}</h2>
       ${filters(view, {
@@ -376,11 +380,21 @@ const refusalTexts = (person: Visitor) => textsWith(person, 'developers')
 
 const mayWriteOf = ({ caller }: Visitor) => caller.permissions.includes('webhooks:write')
 
+/** Reports whether an endpoint was disabled because of its failures, so that a person has to look at it. */
+export const isFailing = ({ disabledReason }: Pick<ResponseOf<'getSubscription'>, 'disabledReason'>): boolean =>
+  disabledReason === 'Failing' || disabledReason === 'Gone'
+
+/** Endpoints of which those that fail are chosen. A partner has fewer. */
+const failingAmongMax = 100
+
 async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const { done } = readQuery(request, ['done'])
-  const { data, shown } = await readList(request, person, [], (query) =>
-    operate('listSubscriptions', { ...callOf(person, request), query: queryText(query) }),
-  )
+  const call = callOf(person, request)
+  const { data, shown } = await readList(request, person, ['show'], async ({ show, ...query }) => {
+    if (show !== 'failing') return operate('listSubscriptions', { ...call, query: queryText(query) })
+    const all = await operate('listSubscriptions', { ...call, query: `limit=${failingAmongMax}` })
+    return { data: all.data.filter(isFailing), nextCursor: null }
+  })
   const own = {
     ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
     hasGuests: person.caller.permissions.includes('users:read'),
@@ -390,12 +404,13 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
 }
 
 async function showOne(
-  { operate }: Frame,
+  frame: Frame,
   request: PublicRequest,
   person: Visitor,
   after: { readonly test?: TestOfWebhook; readonly refused?: Problems } = {},
 ): Promise<PublicAnswer> {
   const { view } = person
+  const { operate } = frame
   const id = idOf(request)
   const values = readQuery(request, deliveryFilters)
   const { cursor, done } = readQuery(request, ['cursor', 'done'])
@@ -409,6 +424,7 @@ async function showOne(
   const problems = { ...deliveries.problems, ...after.refused }
   const shown = {
     ...rowOf(found),
+    added: await addedBy(frame, person, found.id),
     ...{ note: found.description, signature: found.signature, reason: found.disabledReason },
     failingSince: failingSince === null ? undefined : new Date(failingSince),
     counts: { delivered, pending, held },

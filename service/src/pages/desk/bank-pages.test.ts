@@ -44,7 +44,7 @@ function received(text: string, kind: string): FileShown {
   }
   const kinds = ['payout', 'return', 'credit', 'reversal', 'fee', 'unknown', 'waiting', text]
   const file = fileOf(text, 'Aside', { releasedAt: at })
-  const about = (id: string) => ({ partnerId: text, id, kind: 'message_differs' })
+  const about = (id: string) => ({ partnerId: text, id, kind: 'message_differs' as const })
   return {
     ...nothing,
     ...{ file, statements: [statement, { ...statement, currency: text }], hasMoreStatements: true, statement },
@@ -129,15 +129,18 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     ...sent(text).map((each) => ['sent file', filePage(view, { ...each, ...taking(text) })] as const),
     ...[true, false].map((mayTake) => {
       const file = fileOf(text, 'Aside')
-      const cases = new Map([[file.id, { partnerId: text, id: text, kind: 'sum_differs' }]])
+      const cases = new Map([[file.id, { partnerId: text, id: text, kind: 'sum_differs' as const }]])
       return ['file to take', filePage(view, { ...nothing, ...taking(text, mayTake), file, cases })] as const
     }),
-    ['no accounts', accountsPage(view, { accounts: [] })],
-    ['accounts', accountsPage(view, { accounts: [lines[0], undefined].map((line) => ({ name, line })) })],
-    ['account', accountPage(view, shown)],
-    ['account now', accountPage(view, { ...shown, at: undefined, lines: linesOf(text, '0.00'), days: [] })],
-    ['account without a look', accountPage(view, { ...shown, lines: [] })],
-    ['suspense', accountPage(view, { ...shown, name: { ...name, account: 'suspense' }, lines: lines.slice(0, 1) })],
+    ['no accounts', accountsPage(view, { now: at, accounts: [] })],
+    ['accounts', accountsPage(view, { now: at, accounts: [lines[0], undefined].map((line) => ({ name, line })) })],
+    ['account', accountPage(view, { now: at, ...shown })],
+    ['account now', accountPage(view, { now: at, ...shown, at: undefined, lines: linesOf(text, '0.00'), days: [] })],
+    ['account without a look', accountPage(view, { now: at, ...shown, lines: [] })],
+    [
+      'suspense',
+      accountPage(view, { now: at, ...shown, name: { ...name, account: 'suspense' }, lines: lines.slice(0, 1) }),
+    ],
   ]
 }
 
@@ -160,8 +163,15 @@ test('a result is a word: unexplained if any cent is, explained if bank and ledg
     ['1234.50', '0.00', 'Explained'],
     ['0.00', '0.00', 'Agrees'],
   ] as const) {
-    const line = { record: 'account', currency: 'EUR', difference, unexplained, explained: '0.00' }
-    assert.match(accountsPage(view, { accounts: [{ name, line }] }), new RegExp(`badge \\w+">${result}<`))
+    const line = {
+      record: 'account',
+      currency: 'EUR',
+      difference,
+      unexplained,
+      explained: '0.00',
+      statement_on: at.toISOString().slice(0, 10),
+    }
+    assert.match(accountsPage(view, { now: at, accounts: [{ name, line }] }), new RegExp(`badge \\w+">${result}<`))
   }
 })
 
@@ -170,7 +180,7 @@ test('a page shows neither the other party nor the remittance of an entry', () =
   const name = { connector: 'a', account: 'b', currency: 'EUR' }
   const personal = { other_party: 'Hedy Lamarr', remittance: 'Hedy Lamarr', reference: 'Hedy Lamarr' }
   const lines = linesOf('text', '0.00').map((line) => ({ ...line, ...personal }))
-  assert.doesNotMatch(accountPage(view, { name, lines, days: lines, at, rowsMax: 50 }), /Lamarr/)
+  assert.doesNotMatch(accountPage(view, { now: at, name, lines, days: lines, at, rowsMax: 50 }), /Lamarr/)
 })
 
 test('every part of a difference has a name and says what to do', () => {

@@ -1,299 +1,136 @@
-/** Cases: what one may belong to, its owner, proposal and history. Two persons who signed in decide one. */
+/** Cases at the desk: the routes of the queue and of a case, what they read, and the steps of staff. Two persons who signed in decide one. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { caseActions, type CaseRow, reportOf } from '../../cases/index.ts'
-import { amountText } from '../../kernel/index.ts'
-import { decidesCases, type SignedStaff } from '../../people/staff/index.ts'
-import { badge, call, identifier, message, table, time } from '../kit/parts.ts'
-import { field, postButton, select } from '../kit/forms.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
-import { type ConsoleView, shell } from '../kit/frame.ts'
-import { html, type Html } from '../html.ts'
-import { fill } from '../language.ts'
-import { noteField } from './forms.ts'
 import {
-  createWaiting,
-  type DeskCase,
-  queuePage,
-  type QueueTab,
-  queueTabs,
-  runbookOf,
-  type WaitingLook,
-  type WaitingShown,
-} from './queue.ts'
-import { afterOf, type DeskFrame, keyOf, noteOf, type Person, personOf, withStaff } from './request.ts'
-import { deskTexts } from './texts.ts'
-import { ownerParts, refusalText, runbookLink, withOwners } from './things.ts'
+  actionsFor,
+  type CaseAction,
+  caseActions,
+  type CaseKind,
+  caseKinds,
+  type CaseRow,
+  dispositionsOf,
+  reportOf,
+} from '../../cases/index.ts'
+import { amountText } from '../../kernel/index.ts'
+import { partiesOf } from '../../payouts/index.ts'
+import { type Deciders, kindsDecidedBy, type SignedStaff } from '../../people/staff/index.ts'
+import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import type { Form } from '../kit/request.ts'
+import type { Html } from '../html.ts'
+import { casePage, type CaseShown, type CaseStep, caseSteps, type Standing } from './case-page.ts'
+import { createWaiting, type QueueCase, queuePage, queueTabs, type WaitingLook, type WaitingShown } from './queue.ts'
+import { afterOf, type DeskFrame, keyOf, noteOf, type Person, personOf, staffRoute, withStaff } from './request.ts'
+import { refusalText, withOwners } from './things.ts'
 
-type Shown = DeskCase & {
-  readonly report: string
-  readonly proposal: { readonly id: string; readonly action: string; readonly note: string } | null
-  /** Null: the case is open. */
-  readonly ended: { readonly resolution: string; readonly by: string } | null
-  readonly decisions: readonly {
-    readonly at: Date
-    readonly actor: string
-    readonly kind: string
-    readonly note: string
-  }[]
-  readonly actions: readonly string[]
-  /** The payouts of an alert of monitoring. Null: the case is none. */
-  readonly standing: { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint } | null
-  readonly candidates: readonly ShownCandidate[]
-  readonly related: readonly (Pick<DeskCase, 'partnerId' | 'id' | 'kind' | 'openedAt'> & {
-    readonly resolution: string | null
-  })[]
-  readonly refunds: readonly ShownRefund[]
-  readonly mayRecall: boolean
-  readonly people: readonly { readonly id: string; readonly fullName: string }[]
-  /** The person who reads the page. */
-  readonly readerId: string
-  readonly mayDecide: boolean
-  readonly error?: string | Html
-  /** Values of a refused form, so that nothing typed is lost. */
-  readonly typed: (name: string) => string
+type Proposal = {
+  readonly action: CaseAction
+  readonly note: string
+  readonly disposition?: string
+  readonly staffId?: string
 }
 
-export function casePage(view: ConsoleView, shown: Shown): string {
-  const d = deskTexts[view.language].queue
-  const { kind, partnerId, openedAt, money, report, ended, error, decisions, candidates, related, standing } = shown
-  const facts: readonly (readonly [string, Html | string])[] = [
-    [d.partner, partnerId],
-    [d.opened, time(view, openedAt)],
-    [d.money, money ?? '–'],
-    ...(standing === null ? [] : [[d.payouts, fill(d.standing, countsOf(standing))] as const]),
-    [d.runbook, runbookLink(view, runbookOf(kind))],
-  ]
-  return shell(view, {
-    title: fill(d.case, { kind }),
-    problems: { form: error },
-    main: html`<h1>${fill(d.case, { kind })}</h1>
-      <dl class="facts">
-        ${facts.map(
-          ([name, value]) =>
-            html`<div>
-              <dt>${name}</dt>
-              <dd>${value}</dd>
-            </div>`,
-        )}
-      </dl>
-      <h2>${d.report}</h2>
-      ${call(view, report, d.report)} ${money !== null && candidateTable(view, candidates)}
-      ${shown.refunds.length > 0 && refundTable(view, partnerId, shown.refunds, shown.mayRecall ? `${view.root}cases/${partnerId}/${shown.id}/recall` : undefined)}
-      ${related.length > 0 && relatedTable(view, related)}
-      ${ended === null && ownerParts(view, { ...shown, words: d, action: (name) => `${view.root}cases/${partnerId}/${shown.id}/${name}` })}
-      ${ended === null ? deciding(view, shown) : html`<p class="message neutral">${fill(d.ended, { resolution: ended.resolution, name: ended.by })}</p>`}
-      ${
-        decisions.length > 0 &&
-        html`<h2>${d.history}</h2>
-          ${table({
-            caption: d.history,
-            columns: [[d.when, 'head'], d.who, d.what, d.note],
-            rows: decisions.map(({ at, actor, kind: what, note }) => [time(view, at), actor, what, note]),
-          })}`
-      }`,
-  })
+const payoutsShown = 20
+
+/** The payouts of an alert, with the oldest that wait, by their references. */
+async function standingOf({ db, monitoring, payouts }: DeskFrame, { partnerId, id }: CaseRow): Promise<Standing> {
+  const counts = await monitoring.standingOf(db, partnerId, id)
+  if (counts.waiting === 0n) return { ...counts, sums: [], payments: [] }
+  const { payments, sums } = await monitoring.waitingOf(db, partnerId, id, payoutsShown)
+  const period = { money: null, from: null, before: null }
+  const shown = await Promise.all(
+    payments.map(async (payment) => {
+      const [found] = await payouts.find(partnerId, { reference: payment.reference, ...period }, 1)
+      return { ...payment, payoutId: found?.payout.id, payee: found?.payout.creditorName }
+    }),
+  )
+  return { ...counts, sums, payments: shown }
 }
 
-const countsOf = (standing: NonNullable<Shown['standing']>) =>
-  Object.fromEntries(Object.entries(standing).map(([name, count]) => [name, `${count}`]))
-
-function deciding(view: ConsoleView, shown: Shown): Html {
-  const d = deskTexts[view.language].queue
-  const { proposal, proposedBy, partnerId, id, mayDecide, typed } = shown
-  const action = (name: string) => `${view.root}cases/${partnerId}/${id}/${name}`
-  const noteOfForm = (of: string) => noteField(view, `${of}-note`, { value: typed('note') })
-  const proposed =
-    proposal === null
-      ? html`<p>${d.noProposal}</p>`
-      : html`<p>${fill(d.proposedBy, { name: proposedBy ?? '', action: proposal.action })}</p>
-          <blockquote>${proposal.note}</blockquote>`
-  if (!mayDecide)
-    return html`<h2>${d.proposal}</h2>
-      ${proposed}
-      <p class="message neutral">${d.readOnly}</p>`
-  return html`<h2>${d.proposal}</h2>
-    ${proposed}
-    ${
-      proposal !== null &&
-      html`${postButton(action('approve'), d.approve, { look: 'primary', hidden: { proposal: proposal.id } })}
-        <form method="post" action="${action('reject')}">
-          ${noteOfForm('reject')}<button type="submit" class="danger">${d.reject}</button>
-        </form>`
-    }
-    <h2>${d.propose}</h2>
-    ${proposeForm(view, shown, action('propose'), noteOfForm('propose'))}`
+/** The hits about the payment that a name on a list holds: a payout under all its parties, a deposit under its payer. */
+async function hitsOf({ payouts, screening }: DeskFrame, { partnerId, kind, subject, booked }: CaseRow) {
+  if (kind !== 'sanctions_hold' || !uuid.test(subject)) return []
+  if (booked !== null) return screening.hitsOn(partnerId, [{ partnerId, kind: 'payer', id: subject }])
+  const [found] = await payouts.find(partnerId, { id: subject }, 1)
+  return found === undefined ? [] : screening.hitsOn(partnerId, partiesOf(found.payout))
 }
 
-function proposeForm(view: ConsoleView, { actions, typed }: Shown, action: string, note: Html): Html {
-  const d = deskTexts[view.language].queue
-  const idField = (name: 'payout' | 'customer' | 'toPartner', help: string) =>
-    field({ id: name, name, label: d[name], help, optional: true, value: typed(name), more: html`maxlength="64"` })
-  return html`<form method="post" action="${action}">
-    ${select({ id: 'action', name: 'action', label: d.action, value: typed('action'), options: actions.map((each) => [each, each] as const) })}
-    ${idField('payout', d.payoutHelp)} ${idField('customer', d.customerHelp)} ${idField('toPartner', d.toPartnerHelp)}
-    ${note}
-    <button type="submit">${d.propose}</button>
-  </form>`
+async function fileOf({ bankFiles, db }: DeskFrame, { subject }: CaseRow) {
+  return uuid.test(subject) ? bankFiles.byId(db, subject) : undefined
 }
 
-type ShownCandidate = {
-  readonly kind: 'payout' | 'deposit' | 'owner'
-  readonly partnerId: string
-  readonly id: string
-  readonly status: string
-  readonly money: string | null
-  readonly on: Date | null
-  readonly score: number
-  readonly agreed: readonly string[]
-}
+type Refused = { readonly error: string | Html; readonly action?: string }
 
-function candidateTable(view: ConsoleView, candidates: readonly ShownCandidate[]): Html {
-  const d = deskTexts[view.language].queue
-  if (candidates.length === 0)
-    return html`<h2>${d.candidates}</h2>
-      ${message('neutral', d.candidatesNone)}`
-  return html`<h2>${d.candidates}</h2>
-    <p>${d.candidatesText}</p>
-    ${table({
-      caption: d.candidates,
-      columns: [[d.candidate, 'head'], 'ID', [d.points, 'number'], d.agreed, [d.money, 'number'], d.when, d.partner],
-      rows: candidates.map(({ kind, id, partnerId, status, score, agreed, money, on }) => [
-        html`${kind} ${status !== '' && badge('neutral', status)}`,
-        kind === 'payout'
-          ? html`<a href="${view.root}payouts/${partnerId}/${id}">${id}</a>`
-          : identifier(view, id, d.candidate),
-        String(score),
-        agreed.join(', '),
-        money ?? '–',
-        on === null ? '–' : time(view, on),
-        identifier(view, partnerId, d.partner),
-      ]),
-    })}`
-}
-
-type ShownRefund = {
-  readonly payoutId: string
-  readonly status: string
-  readonly money: string
-  /** The bank has paid it: it can be asked for the money. */
-  readonly isPaid: boolean
-}
-
-/** The refunds of a payment that its bank has taken back. `recall`: the address of the form; undefined: the reader may not use it. */
-function refundTable(
-  view: ConsoleView,
-  partnerId: string,
-  refunds: readonly ShownRefund[],
-  recall: string | undefined,
-): Html {
-  const d = deskTexts[view.language].queue
-  return html`<h2>${d.refunds}</h2>
-    <p>${d.refundsText}</p>
-    ${table({
-      caption: d.refunds,
-      columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
-      rows: refunds.map(({ payoutId, status, money, isPaid }) => [
-        html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
-        badge('neutral', status),
-        money,
-        isPaid && recall !== undefined ? postButton(recall, d.recallRefund, { hidden: { payout: payoutId } }) : '',
-      ]),
-    })}`
-}
-
-type Related = Pick<DeskCase, 'partnerId' | 'id' | 'kind' | 'openedAt'> & { readonly resolution: string | null }
-
-function relatedTable(view: ConsoleView, related: readonly Related[]): Html {
-  const d = deskTexts[view.language].queue
-  return html`<h2>${d.related}</h2>
-    ${table({
-      caption: d.related,
-      columns: [[d.kind, 'head'], d.opened, d.action],
-      rows: related.map(({ partnerId, id, kind, openedAt, resolution }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
-        time(view, openedAt),
-        resolution ?? d.open,
-      ]),
-    })}`
-}
-
-const casesShown = 50
-
-const toCase = ({
-  partnerId,
-  id,
-  kind,
-  openedAt,
-  booked,
-  currency,
-  proposedBy,
-  ownerId,
-  ownerName,
-}: CaseRow): DeskCase => ({
-  partnerId,
-  id,
-  kind,
-  openedAt,
-  money: booked === null || currency === null ? null : `${amountText(booked, currency)} ${currency}`,
-  proposedBy,
-  owner: ownerId === null ? null : { id: ownerId, fullName: ownerName ?? '' },
-})
-
-async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed }: Person, error?: string | Html) {
-  const { db, cases, decisions, monitoring, staff, reconciliation } = frame
+async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed }: Person, refused?: Refused) {
+  const { access, db, cases, changes, decisions, staff, reconciliation } = frame
   const { partnerId, id } = keyOf(request)
   const row = await cases.byId(db, partnerId, id)
   if (row === undefined) throw notFound('case')
+  const report = reportOf(row)
+  const query = new URLSearchParams(request.query)
   const history = await decisions.history(db, partnerId, id)
-  const proposal = row.proposal === null ? null : ownJson<{ action: string; note: string }>(row.proposal)
-  const candidates = await reconciliation.candidates(db, row)
-  const standing = row.kind === 'monitoring_alert' ? await monitoring.standingOf(db, partnerId, id) : null
+  const proposal = row.proposal === null ? null : ownJson<Proposal>(row.proposal)
+  const candidates = row.booked === null ? [] : await reconciliation.candidates(db, row)
   const related = await cases.about(db, partnerId, [row.subject])
-  const body = casePage(view, {
-    ...toCase(row),
+  const deciders = (await staff.deciders(db)).find(({ kind }) => kind === row.kind)
+  const actions = actionsFor(row, report.debtor?.account)
+  const standing = row.kind === 'monitoring_alert' ? await standingOf(frame, row) : null
+  const fitting = actions.filter((action) => action !== 'refuse' || standing === null || standing.waiting > 0n)
+  const asked = refused?.action ?? query.get('do')
+  const form = readForm(request)
+  const given: Omit<CaseShown, 'error'> = {
+    ...{ row, report, standing, actions: fitting },
+    partnerName: (await access.namesOf(db, [partnerId])).get(partnerId) ?? '',
+    proposal: proposal && {
+      ...{ id: row.proposalId ?? '', action: proposal.action, note: proposal.note, disposition: proposal.disposition },
+      isOwn: proposal.staffId === signed.account.id || row.proposedBy === signed.account.fullName,
+    },
+    // One action alone is the choice.
+    chosen:
+      fitting.find((action) => action === asked) ??
+      (fitting.length === 1 && proposal === null ? fitting[0] : undefined),
+    options: changes.form('case propose'),
+    hits: await hitsOf(frame, row),
+    file: await fileOf(frame, row),
     candidates: candidates.map(({ candidate: { amount, currency, kind, ...found }, score, agreed }) => ({
       ...{ kind, partnerId: found.partnerId, id: found.id, status: found.status, on: found.on, score },
       money: amount === null ? null : `${amountText(amount, currency)} ${currency}`,
       agreed: agreed.map(({ what }) => what),
     })),
     refunds: await refundsOf(frame, row),
-    mayRecall: frame.changes.mayDecide('payment recall', signed.account.role),
-    standing,
+    mayRecall: changes.mayDecide('payment recall', signed.account.role),
     related: related.filter((each) => each.id !== id),
-    people: await staff.list(db),
-    readerId: signed.account.id,
-    report: JSON.stringify(ownJson<object>(row.report), null, 2),
-    proposal: proposal && { ...proposal, id: row.proposalId ?? '' },
-    ended: row.resolution === null ? null : { resolution: row.resolution, by: row.resolvedBy ?? '' },
+    ...{ people: await staff.list(db), readerId: signed.account.id },
     decisions: history.map(({ decidedAt: at, actor, kind, note }) => ({ at, actor, kind, note })),
-    actions: caseActions.filter((action) =>
-      action === 'refuse' ? standing !== null && standing.waiting > 0n : (action === 'note') === (row.booked === null),
-    ),
-    mayDecide: decidesCases(signed.account.role),
-    typed: readForm(request),
-    ...(error === undefined ? {} : { error }),
-  })
-  return page(request, error === undefined ? 200 : 400, body)
+    roles: deciders?.roles ?? [],
+    mayDecide: deciders?.roles.includes(signed.account.role) ?? false,
+    said: caseSteps.find((each) => each === query.get('said')),
+    typed: refused === undefined ? (name) => query.get(name) ?? '' : form,
+  }
+  const body = casePage(view, refused === undefined ? given : { ...given, error: refused.error })
+  return page(request, refused === undefined ? 200 : 400, body)
 }
 
 export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
   const form = (
     name: string,
-    act: (signed: SignedStaff, key: ReturnType<typeof keyOf>, form: Form) => Promise<unknown>,
+    act: (signed: SignedStaff, key: ReturnType<typeof keyOf>, form: Form) => Promise<CaseStep | undefined>,
   ): PublicRoute => ({
     method: 'POST',
     path: `/desk/cases/{partnerId}/{id}/${name}`,
     handle: (request) =>
       withStaff(frame, request, 'queue', async (person) => {
         const key = keyOf(request)
+        const given = readForm(request)
         try {
-          await act(person.signed, key, readForm(request))
-          return seeOther(`../${key.id}`)
+          const said = await act(person.signed, key, given)
+          return seeOther(linkOf(`../${key.id}`, { said }))
         } catch (error) {
           if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return showCase(frame, request, person, refusalText(person.view, error))
+          return showCase(frame, request, person, {
+            error: refusalText(person.view, error),
+            ...(name === 'propose' ? { action: given('action') } : {}),
+          })
         }
       }),
   })
@@ -304,14 +141,30 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
       path: '/desk/cases/{partnerId}/{id}',
       handle: (request) => withStaff(frame, request, 'queue', (person) => showCase(frame, request, person)),
     },
-    form('assign', (signed, key, given) =>
-      staff.assignCase(signed, { ...key, ownerId: personOf(given('owner')), seen: personOf(given('seen')) }),
-    ),
-    form('remark', (signed, key, given) => staff.remarkCase(signed, { ...key, note: noteOf(() => given('remark')) })),
-    form('propose', (signed, key, given) => staff.propose(signed, { ...key, ...proposalOf(given) })),
-    form('approve', (signed, key, given) => staff.approve(signed, { ...key, proposalId: given('proposal') })),
-    form('recall', (signed, key, given) => recall(frame, signed, key, given('payout'))),
-    form('reject', (signed, key, given) => staff.reject(signed, { ...key, note: noteOf(given) })),
+    form('assign', async (signed, key, given) => {
+      await staff.assignCase(signed, { ...key, ownerId: personOf(given('owner')), seen: personOf(given('seen')) })
+      return undefined
+    }),
+    form('remark', async (signed, key, given) => {
+      await staff.remarkCase(signed, { ...key, note: noteOf(() => given('remark')) })
+      return undefined
+    }),
+    form('propose', async (signed, key, given) => {
+      const row = await staff.propose(signed, { ...key, ...proposalOf(frame, given) })
+      return row.resolution === null ? 'proposed' : 'closed'
+    }),
+    form('approve', async (signed, key, given) => {
+      await staff.approve(signed, { ...key, proposalId: given('proposal') })
+      return 'approved'
+    }),
+    form('recall', async (signed, key, given) => {
+      await recall(frame, signed, key, given('payout'))
+      return 'recalled'
+    }),
+    form('reject', async (signed, key, given) => {
+      await staff.reject(signed, { ...key, note: noteOf(given) })
+      return 'rejected'
+    }),
   ]
 }
 
@@ -339,48 +192,105 @@ async function refundsOf({ payouts }: DeskFrame, row: CaseRow) {
   return shown
 }
 
-const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute => ({
-  method: 'GET',
-  path: '/desk/queue',
-  handle: (request) =>
-    withStaff(frame, request, 'queue', async ({ view, signed }) => {
-      const { db, cases } = frame
-      const asked = new URLSearchParams(request.query).get('show')
-      const tab = queueTabs.find((each) => each === asked) ?? 'all'
-      const owned = tab === 'all' ? 'any' : tab === 'mine' ? { ownerId: signed.account.id } : 'unowned'
-      const after = afterOf(request)
-      const rows = await cases.list(after, casesShown + 1, db, owned)
-      const shownRows = rows.slice(0, casesShown)
-      const notes = await lastNotes(frame, shownRows)
-      const last = rows.length > casesShown ? shownRows.at(-1) : undefined
-      const query = (more: Readonly<Record<string, string>>) =>
-        `queue?${new URLSearchParams({ show: tab, ...more }).toString()}`
-      const shown = shownRows.map((row) => ({ ...toCase(row), lastNote: notes.get(row.id) ?? null }))
-      const next = last && query({ at: last.openedAt.toISOString(), after: last.id })
-      const waiting = await waitingOn(frame, look, tab, signed)
-      const things = typeof waiting === 'string' ? [] : waiting
-      const names = await frame.access.namesOf(
-        db,
-        [...shown, ...things].map(({ partnerId }) => partnerId),
-      )
-      return page(request, 200, queuePage(view, { cases: shown, tab, waiting, names, next, first: after && query({}) }))
+/** Reads the form of a proposal by the declaration of its command. Refuses: validation_failed. */
+function proposalOf({ changes }: DeskFrame, given: Form) {
+  const action = caseActions.find((each) => each === given('action'))
+  if (action === undefined) throw new Refusal('validation_failed', 'Choose an action.')
+  const typed = Object.fromEntries(
+    changes.form('case propose').flatMap(({ name }) => {
+      const text = given(name).trim()
+      return text === '' || name === 'action' ? [] : [[name, text] as const]
     }),
-})
+  )
+  const { payout: payoutId, customer: customerId, 'to-partner': toPartnerId, disposition } = typed
+  for (const id of [payoutId, toPartnerId])
+    if (id !== undefined && !uuid.test(id))
+      throw new Refusal('validation_failed', 'An ID must be a UUID in lower case.')
+  const known = dispositionsOf(action).find((each) => each === disposition)
+  return {
+    ...{ action, note: noteOf(given) },
+    ...(payoutId === undefined ? {} : { payoutId }),
+    ...(customerId === undefined ? {} : { customerId }),
+    ...(toPartnerId === undefined ? {} : { toPartnerId }),
+    ...(known === undefined ? {} : { disposition: known }),
+  }
+}
+
+const casesShown = 50
+
+/** The filters of the queue: a tab, a kind, and what the person may decide. */
+function wantedOf({ query }: PublicRequest, decidable: readonly CaseKind[]) {
+  const fields = new URLSearchParams(query)
+  const tab = queueTabs.find((each) => each === fields.get('show')) ?? 'all'
+  const kind = caseKinds.find((each) => each === fields.get('kind'))
+  const mine = fields.has('decidable')
+  const kinds = kind === undefined ? (mine ? decidable : undefined) : mine && !decidable.includes(kind) ? [] : [kind]
+  return { tab, kind, mine, kinds }
+}
+
+const isCaseKind = (kind: string): kind is CaseKind => (caseKinds as readonly string[]).includes(kind)
+
+const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute =>
+  staffRoute(frame, 'queue', 'GET', '/queue', async (request, { view, signed }) => {
+    const { access, clock, db, cases, staff } = frame
+    const deciders = await staff.deciders(db)
+    const wanted = wantedOf(request, kindsDecidedBy(deciders, signed.account.role).filter(isCaseKind))
+    const { tab, kind, mine, kinds } = wanted
+    const owned = tab === 'all' ? 'any' : tab === 'mine' ? { ownerId: signed.account.id } : 'unowned'
+    const after = afterOf(request)
+    const rows = await cases.list(after, casesShown + 1, db, { owned, kinds })
+    const shownRows = rows.slice(0, casesShown)
+    const notes = await lastNotes(frame, shownRows)
+    const last = rows.length > casesShown ? shownRows.at(-1) : undefined
+    const query = (more: Readonly<Record<string, string>>) =>
+      linkOf('queue', { show: tab, kind, decidable: mine ? 'yes' : undefined, ...more })
+    const shown = shownRows.map((row): QueueCase => ({
+      row,
+      proposed: proposedOf(row),
+      lastNote: notes.get(row.id) ?? null,
+    }))
+    const waiting = kind === undefined ? await waitingOn(frame, look, { tab, mine, deciders }, signed) : []
+    const things = typeof waiting === 'string' ? [] : waiting
+    const names = await access.namesOf(
+      db,
+      [...shownRows, ...things].map(({ partnerId }) => partnerId),
+    )
+    const body = queuePage(view, {
+      ...{ cases: shown, tab, kind, mine, waiting, names, now: clock.now() },
+      counts: await cases.countsOpen(db),
+      next: last && query({ at: last.openedAt.toISOString(), after: last.id }),
+      first: after && query({}),
+    })
+    return page(request, 200, body)
+  })
+
+const proposedOf = ({ proposal }: CaseRow): CaseAction | undefined =>
+  proposal === null ? undefined : ownJson<Proposal>(proposal).action
+
+type Looked = {
+  readonly tab: (typeof queueTabs)[number]
+  /** Only what the person may decide. */
+  readonly mine: boolean
+  readonly deciders: readonly Deciders[]
+}
 
 /** Reads what waits besides cases on a tab. Owners and notes are those of this moment, also where the look is older. */
 async function waitingOn(
   { db, staff, waiting }: DeskFrame,
   look: () => Promise<WaitingLook>,
-  tab: QueueTab,
+  { tab, mine, deciders }: Looked,
   { account }: SignedStaff,
 ): Promise<WaitingShown> {
+  const decidesHits = kindsDecidedBy(deciders, account.role).includes('screening_hit')
+  const fits = ({ kind }: { readonly kind: string }) => !mine || (kind === 'hit' && decidesHits) || kind === 'change'
   if (tab === 'mine') {
-    const own = await staff.assignments.ownedBy(account.id)
+    const own = (await staff.assignments.ownedBy(account.id)).filter(fits)
     return withOwners(await waiting.of(own), own)
   }
   const found = await look()
   if (typeof found === 'string') return found
-  const things = withOwners(found, await staff.assignments.of(db, found))
+  const fitting = found.filter(fits)
+  const things = withOwners(fitting, await staff.assignments.of(db, fitting))
   return tab === 'all' ? things : things.filter(({ owner }) => owner === null)
 }
 
@@ -392,20 +302,4 @@ async function lastNotes({ db, cases }: DeskFrame, rows: readonly CaseRow[]): Pr
     for (const { caseId, note } of await cases.lastRemarks(db, partnerId, ids)) found.set(caseId, note)
   }
   return found
-}
-
-function proposalOf(given: Form) {
-  const action = caseActions.find((each) => each === given('action'))
-  if (action === undefined) throw new Refusal('validation_failed', 'Choose an action.')
-  const ids = {
-    payoutId: given('payout').trim(),
-    customerId: given('customer').trim(),
-    toPartnerId: given('toPartner').trim(),
-  }
-  for (const id of [ids.payoutId, ids.toPartnerId])
-    if (id !== '' && !uuid.test(id)) throw new Refusal('validation_failed', 'An ID must be a UUID in lower case.')
-  const named: { payoutId?: string; customerId?: string; toPartnerId?: string } = Object.fromEntries(
-    Object.entries(ids).filter(([, id]) => id !== ''),
-  )
-  return { action, note: noteOf(given), ...named }
 }

@@ -10,9 +10,10 @@ import { connection } from '../console/sign-in.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { noteField } from './forms.ts'
+import { actTitle, backWith, isAct, saidOfAct, secretPage } from './acts.ts'
+import { nameOf, noteField, valueName } from './forms.ts'
+import { partnerPart } from './parties.ts'
 import { type DeskFrame, noteOf, staffRoute } from './request.ts'
-import { resultPage } from './staff.ts'
 import { deskTexts } from './texts.ts'
 
 type DeviceShown = {
@@ -126,8 +127,9 @@ export type DeskChange = {
   readonly id: string
   readonly command: string
   readonly partnerId: string | undefined
-  /** Options as typed, `name value`. */
-  readonly options: readonly string[]
+  readonly partnerName?: string | undefined
+  /** Options as typed, by their names. A flag has no value. */
+  readonly options: readonly (readonly [name: string, value: string | undefined])[]
   readonly note: string | undefined
   readonly by: string
   readonly at: Date
@@ -137,15 +139,20 @@ export type DeskChange = {
   readonly mayDecide: boolean
 }
 
-type ChangesShown = { readonly changes: readonly DeskChange[]; readonly error?: string | undefined }
+type ChangesShown = {
+  readonly changes: readonly DeskChange[]
+  readonly error?: string | undefined
+  readonly said?: Html | undefined
+}
 
-export function changesPage(view: ConsoleView, { changes, error }: ChangesShown): string {
+export function changesPage(view: ConsoleView, { changes, error, said }: ChangesShown): string {
   const d = deskTexts[view.language].commands
   return shell(view, {
     title: d.changes,
     wide: true,
     problems: { form: error },
-    main: html`<h1>${d.changes}</h1>
+    main: html`${said}
+      <h1>${d.changes}</h1>
       <p class="lead">${d.changesText}</p>
       ${changes.length === 0 ? empty({ title: d.none, text: d.noneText }) : changesTable(view, changes, d.changes)}`,
   })
@@ -158,16 +165,22 @@ export function changesTable(view: ConsoleView, changes: readonly DeskChange[], 
     caption,
     columns: [[d.command, 'head'], d.partner, d.by, d.at, [d.decide, 'actions']],
     rows: changes.map((change) => [
-      html`<span class="name">${change.command}</span>
-        ${change.options.map((option) => html`<span class="soft">${freeText(option)}</span>`)}
+      html`<span class="name">${isAct(change.command) ? actTitle(view, change.command) : change.command}</span>
+        ${change.options.map(([name, value]) => html`<span class="soft">${freeText(optionText(view, change.command, name, value))}</span>`)}
         ${change.note !== undefined && html`<span class="soft">${d.note}: ${freeText(change.note)}</span>`}`,
-      change.partnerId === undefined ? '–' : identifier(view, change.partnerId, d.partner),
+      change.partnerId === undefined ? '–' : partnerPart(view, change.partnerId, change.partnerName),
       freeText(change.by),
       time(view, change.at),
       deciding(view, change),
     ]),
   })}
   ${changes.filter(({ mayDecide }) => mayDecide).map((change) => rejecting(view, change))}`
+}
+
+/** An option as its form names it, with its value. */
+const optionText = (view: ConsoleView, command: string, name: string, value: string | undefined): string => {
+  const label = nameOf(view, command, name)
+  return value === undefined ? label : `${label}: ${valueName(view, name, value)}`
 }
 
 function deciding(view: ConsoleView, change: DeskChange): Html {
@@ -184,7 +197,7 @@ function deciding(view: ConsoleView, change: DeskChange): Html {
               look: 'small primary',
               about: command,
             })
-          : call(view, `npm run -s operator -- change run --id ${id}`, d.run)
+          : ''
       }
       ${reject}`
   if (isOwn)
@@ -274,13 +287,17 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { changes } = frame
   const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
     const shown = await changesOf(frame, signed)
-    return page(request, error === undefined ? 200 : 400, changesPage(view, { changes: shown, error }))
+    return page(
+      request,
+      error === undefined ? 200 : 400,
+      changesPage(view, { changes: shown, error, said: saidOfAct(view, request) }),
+    )
   }
   const form = (
     name: 'approve' | 'reject' | 'run',
     act: (signed: SignedStaff, id: string, request: PublicRequest) => Promise<unknown>,
     answer: (request: PublicRequest, view: ConsoleView, result: unknown) => PublicAnswer = () =>
-      seeOther('../../changes'),
+      seeOther(backWith('../../changes', `change ${name}`, undefined)),
   ): PublicRoute =>
     staffRoute(frame, 'changes', 'POST', `/changes/{id}/${name}`, async (request, { signed, view }) => {
       const { id = '' } = request.params
@@ -298,7 +315,7 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
     form(
       'run',
       ({ account }, id) => changes.carryOut(account, id),
-      (request, view, result) => page(request, 200, resultPage(view, { result, back: 'changes' })),
+      (request, view, result) => page(request, 200, secretPage(view, { act: 'change run', result, back: 'changes' })),
     ),
     form('approve', ({ account }, id) => changes.approve(account, id)),
     form('reject', ({ account }, id, request) => changes.reject(account, id, noteOf(readForm(request)))),
@@ -307,16 +324,23 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
 
 /** The changes that wait, with what the person may do about each. */
 export async function changesOf(
-  { db, staff, changes }: DeskFrame,
+  { db, access, staff, changes }: DeskFrame,
   { account }: SignedStaff,
 ): Promise<readonly DeskChange[]> {
   const rows = await staff.changes.waiting(db, changesShown)
-  return rows.map((row) => toChange(row, account.id, changes.mayDecide(row.command, account.role)))
+  const shown = rows.map((row) => toChange(row, account.id, changes.mayDecide(row.command, account.role)))
+  const partnerIds = shown.flatMap(({ partnerId }) =>
+    partnerId !== undefined && uuid.test(partnerId) ? [partnerId] : [],
+  )
+  const names = await access.namesOf(db, [...new Set(partnerIds)])
+  return shown.map((change) => ({ ...change, partnerName: names.get(change.partnerId ?? '') }))
 }
 
 function toChange(row: StaffChange, staffId: string, mayDecide: boolean): DeskChange {
   const { partner, note, ...typed } = ownJson<Readonly<Record<string, string | boolean>>>(row.options)
-  const words = Object.entries(typed).map(([name, value]) => (value === true ? name : `${name} ${value}`))
+  const words = Object.entries(typed).map(
+    ([name, value]) => [name, value === true ? undefined : String(value)] as const,
+  )
   return {
     ...{ id: row.id, command: row.command, options: words, by: row.proposedByName, at: row.proposedAt },
     partnerId: partner === undefined ? undefined : String(partner),

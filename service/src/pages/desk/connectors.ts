@@ -2,7 +2,7 @@
 import type { PublicRoute } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { BankFile } from '../../rails/index.ts'
-import { badge, facts, freeText, table, time } from '../kit/parts.ts'
+import { badge, facts, freeText, table, time, wordOf } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
@@ -100,7 +100,8 @@ function one(view: ConsoleView, connector: ConnectorFacts, href: string): Html {
 const file = (view: ConsoleView, found: BankFile | null): Html | string =>
   found === null
     ? deskTexts[view.language].connectors.never
-    : html`<a href="${view.root}files/${found.id}">${freeText(found.name)}</a> ${found.state} ${time(view, found.at)}`
+    : html`<a href="${view.root}files/${found.id}">${freeText(found.name)}</a>
+        ${wordOf(deskTexts[view.language].files, found.state)} ${time(view, found.at)}`
 
 export const connectorRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'connectors', 'GET', '/connectors', async (request, { view }) => {

@@ -2,6 +2,7 @@
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { countryActions, type CountryRules, countrySides } from '../../screening/index.ts'
 import { badge, empty, message, table } from '../kit/parts.ts'
+import { countryName } from '../kit/countries.ts'
 import { choices } from '../kit/forms.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -29,7 +30,6 @@ const tones = { refuse: 'bad', review: 'warning' } as const
 
 export function countriesPage(view: ConsoleView, { rules, changes, mayWrite, said, options, refused }: Shown): string {
   const d = deskTexts[view.language].countries
-  const names = new Intl.DisplayNames([view.language], { type: 'region' })
   return shell(view, {
     title: d.countries,
     wide: true,
@@ -44,7 +44,7 @@ export function countriesPage(view: ConsoleView, { rules, changes, mayWrite, sai
               caption: d.countries,
               columns: [[d.country, 'head'], d.side, d.action],
               rows: rules.map(({ country, side, action }) => [
-                `${names.of(country) ?? country} (${country})`,
+                countryName(view, country),
                 d[side],
                 badge(tones[action], d[action]),
               ]),

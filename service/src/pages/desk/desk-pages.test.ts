@@ -5,29 +5,42 @@ import {
   checkLabels,
   checkSize,
   checkStructure,
+  checkTranslated,
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
 import type { Content } from '../../reports/safeguarding/index.ts'
 import { kindsOf } from '../../reports/safeguarding/rules.ts'
-import { type ThingKind, waitingReasons } from '../../people/staff/index.ts'
+import {
+  actionsFor,
+  caseActions,
+  type CaseKind,
+  caseKinds,
+  type CaseReport,
+  type CaseRow,
+  operatorPartnerId,
+} from '../../cases/index.ts'
+import { decidedKinds, staffRoles, type ThingKind, waitingReasons } from '../../people/staff/index.ts'
 import { isCommand } from '../../operator/declarations.ts'
 import { formOptions } from '../../operator/parse.ts'
 import type { HitView } from '../../screening/index.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
-import { casePage } from './cases.ts'
+import { casePage } from './case-page.ts'
 import { changesPage, devicePage } from './commands.ts'
 import { connectorsPage } from './connectors.ts'
 import { countriesPage } from './countries.ts'
+import { decidersPage } from './deciders.ts'
 import { findPage, type Found } from './find.ts'
-import { hitPage, hitsPage } from './hits.ts'
-import { partnerPage, partnersPage, reviewsPage, sections } from './partners.ts'
+import { hitPage, hitResultsPage, hitsPage } from './hits.ts'
+import { secretPage } from './acts.ts'
+import { partnersPage } from './partners.ts'
+import { sections } from './partner-rules.ts'
 import { type PayoutFacts, payoutPage } from './payouts.ts'
 import { queuePage, queueTabs } from './queue.ts'
 import { dayPage, daysPage } from './safeguarding.ts'
-import { resultPage, staffPage } from './staff.ts'
+import { staffPage } from './staff.ts'
 import { deskTexts } from './texts.ts'
 import { thingPage } from './things.ts'
 
@@ -78,7 +91,7 @@ function foundOf(text: string): Found {
     partners: [owner],
     payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
     deposits: [null, text].map((customerId) => ({ ...payout, customerId })),
-    cases: [{ ...owner, id: text, kind: text, openedAt: at }],
+    cases: [{ ...owner, id: text, kind: 'bank_fee', openedAt: at }],
     payees: [null, text].map((customerId) => ({ ...owner, id: text, customerId, createdAt: at })),
     files: [null, text].map((messageId) => ({
       ...{ direction: 'received', id: text, connector: text, name: text, kind: text, messageId },
@@ -101,7 +114,15 @@ function countryPages(view: ConsoleView, text: string, mayDecide: boolean): read
             rules: [{ country: 'IR', side: 'payouts', action: 'refuse' }],
             changes: [
               {
-                ...{ id: 'change', command: text, partnerId: undefined, options: [text], note: text, by: text, at },
+                ...{
+                  id: 'change',
+                  command: text,
+                  partnerId: undefined,
+                  options: [[text, text]],
+                  note: text,
+                  by: text,
+                  at,
+                },
                 ...{ approvedBy: null, isOwn: false, mayDecide },
               },
             ],
@@ -116,29 +137,13 @@ function countryPages(view: ConsoleView, text: string, mayDecide: boolean): read
 function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
   const view = viewOf(language, { person, places: [], current: 'queue' })
-  const typed = () => text
-  const owner = { id: text, fullName: text }
-  const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
-  const aCase = { ...row, kind: text, money: text, owner, lastNote: text }
-  const unowned = { ...aCase, owner: null, lastNote: null, money: null, proposedBy: null }
-  const candidate = { ...{ partnerId: text, id: text, status: text, money: text }, score: 75, agreed: [text] }
-  const decisions = [{ at, actor: text, kind: text, what: text, note: text }]
+  const aCase = { row: rowOf('unknown_payment', text), proposed: 'match', lastNote: text } as const
+  const unowned = { row: openRow('monitoring_alert', text), proposed: undefined, lastNote: null }
   return [
     ...queuePages(view, text, [aCase, unowned]),
     ...thingPages(view, text),
-    [
-      'case',
-      casePage(view, {
-        ...aCase,
-        ...{ report: text, proposal: { id: text, action: text, note: text }, ended: null },
-        ...{ decisions, actions: [text], mayDecide, error: text, typed, readerId: text },
-        candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
-        related: [null, text].map((resolution) => ({ ...aCase, resolution })),
-        ...{ people: [{ id: 'another', fullName: text }], standing: { waiting: 1n, left: 0n, ended: 0n } },
-        refunds: [true, false].map((isPaid) => ({ payoutId: text, status: text, money: text, isPaid })),
-        mayRecall: mayDecide,
-      }),
-    ],
+    ...casePages(view, text, mayDecide),
+    ...deciderPages(view, text, mayDecide),
     ...hitPages(view, text, mayDecide),
     ['days', daysPage(view, { days: [dayOf(text, 'excess'), dayOf(text, 'incomplete')], next: text, first: text })],
     ['no days', daysPage(view, { days: [] })],
@@ -146,23 +151,114 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       const versions = [{ version: 1, computedAt: at, status }]
       return [`day ${status}`, dayPage(view, { content: dayOf(text, status), digest: text, versions })] as const
     }),
-    [
-      'reviews',
-      reviewsPage(view, {
-        reviews: (['low', 'medium', 'high'] as const).map((risk) => ({
-          ...{ partnerId: text, customerId: text, risk, reviewedBy: text, reviewedAt: at, dueOn: '2026-11-24' },
-        })),
-        ...{ next: text, first: text },
-      }),
-    ],
     ...countryPages(view, text, mayDecide),
     ['find', findPage(view, { typed: text })],
     ['find refused', findPage(view, { typed: text, isRefused: true })],
     ['found', findPage(view, { typed: text, found: foundOf(text) })],
     ['found nothing', findPage(view, { typed: text, found: { ...none, hasMore: false, searched: null } })],
     ...payoutPages(view, text, mayDecide),
-    ['no reviews', reviewsPage(view, { reviews: [] })],
     ...staffPages(view, text, mayDecide),
+  ]
+}
+
+const openRow = (kind: CaseKind, text: string): CaseRow => ({
+  ...{ partnerId: text, id: text, kind, connector: text, notificationId: text, subject: text, report: '{}' },
+  ...{ currency: null, booked: null, openedAt: at, resolvedAt: null, resolution: null, resolvedBy: null, note: null },
+  ...{ disposition: null, proposalId: null, proposal: null, proposedBy: null, proposedAt: null, returningSince: null },
+  ...{ ownerId: null, ownerName: null, ownedSince: null },
+})
+/** A case with money, an owner and a proposal. */
+const rowOf = (kind: CaseKind, text: string, booked = 12_34n): CaseRow => ({
+  ...openRow(kind, text),
+  ...{ currency: 'EUR', booked, ownerId: text, ownerName: text, ownedSince: at },
+  ...{ proposalId: text, proposal: '{}', proposedBy: text, proposedAt: at },
+})
+
+/** A report with every part that a page shows. */
+function reportedBy(text: string): CaseReport {
+  const money = { amount: '12.34', currency: 'EUR' }
+  return {
+    ...{ account: text, remittance: text, endToEndId: text, transactionHash: text, details: text, reference: text },
+    debtor: { account: text, bic: text, name: text, countryCode: text, address: text, onBehalfOf: text },
+    ...{ money, expected: money, instructed: money, count: 3, sum: '7.00', currency: 'EUR', references: [text, text] },
+    ...{ rule: { id: 'rule', version: 1, name: text, kind: 'velocity' }, customerId: text, day: '2026-11-24' },
+    ...{ bank: '1.00', ledger: '2.00', difference: '1.00', unexplained: '1.00', requirement: '9.00', resource: null },
+    ...{ missingStatements: [text], payer: { lacks: ['name', text], answerBy: at.toISOString() } },
+  }
+}
+
+/** The pages of each kind of case: open with money in and out and without, with each action chosen, proposed and ended. */
+function casePages(view: ConsoleView, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
+  const candidate = { ...{ partnerId: text, id: text, status: text, money: text }, score: 75, agreed: [text] }
+  const money = { amount: 12_34n, currency: 'EUR' } as const
+  const standing = {
+    ...{ waiting: 6n, left: 1n, ended: 1n, sums: [money] },
+    payments: [text, undefined].map((payoutId) => ({
+      ...{ ...money, reference: text, createdAt: at, payoutId, payee: payoutId },
+    })),
+  }
+  const common = {
+    ...{ report: reportedBy(text), partnerName: text, options: optionsOf('case propose'), typed: () => text },
+    ...{
+      decisions: [{ at, actor: text, kind: text, note: text }],
+      hits: [{ partnerId: text, id: text, listedName: text }],
+    },
+    ...{ file: { id: text, name: text }, people: [{ id: 'another', fullName: text }], readerId: text },
+    candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
+    related: [{ ...openRow('contradiction', text) }, { ...openRow('doubled', text), resolution: 'gone' as const }],
+    refunds: [true, false].map((isPaid) => ({ payoutId: text, status: text, money: text, isPaid })),
+    ...{ mayRecall: mayDecide, mayDecide, roles: staffRoles, error: text },
+  }
+  return caseKinds.flatMap((kind) => {
+    const alert = kind === 'monitoring_alert' ? standing : null
+    const rows = [rowOf(kind, text), rowOf(kind, text, -1n), openRow(kind, text)]
+    return rows.flatMap((row) => {
+      const actions = actionsFor(row, text)
+      const shown = { ...common, row, actions, standing: alert, proposal: null }
+      return [
+        [`${kind} choice`, casePage(view, { ...shown, chosen: undefined })] as const,
+        ...actions.map(
+          (chosen) => [`${kind} ${chosen}`, casePage(view, { ...shown, chosen, said: 'rejected' })] as const,
+        ),
+        ...[true, false].map((isOwn) => {
+          const proposal = { id: text, action: actions[0] ?? caseActions[0], note: text, disposition: 'fraud', isOwn }
+          return [
+            `${kind} proposed`,
+            casePage(view, { ...shown, chosen: undefined, proposal, said: 'proposed' }),
+          ] as const
+        }),
+        [
+          `${kind} ended`,
+          casePage(view, {
+            ...{ ...shown, chosen: undefined, said: 'approved' },
+            row: {
+              ...row,
+              partnerId: operatorPartnerId,
+              resolution: 'refused',
+              resolvedBy: text,
+              disposition: 'fraud',
+              note: text,
+            },
+          }),
+        ] as const,
+      ]
+    })
+  })
+}
+
+function deciderPages(view: ConsoleView, text: string, mayChange: boolean): readonly (readonly [string, string])[] {
+  const deciders = decidedKinds.map((kind, nth) => ({
+    ...{ kind, roles: nth % 2 === 0 ? staffRoles : (['admin'] as const) },
+    ...(nth % 3 === 0 ? { setBy: text, setAt: at } : { setBy: null, setAt: null }),
+  }))
+  const shown = { deciders, mayChange, options: optionsOf('decider set') }
+  return [
+    ['deciders', decidersPage(view, { ...shown, chosen: undefined, said: 'waits' })],
+    ['deciders of a kind', decidersPage(view, { ...shown, chosen: 'screening_hit' })],
+    [
+      'deciders refused',
+      decidersPage(view, { ...shown, chosen: 'monitoring_alert', refused: refusedForm('decider set', text) }),
+    ],
   ]
 }
 
@@ -170,12 +266,13 @@ type Cases = Parameters<typeof queuePage>[1]['cases']
 function queuePages(view: ConsoleView, text: string, cases: Cases): readonly (readonly [string, string])[] {
   const waiting = thingsOf(text)
   const names = new Map([[text, text]])
+  const counts = caseKinds.map((kind, nth) => ({ kind, count: nth * 100 }))
+  const shown = { cases: [], tab: 'all', kind: undefined, mine: false, waiting: [], names, now: at, counts } as const
   return [
-    ['queue', queuePage(view, { cases, tab: 'all', waiting, names, next: text, first: text })],
-    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { cases: [], tab, waiting: [], names })] as const),
-    ...(['late', 'failed'] as const).map(
-      (each) => [each, queuePage(view, { cases: [], tab: 'all', waiting: each, names })] as const,
-    ),
+    ['queue', queuePage(view, { ...shown, cases, waiting, next: text, first: text })],
+    ['queue of a kind', queuePage(view, { ...shown, kind: 'doubled', mine: true, counts: [] })],
+    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { ...shown, tab })] as const),
+    ...(['late', 'failed'] as const).map((each) => [each, queuePage(view, { ...shown, waiting: each })] as const),
   ]
 }
 
@@ -183,8 +280,8 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
   const typed = () => text
   const decisions = [{ at, actor: text, kind: text, what: text, note: text }]
   const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
-  const aHit = { ...row, name: text, listedName: text, source: text, score: 97 }
-  const hits = [text, null].map((owner) => ({ ...aHit, owner }))
+  const aHit = { ...row, name: text, listedName: text, source: text, score: 97, proposal: 'clear' } as const
+  const hits = [text, null].map((owner) => ({ ...aHit, owner, equal: owner === null ? 1 : 12 }))
   return [
     ['hits', hitsPage(view, { hits, next: text })],
     ['no hits', hitsPage(view, { hits: [], next: null })],
@@ -193,8 +290,14 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
       hitPage(view, {
         ...aHit,
         ...{ subjectKind: text, subjectId: text, role: text, compared: comparedOf(text) },
-        ...{ status: text, decidedBy: text, hasEnded: false, proposal: text, decisions, mayDecide, error: text, typed },
-        thing: thingOf(text),
+        ...{ status: text, decidedBy: text, hasEnded: false, decisions, mayDecide, error: text, typed },
+        ...{ equal: [aHit], partnerName: text, roles: staffRoles, said: 'proposed', thing: thingOf(text) },
+      }),
+    ],
+    [
+      'hits decided',
+      hitResultsPage(view, {
+        results: [true, false].map((isDone) => ({ id: text, partnerId: text, said: text, isDone })),
       }),
     ],
   ]
@@ -218,6 +321,7 @@ const thingsOf = (text: string) =>
   waitingReasons.flatMap((why) =>
     Array.from({ length: 21 }, (_none, nth) => ({
       ...{ partnerId: text, kind: kindOf(why), subject: text, why, since: at, detail: text },
+      ...(why === 'hit' ? { proposal: { outcome: 'clear' as const, by: text } } : {}),
       owner: nth === 0 ? { id: text, fullName: text } : null,
       lastNote: nth === 0 ? text : null,
     })),
@@ -292,23 +396,28 @@ function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly
           errorKey: text,
           errorDetails: text,
           timeline: [{ step: text, createdAt: at, reason: text, bankText: text }],
-          next: text,
           partnerReads: text,
           runbook: text,
         },
-        hits: [{ id: text, status: text, openedAt: at }],
+        hold: each ? 'names' : undefined,
       }
       const approval = each && { decision: text, by: text, at }
-      const cases = each ? [{ partnerId: text, id: text, kind: text, openedAt: at, resolution: null }] : []
+      const aCase = { ...openRow('contradiction', text), currency: 'EUR', booked: 100n } as const
+      const cases = each ? [aCase] : []
       const shown = {
         payout,
         bank: each,
         approval,
         cases,
+        ...{ partnerName: text, beneficiaryId: each ? text : null, customerId: each ? text : null, acts: undefined },
+        held: {
+          alerts: [openRow('monitoring_alert', text)],
+          hits: [{ partnerId: text, id: text, name: text, listedName: text, status: text, openedAt: at }],
+        },
         thing: thingOf(text),
         mayAct,
         options: optionsOf('payment end'),
-        said: 'waits',
+        said: html`${text}`,
         error: text,
         typed: () => text,
       } as const
@@ -322,9 +431,10 @@ function staffPages(view: ConsoleView, text: string, mayDecide: boolean): readon
   return [
     ['no changes', changesPage(view, { changes: [] })],
     ...[true, false].map((isOwn) => {
-      const change = { id: text, command: text, partnerId: text, options: [text, text], note: text, by: text, at }
+      const change = { id: text, command: text, partnerId: text, note: text, by: text, at }
       const changes = [null, text].map((approvedBy, nth) => ({
         ...change,
+        options: [[text, text] as const, [text, undefined] as const],
         id: `change-${nth}`,
         approvedBy,
         isOwn,
@@ -347,24 +457,21 @@ function staffPages(view: ConsoleView, text: string, mayDecide: boolean): readon
         factors: role === 'support' ? [] : (['passkey', 'password'] as const),
       }))
       const refused = refusedForm('staff invite', text)
-      return ['staff', staffPage(view, { people, isAdmin, optionsOf, waits: isAdmin, refused })] as const
+      return ['staff', staffPage(view, { people, isAdmin, optionsOf, said: html`${text}`, refused })] as const
     }),
-    ['result', resultPage(view, { result: { consoleUrl: text }, back: text })],
-    ['no partners', partnersPage(view, { partners: [] })],
-    ['partners', partnersPage(view, { partners: [{ id: text, name: text, createdAt: at }], next: text })],
-    ...['limit set', undefined].map((command) => {
-      const commands = sections.flatMap(({ changes, removal }) => [...changes, removal?.command ?? ''])
-      const named = sections.flatMap(({ columns, removal }) => [...columns, removal?.column ?? 'id'])
-      const row = Object.fromEntries(named.map((column) => [column, text]))
-      const shown = sections.map((section) => ({
-        ...{ section, rows: [row, { ...row, changedAt: at.toISOString(), lastUsedAt: at, permissions: [text] }] },
-        may: new Set(mayDecide ? commands : []),
-      }))
-      const partner = { id: 'partner-1', name: text, createdAt: at }
-      const said = command === undefined ? 'waits' : 'done'
-      const refused = command === undefined ? undefined : refusedForm(command, text)
-      return ['partner', partnerPage(view, { partner, sections: shown, optionsOf, said, refused })] as const
-    }),
+    [
+      'secret',
+      secretPage(view, { act: text, result: { consoleUrl: text, expiresAt: at, permissions: [text] }, back: text }),
+    ],
+    [
+      'secrets',
+      secretPage(view, { act: 'partner rotate', result: [{ apiKey: text, other: { a: text, b: null } }], back: text }),
+    ],
+    ['no partners', partnersPage(view, { partners: [], mayAdd: mayDecide })],
+    [
+      'partners',
+      partnersPage(view, { partners: [{ id: text, name: text, createdAt: at }], mayAdd: mayDecide, next: text }),
+    ],
   ]
 }
 
@@ -396,13 +503,5 @@ test('every column, option, command and section with a form has a text', () => {
 })
 
 test('German has the placeholders of every text of the desk', () => {
-  const placeholders = (of: string) => (of.match(/\{\w+\}/g) ?? []).toSorted()
-  let count = 0
-  for (const [section, english] of Object.entries<Readonly<Record<string, string>>>(deskTexts.en))
-    for (const [key, text] of Object.entries<string>(deskTexts.de[section as keyof typeof deskTexts.de])) {
-      assert.notEqual(text.trim(), '', `${section} ${key}`)
-      assert.deepEqual(placeholders(text), placeholders(english[key] ?? ''), `${section} ${key}`)
-      count += 1
-    }
-  assert.ok(count > 700, `${count} texts`)
+  checkTranslated(deskTexts.en, deskTexts.de)
 })

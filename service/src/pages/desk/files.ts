@@ -1,6 +1,6 @@
 /** The files of banks: what each says, and what became of it. */
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { operatorPartnerId } from '../../cases/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
+import { type CaseKind, operatorPartnerId } from '../../cases/index.ts'
 import { amountText, isCurrency } from '../../kernel/index.ts'
 import {
   type BankFile,
@@ -25,14 +25,17 @@ import {
   table,
   time,
 } from '../kit/parts.ts'
-import { field, hiddenField, select } from '../kit/forms.ts'
+import { hiddenField, select } from '../kit/forms.ts'
 import { filters, pager } from '../kit/lists.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { type Form, page, seeOther, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { kindName } from './kinds.ts'
+import { findButton } from './things.ts'
+import { commandRoute, noteField } from './forms.ts'
 import { deskTexts } from './texts.ts'
-import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
+import { type DeskFrame, type Person, staffRoute } from './request.ts'
 
 const tones = {
   Taking: 'neutral',
@@ -104,7 +107,7 @@ function filesTable(view: ConsoleView, files: readonly BankFile[]): Html {
 }
 
 /** Kinds of cases whose file two persons may take. */
-const canBeTaken: ReadonlySet<string> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
+const canBeTaken: ReadonlySet<CaseKind> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
 export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
   const d = deskTexts[view.language].files
@@ -133,7 +136,9 @@ export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
       ${
         found !== undefined &&
         html`<div class="buttons">
-            <a class="button" href="${view.root}cases/${found.partnerId}/${found.id}">${d.openCase}: ${found.kind}</a>
+            <a class="button" href="${view.root}cases/${found.partnerId}/${found.id}"
+              >${d.openCase}: ${kindName(view, found.kind)}</a
+            >
           </div>
           ${canBeTaken.has(found.kind) && file.messageId !== null && takeForm(view, { ...shown, caseId: found.id })}`
       }
@@ -150,7 +155,7 @@ function takeForm(
   return html`<h2>${d.take}</h2>
     <form method="post" action="${view.root}files/${file.id}/take">
       ${hiddenField('case', caseId)}
-      ${field({ id: 'note', name: 'note', label: d.takeNote, help: d.takeText, value: typed('note'), more: html`maxlength="500"` })}
+      ${noteField(view, 'note', { label: d.takeNote, help: d.takeText, value: typed('note') })}
       <button type="submit">${d.takePropose}</button>
     </form>`
 }
@@ -178,7 +183,7 @@ function factsOf(view: ConsoleView, file: BankFileFacts): Html {
   ])
 }
 
-type ShownCase = { readonly partnerId: string; readonly id: string; readonly kind: string }
+type ShownCase = { readonly partnerId: string; readonly id: string; readonly kind: CaseKind }
 /** Cases by what they are about: a file, an entry or a payment. */
 type CasesAbout = ReadonlyMap<string, ShownCase>
 
@@ -339,11 +344,7 @@ const toneOf = (status: string): 'good' | 'bad' | 'neutral' =>
 /** The search takes ids in a form, and not in an address. */
 export function findPayout(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
-  return html`<form method="post" action="${view.root}find">
-    ${hiddenField('q', id)}<button type="submit" class="small">
-      ${deskTexts[view.language].files.findPayout}<span class="away"> ${id}</span>
-    </button>
-  </form>`
+  return findButton(view, id, deskTexts[view.language].files.findPayout)
 }
 
 export function partnerLink(view: ConsoleView, id: string | null): Html | string {
@@ -355,7 +356,9 @@ export function partnerLink(view: ConsoleView, id: string | null): Html | string
 
 function caseLink(view: ConsoleView, cases: CasesAbout, subjects: readonly (string | null)[]): Html | string {
   const found = subjects.map((id) => (id === null ? undefined : cases.get(id))).find((each) => each !== undefined)
-  return found === undefined ? '' : html`<a href="${view.root}cases/${found.partnerId}/${found.id}">${found.kind}</a>`
+  return found === undefined
+    ? ''
+    : html`<a href="${view.root}cases/${found.partnerId}/${found.id}">${kindName(view, found.kind)}</a>`
 }
 
 const filesShown = 50
@@ -383,18 +386,13 @@ export const fileRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     )
   }),
   staffRoute(frame, 'files', 'GET', '/files/{id}', (request, person) => show(frame, request, person)),
-  staffRoute(frame, 'files', 'POST', '/files/{id}/take', async (request, person) => {
-    const { view, signed } = person
-    if (signed.session.rested) return seeOther(`${view.root}sign-in`)
-    const form = readForm(request)
-    try {
-      const about = { id: form('case'), note: noteOf(form) }
-      await frame.changes.run(signed.account, 'bank file take', about)
-      return seeOther(`../${request.params['id'] ?? ''}?waits`)
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-      return show(frame, request, person, { error: error.detail, form })
-    }
+  commandRoute(frame, {
+    ...{ place: 'files', path: '/files/{id}/take', command: 'bank file take' },
+    // The form names the case of the file, which the path does not.
+    key: () => ({}),
+    more: (form) => ({ id: form('case') }),
+    answer: (_ran, { params }) => seeOther(`../${params['id'] ?? ''}?waits`),
+    again: (request, person, refused) => show(frame, request, person, refused),
   }),
 ]
 
@@ -491,7 +489,7 @@ async function casesAbout({ cases, db }: DeskFrame, file: BankFileFacts, read: R
       return { partnerId, id }
     }),
   ]
-  const found = new Map<string, { readonly partnerId: string; readonly id: string; readonly kind: string }>()
+  const found = new Map<string, ShownCase>()
   for (const [partnerId, some] of Map.groupBy(subjects, (each) => each.partnerId)) {
     const ids = some.map(({ id }) => id)
     for (const { subject, id, kind } of await cases.openAbout(db, partnerId, ids))

@@ -9,6 +9,7 @@ import {
   type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
+import { rawNumber } from '@partner-payments/wire'
 import { pain001Text } from '../../../../test/support/pain001.ts'
 import { newId, present } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -40,9 +41,11 @@ test('a text is money only with a currency of the service, its digits and a day 
     ...{ from: new Date('2026-11-24T00:00:00Z'), before: new Date('2026-11-25T00:00:00Z') },
   })
   for (const text of [
-    '12.501 EUR',
-    '12,50 EUR',
-    '1,000 EUR',
+    '12.5011 EUR',
+    '1,00,000 EUR',
+    '12.50.10 EUR',
+    '1.2,3,4 EUR',
+    ',50 EUR',
     '12 CHF',
     '12',
     '-1 EUR',
@@ -50,6 +53,20 @@ test('a text is money only with a currency of the service, its digits and a day 
     '1234567890123 EUR',
   ])
     assert.deepEqual(readQuestion(text), { by: 'text', text })
+  // Both decimal forms, with groups or without; three digits behind a separator of a currency with two are a group.
+  for (const [text, minor] of [
+    ['12,50 EUR', 1250n],
+    ['7.500,00 EUR', 750_000n],
+    ['7,500.00 eur', 750_000n],
+    ['7 500,00 EUR', 750_000n],
+    ["7'500.00 EUR", 750_000n],
+    ['1,000 EUR', 100_000n],
+    ['12.501 EUR', 1_250_100n],
+    ['1.234.567 EUR', 123_456_700n],
+    ['1.234.567,8 EUR', 123_456_780n],
+  ] as const)
+    assert.deepEqual(readQuestion(text), { by: 'money', money: eur(minor), ...any }, text)
+  assert.deepEqual(readQuestion('1,000 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1_000_000n }, ...any })
   for (const refused of ['', ' \n', 'x'.repeat(141), 'a\0b']) assert.equal(readQuestion(refused), undefined)
 })
 
@@ -243,4 +260,48 @@ test('a search that does not reach every partner says how many it reached', asyn
   assert.deepEqual([payoutsOf(part), part.searched], [[], before])
   const whole = await ask(payout.id)
   assert.deepEqual([payoutsOf(whole), whole.searched], [[`${later.partnerId}/${payout.id}`], null])
+})
+
+test('a customer is found by the identifier of its partner, and a payee by its alias', async () => {
+  const identifier = `shop-${newId().slice(-8)}`
+  const { id } = await service.customers.create(one.partnerId, {
+    email: 'id@example.com',
+    partnerCustomerIdentifier: identifier,
+  })
+  const payee = await service.beneficiaries.create(one.partnerId, {
+    ...{ iban: 'NL91ABNA0417164300', currency: 'EUR', name: 'Joan Clarke', alias: `Rent ${identifier}` },
+  })
+  assert.deepEqual(customersOf(await ask(identifier)), [`${one.partnerId}/${id}`])
+  const { payees } = await ask(`Rent ${identifier}`)
+  assert.deepEqual(
+    payees.map((found) => found.id),
+    [payee.id],
+  )
+})
+
+test('the IBAN of a payee finds the payee and what it was paid, at each partner', async () => {
+  const iban = 'FR1420041010050500013M02606'
+  const fields = { iban, currency: 'EUR', name: 'Alan Turing' } as const
+  const own = await service.beneficiaries.create(one.partnerId, fields)
+  const other = await service.beneficiaries.create(two.partnerId, fields)
+  const { payout } = await pay(service, one, '10.71', { beneficiaryId: own.id })
+  for (const text of [iban, 'FR14 2004 1010 0505 0001 3M02 606', iban.toLowerCase()]) {
+    const found = await ask(text)
+    assert.deepEqual(new Set(found.payees.map(({ id }) => id)), new Set([own.id, other.id]), text)
+    assert.deepEqual(payoutsOf(found), [`${one.partnerId}/${payout.id}`], text)
+  }
+})
+
+test('an amount finds deposits too, and a day narrows them', async () => {
+  const { partnerId, customer } = one
+  const body = { customerId: customer.id, amount: rawNumber('10.72'), currency: 'EUR', outcome: 'completed' } as never
+  const { reference } = await service.simulations.deposit(one.caller, body, ip)
+  const [deposit] = await service.deposits.byReferences(service.db, partnerId, [reference])
+  const id = present(deposit, reference).id
+  assert.deepEqual(
+    (await ask('10,72 EUR')).deposits.map((each) => each.id),
+    [id],
+  )
+  assert.equal((await ask('10,72 EUR 2026-11-24')).deposits.length, 1)
+  assert.equal((await ask('10,72 EUR 2026-11-23')).deposits.length, 0)
 })

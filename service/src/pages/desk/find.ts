@@ -1,6 +1,6 @@
 /** The search across partners. Every role of staff searches, and the log of the operator has what each one found. */
 import type { PublicRoute } from '../../kernel/api/index.ts'
-import type { CaseRow } from '../../cases/index.ts'
+import type { CaseKind, CaseRow } from '../../cases/index.ts'
 import { amountText, currencies, type Currency, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
 import type { Deposit } from '../../deposits/index.ts'
@@ -8,19 +8,30 @@ import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type BankFile, isIban } from '../../rails/index.ts'
-import { account, empty, freeText, identifier, message, money, payoutBadge, table, time } from '../kit/parts.ts'
+import { account, empty, freeText, identifier, message, money, payoutBadge, table, time, wordOf } from '../kit/parts.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import { page, readForm } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { kindName } from './kinds.ts'
+import { customerHref, partnerPart, payeeHref, paymentHref } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
 /** The parts that the search reads. */
 type FindDeps = Pick<
   DeskDeps,
-  'db' | 'access' | 'accounts' | 'bankFiles' | 'beneficiaries' | 'customers' | 'deposits' | 'payouts' | 'cases'
+  | 'db'
+  | 'access'
+  | 'accounts'
+  | 'bankFiles'
+  | 'beneficiaries'
+  | 'cases'
+  | 'customers'
+  | 'deposits'
+  | 'payouts'
+  | 'transactions'
 >
 
 /** Longer than an IBAN, a reference or a name of a partner. */
@@ -42,20 +53,37 @@ type Question =
       readonly before: Date | null
     }
 
-const moneyForm = /^(\d{1,12})(?:\.(\d+))? ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
+const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
 
 /**
- * Reads what a person typed: money such as `12.50 EUR` or `12.50 EUR 2026-11-24`, or any other text. An amount with more digits than
+ * Reads an amount in the English or the German form: `1,250.00`, `1.250,00`, `1250`. The last separator begins the decimals if no more digits follow
+ * than the currency has; each other one stands before three digits. Undefined: it has another form.
+ */
+export function readMinor(text: string, currency: Currency): Minor | undefined {
+  const { digits } = currencies[currency]
+  const last = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','))
+  const behind = text.length - last - 1
+  // `1,000 EUR` has no decimals, because an euro has two: its separator groups.
+  const isDecimal = last !== -1 && behind <= digits && !text.slice(0, last).includes(text[last] ?? '')
+  const [whole, fraction] = isDecimal ? [text.slice(0, last), text.slice(last + 1)] : [text, '']
+  if (!/^\d{1,12}$|^\d{1,3}([.,'’])\d{3}(?:\1\d{3}){0,2}$/.test(whole)) return undefined
+  return BigInt(`${whole.replaceAll(/\D/g, '')}${fraction.padEnd(digits, '0')}`)
+}
+
+/**
+ * Reads what a person typed: money such as `12.50 EUR`, `12,50 EUR` or `12.50 EUR 2026-11-24`, or any other text. An amount with more digits than
  * the currency has is a text. Undefined: nothing, or too long.
  */
 export function readQuestion(typed: string): Question | undefined {
   const text = typed.trim().replaceAll(/\s+/g, ' ')
   if (text === '' || text.length > textCharsMax || text.includes('\0')) return undefined
-  const [matched, whole = '', fraction = '', code = '', day] = moneyForm.exec(text.toUpperCase()) ?? []
-  if (matched === undefined || !isCurrency(code) || fraction.length > currencies[code].digits)
-    return { by: 'text', text }
+  // A number may be typed in groups with spaces.
+  const joined = text.toUpperCase().replaceAll(/(?<=\d) (?=\d{3}(?:\D|$))/g, '')
+  const [matched, figures = '', code = '', day] = moneyForm.exec(joined) ?? []
+  if (matched === undefined || !isCurrency(code)) return { by: 'text', text }
   if (day !== undefined && !isDay(day)) return { by: 'text', text }
-  const amount = BigInt(`${whole}${fraction.padEnd(currencies[code].digits, '0')}`)
+  const amount = readMinor(figures, code)
+  if (amount === undefined) return { by: 'text', text }
   const from = day === undefined ? null : new Date(`${day}T00:00:00Z`)
   const before = from && new Date(from.getTime() + dayMs)
   return { by: 'money', money: { currency: code, amount }, from, before }
@@ -95,7 +123,7 @@ type FoundDeposit = Owner & {
   /** The customer who is paid. Null: the partner. */
   readonly customerId: string | null
 }
-type FoundCase = Owner & { readonly id: string; readonly kind: string; readonly openedAt: Date }
+type FoundCase = Owner & { readonly id: string; readonly kind: CaseKind; readonly openedAt: Date }
 export type Found = {
   readonly deposits: readonly FoundDeposit[]
   readonly cases: readonly FoundCase[]
@@ -133,7 +161,7 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
   const deposits: FoundDeposit[] = []
   const cases: FoundCase[] = []
   const files = question.by === 'text' ? await deps.bankFiles.named(db, question.text, rowsMax + 1) : []
-  const isFull = () => [payouts, customers, payees].some(({ length }) => length > rowsMax)
+  const isFull = () => [payouts, customers, payees, deposits].some(({ length }) => length > rowsMax)
   const searched = all.slice(0, searchedMax)
   for (let at = 0; at < searched.length && !isFull(); at += partnersAtOnce) {
     const some = searched.slice(at, at + partnersAtOnce)
@@ -179,31 +207,64 @@ async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text:
 
 const anyWithdrawal = { reference: null, money: null, from: null, before: null }
 
-async function ofPartner(
-  { db, beneficiaries, payouts, customers, deposits, cases }: FindDeps,
-  partnerId: string,
-  question: Question,
-): Promise<OfPartner> {
+async function ofPartner(deps: FindDeps, partnerId: string, question: Question): Promise<OfPartner> {
+  const { db, beneficiaries, payouts, customers, deposits, cases } = deps
   const rows = rowsMax + 1
   if (question.by === 'money') {
     const { money, from, before } = question
     const found = await payouts.find(partnerId, { ...anyWithdrawal, money, from, before }, rows)
-    return { payouts: found, customerIds: [], payees: [], deposits: [] }
+    return { payouts: found, customerIds: [], payees: [], deposits: await depositsOf(deps, partnerId, question) }
   }
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
   const byReference = await payouts.find(partnerId, { ...anyWithdrawal, reference: text }, rows)
-  const byPayee = isUuid(text)
-    ? await payouts.find(partnerId, { ...anyWithdrawal, beneficiaryId: text.toLowerCase() }, rows)
-    : []
+  // The payees of an IBAN, or the one of an id: their payouts are found with them.
+  const paid = await payeesOf(beneficiaries, partnerId, text, rows)
+  const payeeIds = isUuid(text) ? [text.toLowerCase()] : paid.map(({ id }) => id)
+  const byPayee: Hit[] = []
+  for (const beneficiaryId of payeeIds.slice(0, payeesFollowed))
+    byPayee.push(...(await payouts.find(partnerId, { ...anyWithdrawal, beneficiaryId }, rows)))
   const found = new Map([...byId, ...byReference, ...byPayee].map((hit) => [hit.payout.id, hit]))
+  const named = nameForm.test(text) ? await beneficiaries.named(partnerId, text, rows) : []
+  const known = [...(await beneficiaries.byAlias(db, partnerId, text, rows)), ...paid, ...named]
   return {
     payouts: [...found.values()],
     customerIds: await customersBy(customers, db, partnerId, text),
-    payees: nameForm.test(text) ? await beneficiaries.named(partnerId, text, rows) : [],
+    payees: [...new Map(known.map((payee) => [payee.id, payee])).values()],
     deposits: await deposits.byReferences(db, partnerId, [text]),
     case: isUuid(text) ? await cases.byId(db, partnerId, text.toLowerCase()) : undefined,
   }
+}
+
+/** Payees of one IBAN whose payouts are read: a partner has one for each of its customers who pays the account. */
+const payeesFollowed = 20
+
+async function payeesOf(
+  beneficiaries: FindDeps['beneficiaries'],
+  partnerId: string,
+  text: string,
+  rows: number,
+): Promise<readonly Beneficiary[]> {
+  const iban = text.replaceAll(' ', '').toUpperCase()
+  return isIban(iban) ? (await beneficiaries.list(partnerId, { iban, limit: String(rows) })).data : []
+}
+
+/** The deposits of an amount, of any day or of one. */
+async function depositsOf(
+  { db, deposits, transactions }: FindDeps,
+  partnerId: string,
+  { money: { currency, amount }, from, before }: Extract<Question, { readonly by: 'money' }>,
+): Promise<readonly Deposit[]> {
+  const text = amountText(amount, currency)
+  const { data } = await transactions.list(partnerId, {
+    ...{ category: 'Deposit', currency, amountMin: text, amountMax: text, limit: String(rowsMax) },
+    ...(from !== null && before !== null && { createdFrom: from.toISOString(), createdTo: before.toISOString() }),
+  })
+  return deposits.byReferences(
+    db,
+    partnerId,
+    data.map(({ row }) => row.reference),
+  )
 }
 
 const toDeposit = (
@@ -218,7 +279,7 @@ const toPayee = (owner: Owner, { id, customerId, createdAt }: Beneficiary): Foun
   createdAt,
 })
 
-/** Customers by id, by the whole email address, or by the beginning of words of the name. */
+/** Customers by id, by the partner's own identifier, by the whole email address, or by the beginning of words of the name. */
 async function customersBy(
   customers: FindDeps['customers'],
   tx: Tx,
@@ -227,9 +288,10 @@ async function customersBy(
 ): Promise<readonly string[]> {
   const id = await customers.idOf(tx, partnerId, text)
   if (id !== undefined) return [id]
+  const own = await customers.idsBy(partnerId, { partnerCustomerIdentifier: text }, rowsMax + 1)
   const query = text.includes('@') ? { email: text } : nameForm.test(text) ? { namePrefix: text } : undefined
-  if (query === undefined) return []
-  return customers.idsBy(partnerId, query, rowsMax + 1)
+  if (query === undefined) return own
+  return [...new Set([...own, ...(await customers.idsBy(partnerId, query, rowsMax + 1))])]
 }
 /** Digits and few letters are those of a reference. */
 const nameForm = /^(?=(?:.*\p{L}){3})[^\p{N}]+$/u
@@ -282,6 +344,9 @@ function results(view: ConsoleView, found: Found): Html {
   ${payees.length > 0 && payeesTable(view, payees)} ${partners.length > 0 && partnersTable(view, partners)}`
 }
 
+const customerLink = (view: ConsoleView, partnerId: string, id: string): Html =>
+  html`<a href="${view.root}${customerHref(partnerId, id)}">${deskTexts[view.language].parties.customer}</a>`
+
 function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
   const d = deskTexts[view.language].find
   return html`<h2>${d.payouts}</h2>
@@ -299,7 +364,7 @@ function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
       ],
       rows: payouts.map((each) => [
         html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
-        freeText(each.partnerName),
+        partnerPart(view, each.partnerId, each.partnerName),
         payoutBadge(view, each.status),
         money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
         time(view, each.createdAt),
@@ -318,13 +383,13 @@ function depositsTable(view: ConsoleView, deposits: Found['deposits']): Html {
     ${table({
       caption: d.deposits,
       columns: [[d.reference, 'head'], d.partner, d.status, [d.amount, 'number'], d.created, d.customer, d.deposit],
-      rows: deposits.map(({ id, partnerName, reference, status, money: sum, createdAt, customerId }) => [
-        freeText(reference),
-        freeText(partnerName),
-        freeText(status),
+      rows: deposits.map(({ id, partnerId, partnerName, reference, status, money: sum, createdAt, customerId }) => [
+        html`<a href="${view.root}${paymentHref(partnerId, reference)}">${freeText(reference)}</a>`,
+        partnerPart(view, partnerId, partnerName),
+        wordOf(deskTexts[view.language].depositStatuses, status),
         money(view, amountText(sum.amount, sum.currency), sum.currency),
         time(view, createdAt),
-        customerId === null ? '–' : identifier(view, customerId, d.customer),
+        customerId === null ? '–' : customerLink(view, partnerId, customerId),
         identifier(view, id, d.deposit),
       ]),
     })}`
@@ -340,7 +405,7 @@ function filesTable(view: ConsoleView, files: Found['files']): Html {
         html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
         messageId === null ? '–' : freeText(messageId),
         freeText(connector),
-        freeText(state),
+        wordOf(deskTexts[view.language].files, state),
         time(view, at),
       ]),
     })}`
@@ -353,8 +418,8 @@ function casesTable(view: ConsoleView, cases: Found['cases']): Html {
       caption: d.cases,
       columns: [[d.case, 'head'], d.partner, d.created],
       rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
-        freeText(partnerName),
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+        partnerPart(view, partnerId, partnerName),
         time(view, openedAt),
       ]),
     })}`
@@ -367,8 +432,8 @@ function customersTable(view: ConsoleView, customers: Found['customers']): Html 
       caption: d.customers,
       columns: [[d.customer, 'head'], d.partner, d.partnerId, d.iban],
       rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
-        identifier(view, id, d.customer),
-        freeText(partnerName),
+        html`${customerLink(view, partnerId, id)} ${identifier(view, id, d.customer)}`,
+        partnerPart(view, partnerId, partnerName),
         identifier(view, partnerId, d.partnerId),
         iban === null
           ? ''
@@ -383,10 +448,11 @@ function payeesTable(view: ConsoleView, payees: Found['payees']): Html {
     ${table({
       caption: d.payees,
       columns: [[d.payee, 'head'], d.partner, d.customer, d.created, [d.payouts, 'actions']],
-      rows: payees.map(({ id, partnerName, customerId, createdAt }) => [
-        identifier(view, id, d.payee),
-        freeText(partnerName),
-        customerId === null ? '–' : identifier(view, customerId, d.customer),
+      rows: payees.map(({ id, partnerId, partnerName, customerId, createdAt }) => [
+        html`<a href="${view.root}${payeeHref(partnerId, id)}">${deskTexts[view.language].parties.payee}</a>
+          ${identifier(view, id, d.payee)}`,
+        partnerPart(view, partnerId, partnerName),
+        customerId === null ? '–' : customerLink(view, partnerId, customerId),
         time(view, createdAt),
         html`<form method="post" action="${view.root}find" class="actions">
           ${hiddenField('q', id)}<button type="submit" class="small">${d.payeePayouts}</button>
@@ -402,7 +468,7 @@ function partnersTable(view: ConsoleView, partners: Found['partners']): Html {
       caption: d.partners,
       columns: [[d.partner, 'head'], d.partnerId],
       rows: partners.map(({ partnerId, partnerName }) => [
-        freeText(partnerName),
+        partnerPart(view, partnerId, partnerName),
         identifier(view, partnerId, d.partnerId),
       ]),
     })}`

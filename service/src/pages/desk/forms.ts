@@ -29,7 +29,7 @@ export const nameOf = (view: ConsoleView, of: string, name: string): string => {
     names[`${of} ${name}`] ?? names[name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())] ?? name
   )
 }
-const valueName = (view: ConsoleView, option: string, value: string): string =>
+export const valueName = (view: ConsoleView, option: string, value: string): string =>
   (deskTexts[view.language].values as Names)[`${option} ${value}`] ?? value
 
 type Given = {

@@ -1,18 +1,18 @@
 /** The open hits of screening, and one hit: what was compared, and the decision. Two persons decide a hit of a high score. */
-import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText } from '../../kernel/index.ts'
-import { decidesHits, type SignedStaff } from '../../people/staff/index.ts'
-import { type Hit, type HitView, outcomes } from '../../screening/index.ts'
-import { badge, call, empty, facts, freeText, money, table, time } from '../kit/parts.ts'
-import { choices } from '../kit/forms.ts'
-import { page, readForm, seeOther } from '../kit/request.ts'
+import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
+import { type Hit, type HitView, type Outcome, outcomes, pairOf } from '../../screening/index.ts'
+import { badge, empty, facts, freeText, identifier, message, money, table, time } from '../kit/parts.ts'
+import { choices, hiddenField } from '../kit/forms.ts'
+import { linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { noteField } from './forms.ts'
-import { afterOf, type DeskFrame, keyOf, noteCharsMax, staffRoute } from './request.ts'
+import { afterOf, type DeskFrame, keyOf, noteCharsMax, type Person, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
-import { ownerOf, readThing, thingParts, type ThingDetails } from './things.ts'
+import { findButton, ownerOf, readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
 
 type DeskHit = {
   readonly partnerId: string
@@ -22,17 +22,18 @@ type DeskHit = {
   readonly source: string
   readonly score: number
   readonly openedAt: Date
+  readonly proposal: Outcome | null
   readonly proposedBy: string | null
 }
 
-/** `owner`: the name of the person who looks into it. Null: it has none. */
-type ListedHit = DeskHit & { readonly owner: string | null }
+/** The oldest of equal hits. `owner`: the name of the person who looks into it; null: it has none. */
+type ListedHit = DeskHit & { readonly owner: string | null; readonly equal: number }
 
 export function hitsPage(
   view: ConsoleView,
   { hits, next }: { readonly hits: readonly ListedHit[]; readonly next: string | null },
 ): string {
-  const d = deskTexts[view.language].hits
+  const { hits: d, queue: q, filters: f } = deskTexts[view.language]
   return shell(view, {
     title: d.hits,
     wide: true,
@@ -40,35 +41,35 @@ export function hitsPage(
       <p class="lead">${d.hitsText}</p>
       ${
         hits.length === 0
-          ? empty({
-              title: d.none,
-              text: d.noneText,
-              more: call(view, 'npm run -s operator -- screening hits', d.hitsCall),
-            })
+          ? empty({ title: d.none, text: d.noneText })
           : table({
               caption: d.hits,
               columns: [
-                [d.name, 'head'],
-                d.listedName,
-                d.list,
-                [d.score, 'number'],
-                d.opened,
-                deskTexts[view.language].queue.owner,
-                d.proposal,
+                ...([[d.name, 'head'], d.listedName, d.list, [d.score, 'number'], d.opened, q.owner] as const),
+                ...([d.proposal, q.runbook] as const),
               ],
-              rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, proposedBy }) => [
-                html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>`,
-                listedName,
-                source,
-                String(score),
-                time(view, openedAt),
-                owner === null ? badge('warning', deskTexts[view.language].queue.unowned) : freeText(owner),
-                proposedBy === null ? badge('neutral', d.open) : badge('warning', proposedBy),
+              rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, equal, ...hit }) => [
+                html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>
+                  ${equal > 1 && badge('neutral', fill(f.equal, { count: String(equal) }))}`,
+                ...[listedName, source, String(score), time(view, openedAt)],
+                owner === null ? badge('warning', q.unowned) : freeText(owner),
+                proposalBadge(view, { source, ...hit }) ?? '–',
+                runbookLink(view, 'screening-hit'),
               ]),
             })
       }
       ${next !== null && html`<p class="more"><a class="button" href="${next}">${view.t.nextPage}</a></p>`}`,
   })
+}
+
+/** Names who proposes what about a hit. Undefined: no one does. */
+export function proposalBadge(
+  view: ConsoleView,
+  { proposal, proposedBy }: Pick<DeskHit, 'proposal' | 'proposedBy' | 'source'>,
+): Html | undefined {
+  const { hits: d, filters: f } = deskTexts[view.language]
+  if (proposal === null || proposedBy === null) return undefined
+  return badge('warning', fill(f.proposes, { name: proposedBy, verb: d[proposal] }))
 }
 
 type Shown = DeskHit & {
@@ -80,7 +81,9 @@ type Shown = DeskHit & {
   readonly decidedBy: string | null
   /** The hit was replaced or is over: nothing is left to decide. */
   readonly hasEnded: boolean
-  readonly proposal: string | null
+  /** Open hits about the same pair, without this one. */
+  readonly equal: readonly Pick<DeskHit, 'partnerId' | 'id' | 'openedAt'>[]
+  readonly partnerName: string
   readonly decisions: readonly {
     readonly at: Date
     readonly actor: string
@@ -89,35 +92,48 @@ type Shown = DeskHit & {
   }[]
   readonly thing: ThingDetails
   readonly mayDecide: boolean
+  /** The roles that decide hits. */
+  readonly roles: readonly StaffRole[]
+  readonly said?: HitStep | undefined
   readonly error?: string
   /** Values of a refused form, so that nothing typed is lost. */
   readonly typed: (name: string) => string
 }
 
+/** What the form before did. */
+const hitSteps = ['decided', 'proposed'] as const
+type HitStep = (typeof hitSteps)[number]
+
 export function hitPage(view: ConsoleView, hit: Shown): string {
-  const d = deskTexts[view.language].hits
-  const { name, error, decisions, proposal, proposedBy } = hit
+  const { hits: d, queue: q } = deskTexts[view.language]
+  const { name, error, decisions, proposal, proposedBy, said } = hit
   const { entry } = hit.compared
   return shell(view, {
     title: fill(d.hit, { name }),
     wide: true,
     problems: { form: error },
     main: html`<h1>${fill(d.hit, { name })}</h1>
+      ${said === 'decided' && message('good', d.saidDecided)}
+      ${said === 'proposed' && proposal !== null && message('good', fill(d.saidProposed, { outcome: d[proposal] }))}
       ${facts([
         [d.listedName, hit.listedName],
         [d.list, `${entry.source} ${entry.reference}, ${entry.kind}`],
         [d.published, entry.publishedAt === null ? undefined : time(view, entry.publishedAt)],
         [d.score, String(hit.score)],
-        [d.subject, `${hit.subjectKind} ${hit.subjectId}, ${hit.role}`],
-        [d.partner, hit.partnerId],
+        [d.subject, subjectPart(view, hit)],
+        [d.partner, html`<a href="${view.root}partners/${hit.partnerId}">${hit.partnerName || hit.partnerId}</a>`],
         [d.opened, time(view, hit.openedAt)],
-        [d.status, hit.decidedBy === null ? hit.status : `${hit.status}: ${hit.decidedBy}`],
+        [
+          d.status,
+          hit.decidedBy === null ? statusText(view, hit.status) : `${statusText(view, hit.status)}: ${hit.decidedBy}`,
+        ],
+        [q.runbook, runbookLink(view, 'screening-hit')],
       ])}
       <p class="message neutral">${d[endTexts[hit.compared.endsBy]]}</p>
-      ${comparedParts(view, hit.compared)}
+      ${comparedParts(view, hit)}
       ${
         proposal !== null &&
-        html`<p class="message warning">${fill(d.proposed, { name: proposedBy ?? '', outcome: proposal })}</p>`
+        html`<p class="message warning">${fill(d.proposed, { name: proposedBy ?? '', outcome: d[proposal] })}</p>`
       }
       ${deciding(view, hit)} ${thingParts(view, hit.thing, hit.typed)}
       ${
@@ -132,8 +148,25 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
   })
 }
 
+const statusText = (view: ConsoleView, status: string): string => {
+  const words: Readonly<Record<string, string>> = deskTexts[view.language].hits
+  return words[`status-${status}`] ?? status
+}
+
+/** The kind of the party in words, with a button that finds it. A payout has its page. */
+function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: Shown): Html {
+  const d = deskTexts[view.language].hits
+  const words: Readonly<Record<string, string>> = d
+  const text = html`${words[`subject-${subjectKind}`] ?? subjectKind} <span class="soft">${role}</span>`
+  if (subjectKind === 'payout') return html`<a href="${view.root}payouts/${partnerId}/${subjectId}">${text}</a>`
+  if (subjectKind === 'customer' || subjectKind === 'beneficiary')
+    return html`${text} ${findButton(view, subjectId, d.findSubject)}`
+  return html`${text} ${identifier(view, subjectId, d.subject)}`
+}
+
 /** The entry beside the party, the words that scored, the payments that wait, and what was decided about the pair before. */
-function comparedParts(view: ConsoleView, { fields, words, payments, morePayments, sums, earlier }: HitView): Html {
+function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, 'compared' | 'partnerId'>): Html {
+  const { fields, words, payments, morePayments, sums, earlier } = compared
   const d = deskTexts[view.language].hits
   const list = (values: readonly string[]) => (values.length === 0 ? '–' : freeText(values.join('; ')))
   const total = sums.map(({ amount, currency }) => money(view, amountText(amount, currency), currency))
@@ -162,8 +195,8 @@ function comparedParts(view: ConsoleView, { fields, words, payments, morePayment
         : html`${table({
               caption: d.payments,
               columns: [[d.payment, 'head'], d.since, [d.amount, 'number']],
-              rows: payments.map(({ reference, since, amount, currency }) => [
-                reference,
+              rows: payments.map(({ kind, id, reference, since, amount, currency }) => [
+                kind === 'payout' ? html`<a href="${view.root}payouts/${partnerId}/${id}">${reference}</a>` : reference,
                 time(view, since),
                 money(view, amountText(amount, currency), currency),
               ]),
@@ -181,11 +214,16 @@ function comparedParts(view: ConsoleView, { fields, words, payments, morePayment
             columns: [[d.when, 'head'], d.who, d.what, d.note, d.about],
             rows: earlier.map(({ decidedAt, actor, kind, outcome, note, name, sameSubject }) => [
               time(view, decidedAt),
-              ...[actor, `${kind}: ${outcome}`, note],
+              ...[actor, stepText(view, kind, outcome), note],
               sameSubject ? d.sameSubject : fill(d.otherSubject, { name }),
             ]),
           })
     }`
+}
+
+const stepText = (view: ConsoleView, kind: 'proposed' | 'decided', outcome: Outcome): string => {
+  const d = deskTexts[view.language].hits
+  return `${kind === 'proposed' ? d.stepProposed : d.stepDecided}: ${d[outcome]}`
 }
 
 const endTexts = {
@@ -201,11 +239,14 @@ function helpOf(d: DeskTexts['hits'], source: string) {
   return { clear: d.clearHelp, confirm: d.confirmHelp }
 }
 
-function deciding(view: ConsoleView, { partnerId, id, source, hasEnded, mayDecide, typed }: Shown): Html {
-  const d = deskTexts[view.language].hits
+function deciding(view: ConsoleView, hit: Shown): Html {
+  const { hits: d, queue: q, cases: c } = deskTexts[view.language]
+  const { partnerId, id, source, hasEnded, mayDecide, roles, equal, typed } = hit
   const help = helpOf(d, source)
   if (hasEnded) return html`<p class="message neutral">${d.ended}</p>`
-  if (!mayDecide) return html`<p class="message neutral">${d.readOnly}</p>`
+  if (!mayDecide)
+    return html`${message('neutral', fill(c.readOnly, { roles: roles.map((role) => q[role]).join(', ') }))}
+      <p><a href="${view.root}deciders">${c.whoDecides}</a></p>`
   return html`<h2>${d.decide}</h2>
     <form method="post" action="${view.root}hits/${partnerId}/${id}/decide">
       ${choices({
@@ -218,72 +259,151 @@ function deciding(view: ConsoleView, { partnerId, id, source, hasEnded, mayDecid
           { value: 'confirm', label: d.confirm, help: help.confirm },
         ],
       })}
+      ${equal.length > 0 && equalPart(view, hit)}
       ${noteField(view, 'note', { label: d.note, help: d.noteHelp, value: typed('note') })}
       <button type="submit" class="primary">${d.decide}</button>
     </form>`
 }
 
-const hitsShown = 50
+/** The other hits about the pair, which the same decision may reach. The form names those that the person has seen. */
+function equalPart(view: ConsoleView, { equal, typed }: Shown): Html {
+  const d = deskTexts[view.language].hits
+  return html`${hiddenField('seen', equal.map(({ id }) => id).join(','))}
+    <div class="field">
+      <label
+        ><input type="checkbox" name="equal" value="yes" ${typed('equal') !== '' && html` checked`} />
+        ${fill(d.equal, { count: String(equal.length) })}</label
+      >
+      <p class="help">${d.equalText}</p>
+      <ul>
+        ${equal.map(
+          (each) =>
+            html`<li>
+              <a href="${view.root}hits/${each.partnerId}/${each.id}">${time(view, each.openedAt)}</a>
+            </li>`,
+        )}
+      </ul>
+    </div>`
+}
 
-const toHit = ({ partnerId, id, name, listedName, source, score, openedAt, proposedBy }: Hit): DeskHit => ({
-  ...{ partnerId, id, name, listedName, source, score, openedAt, proposedBy },
+type Result = { readonly id: string; readonly partnerId: string; readonly said: string; readonly isDone: boolean }
+
+/** Says what a decision did with each of several hits. */
+export function hitResultsPage(view: ConsoleView, { results }: { readonly results: readonly Result[] }): string {
+  const d = deskTexts[view.language].hits
+  const done = results.filter(({ isDone }) => isDone).length
+  return shell(view, {
+    title: d.results,
+    wide: true,
+    main: html`<h1>${d.results}</h1>
+      ${message(done === results.length ? 'good' : 'warning', fill(d.resultsText, { done: String(done), count: String(results.length) }))}
+      ${table({
+        caption: d.results,
+        columns: [[d.hitId, 'head'], d.what],
+        rows: results.map(({ partnerId, id, said }) => [
+          html`<a href="${view.root}hits/${partnerId}/${id}">${id}</a>`,
+          freeText(said),
+        ]),
+      })}
+      <p><a class="button" href="${view.root}hits">${d.hits}</a></p>`,
+  })
+}
+
+/** Rows of a page before equal ones are one row. */
+const hitsShown = 200
+
+const toHit = ({ partnerId, id, name, listedName, source, score, openedAt, proposal, proposedBy }: Hit): DeskHit => ({
+  ...{ partnerId, id, name, listedName, source, score, openedAt, proposal, proposedBy },
 })
 
 export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const { db, screener, screening, staff } = frame
-  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
-    const { partnerId, id } = keyOf(request)
-    const hit = await screening.hit(partnerId, id)
-    if (hit === undefined) throw notFound('hit')
-    const { subjectKind, subjectId, role, status, decidedBy, proposal } = hit
-    const compared = await screener.viewOf(db, hit)
-    const decisions = await screening.decisionsOf(db, partnerId, id)
-    const body = hitPage(view, {
-      ...toHit(hit),
-      ...{ compared, subjectKind, subjectId, role, status, decidedBy, proposal },
-      hasEnded: hit.endedAt !== null,
-      decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, note }) => ({
-        ...{ at, actor, what: `${kind}: ${outcome}`, note },
-      })),
-      thing: await readThing(frame, signed, { partnerId, kind: 'hit', subject: id }),
-      mayDecide: decidesHits(signed.account.role),
-      typed: readForm(request),
-      ...(error === undefined ? {} : { error }),
-    })
-    return page(request, error === undefined ? 200 : 400, body)
-  }
-  const decide = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff) => {
-    const key = keyOf(request)
-    const given = readForm(request)
-    const texts = deskTexts[view.language].hits
-    const outcome = outcomes.find((each) => each === given('outcome'))
-    const note = given('note').trim()
-    if (outcome === undefined) return show(request, view, signed, texts.outcomeWrong)
-    if (note === '' || note.length > noteCharsMax) return show(request, view, signed, texts.noteWrong)
-    try {
-      await staff.decideHit(signed, { ...key, outcome, note })
-      return seeOther(`../${key.id}`)
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
-      return show(request, view, signed, error.detail)
-    }
-  }
+  const { db, screening, staff } = frame
   return [
     staffRoute(frame, 'hits', 'GET', '/hits', async (request, { view }) => {
       const rows = await screening.openHits(afterOf(request), hitsShown + 1)
       const shown = rows.slice(0, hitsShown)
       const last = rows.length > hitsShown ? shown.at(-1) : undefined
       const next = last === undefined ? null : `hits?at=${last.openedAt.toISOString()}&after=${last.id}`
-      const keys = shown.map(({ partnerId, id: subject }) => ({ partnerId, kind: 'hit', subject }) as const)
+      const groups = [...Map.groupBy(shown, pairOf).values()].flatMap(([first, ...others]) =>
+        first === undefined ? [] : [{ first, equal: others.length + 1 }],
+      )
+      const keys = groups.map(({ first: { partnerId, id: subject } }) => ({ partnerId, kind: 'hit', subject }) as const)
       const owners = new Map((await staff.assignments.of(db, keys)).map((each) => [each.subject, each]))
-      const hits = shown.map((hit) => ({ ...toHit(hit), owner: ownerOf(owners.get(hit.id))?.fullName ?? null }))
+      const hits = groups.map(({ first, equal }) => ({
+        ...{ ...toHit(first), equal },
+        owner: ownerOf(owners.get(first.id))?.fullName ?? null,
+      }))
       return page(request, 200, hitsPage(view, { hits, next }))
     }),
-    staffRoute(frame, 'hits', 'GET', '/hits/{partnerId}/{id}', (request, { view, signed }) =>
-      show(request, view, signed),
-    ),
-    staffRoute(frame, 'hits', 'POST', '/hits/{partnerId}/{id}/decide', (request, { view, signed }) =>
-      decide(request, view, signed),
+    staffRoute(frame, 'hits', 'GET', '/hits/{partnerId}/{id}', (request, person) => showHit(frame, request, person)),
+    staffRoute(frame, 'hits', 'POST', '/hits/{partnerId}/{id}/decide', (request, person) =>
+      decideHits(frame, request, person),
     ),
   ]
+}
+
+async function showHit(
+  frame: DeskFrame,
+  request: PublicRequest,
+  { view, signed }: Person,
+  error?: string,
+): Promise<PublicAnswer> {
+  const { access, db, screener, screening, staff } = frame
+  const { partnerId, id } = keyOf(request)
+  const hit = await screening.hit(partnerId, id)
+  if (hit === undefined) throw notFound('hit')
+  const { subjectKind, subjectId, role, status, decidedBy } = hit
+  const compared = await screener.viewOf(db, hit)
+  const decisions = await screening.decisionsOf(db, partnerId, id)
+  const deciders = await staff.deciders(db)
+  const equal = status === 'open' ? await screening.equalHits(hit) : []
+  const said = new URLSearchParams(request.query).get('said')
+  const body = hitPage(view, {
+    ...toHit(hit),
+    ...{ compared, subjectKind, subjectId, role, status, decidedBy },
+    equal: equal.filter((each) => each.id !== id).map(toHit),
+    partnerName: (await access.namesOf(db, [partnerId])).get(partnerId) ?? '',
+    hasEnded: hit.endedAt !== null,
+    decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, note }) => ({
+      ...{ at, actor, what: stepText(view, kind, outcome), note },
+    })),
+    thing: await readThing(frame, signed, { partnerId, kind: 'hit', subject: id }),
+    roles: deciders.find(({ kind }) => kind === 'screening_hit')?.roles ?? [],
+    mayDecide: kindsDecidedBy(deciders, signed.account.role).includes('screening_hit'),
+    said: hitSteps.find((each) => each === said),
+    typed: readForm(request),
+    ...(error === undefined ? {} : { error }),
+  })
+  return page(request, error === undefined ? 200 : 400, body)
+}
+
+/** Decides a hit, and those about the same pair that the person has seen if it says so: each in its own transaction, with its own record. */
+async function decideHits(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { screening, staff } = frame
+  const { view, signed } = person
+  const key = keyOf(request)
+  const given = readForm(request)
+  const texts = deskTexts[view.language].hits
+  const outcome = outcomes.find((each) => each === given('outcome'))
+  const note = given('note').trim()
+  if (outcome === undefined) return showHit(frame, request, person, texts.outcomeWrong)
+  if (note === '' || note.length > noteCharsMax) return showHit(frame, request, person, texts.noteWrong)
+  const hit = await screening.hit(key.partnerId, key.id)
+  if (hit === undefined) throw notFound('hit')
+  const seen = new Set(given('equal') === '' ? [] : given('seen').split(','))
+  const others =
+    seen.size === 0 ? [] : (await screening.equalHits(hit)).filter(({ id }) => id !== key.id && seen.has(id))
+  const results: Result[] = []
+  for (const { partnerId, id } of [hit, ...others])
+    try {
+      const { proposal } = await staff.decideHit(signed, { partnerId, id, outcome, note })
+      if (others.length === 0) return seeOther(linkOf(`../${id}`, { said: proposal === null ? 'decided' : 'proposed' }))
+      results.push({ partnerId, id, said: proposal === null ? texts.saidDecided : texts.saidWaits, isDone: true })
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+      if (others.length === 0 && error.code !== 'validation_failed') throw error
+      if (others.length === 0) return showHit(frame, request, person, error.detail)
+      results.push({ partnerId, id, said: error.detail, isDone: false })
+    }
+  return page(request, 200, hitResultsPage(view, { results }))
 }

@@ -1,25 +1,68 @@
-/** The partners, one partner with its rules, blocks and credentials, and the overdue reviews of customers of all partners. */
+/** The partners, and one partner with all that concerns it: money, blocks, customers, payees, payments, what waits, rules, team and credentials. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
-import type { Review } from '../../parties/customers/index.ts'
-import { isDay } from '../../reports/safeguarding/index.ts'
-import { asking, field, hiddenField, openDialog } from '../kit/forms.ts'
-import { badge, calendarDay, call, empty, facts, freeText, identifier, message, table, time } from '../kit/parts.ts'
+import { field } from '../kit/forms.ts'
+import {
+  badge,
+  empty,
+  freeText,
+  heading,
+  identifier,
+  linkButton,
+  section,
+  strip,
+  table,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { page, seeOther, uuid } from '../kit/request.ts'
+import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { commandFields, commandRoute, nameOf, noteField, type RefusedForm, saidOf, saidTones } from './forms.ts'
-import { type DeskChanges, type DeskFrame, type PartnerRow, type Person, staffRoute } from './request.ts'
+import { fill } from '../language.ts'
+import { actButtons, actHref, type ActName, actTitle, backWith, saidOfAct } from './acts.ts'
+import { changesOf, changesTable, type DeskChange } from './commands.ts'
+import { alertsOf, customersLike, customersPage, saidOfNote, searchForm, withVerification } from './customers.ts'
+import { commandRoute, type RefusedForm } from './forms.ts'
+import {
+  alertsTable,
+  bounded,
+  casesTable,
+  contents,
+  customersTable,
+  hitsTable,
+  notesPart,
+  payeesTable,
+  paymentsTable,
+} from './parties.ts'
+import { payeesLike, payeesPage } from './payees.ts'
+import { showPayments } from './payments.ts'
+import {
+  partnerCommands,
+  type RulesShown,
+  type Section,
+  sectionPart,
+  sections,
+  type ShownSection,
+} from './partner-rules.ts'
+import { afterOf, type DeskFrame, type PartnerRow, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-type PartnersShown = { readonly partners: readonly PartnerRow[]; readonly next?: string | undefined }
+type PartnersShown = {
+  readonly partners: readonly PartnerRow[]
+  readonly mayAdd: boolean
+  readonly next?: string | undefined
+}
 
-export function partnersPage(view: ConsoleView, { partners, next }: PartnersShown): string {
-  const p = deskTexts[view.language].partners
-  const add = 'npm run -s operator -- partner create --name NAME'
+export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: PartnersShown): string {
+  const texts = deskTexts[view.language]
+  const p = texts.partners
+  const add =
+    mayAdd &&
+    linkButton(`${view.root}${actHref('partner create', {}, 'partners')}`, actTitle(view, 'partner create'), 'primary')
   return shell(view, {
     title: p.partners,
-    main: html`<h1>${p.partners}</h1>
+    wide: true,
+    main: html`${heading(p.partners, add)}
       <p class="lead">${p.partnersText}</p>
       <form method="get" action="${view.root}partners/find" class="filters">
         ${field({ id: 'id', name: 'id', label: p.partnerId, more: html`maxlength="36"` })}
@@ -27,7 +70,7 @@ export function partnersPage(view: ConsoleView, { partners, next }: PartnersShow
       </form>
       ${
         partners.length === 0
-          ? empty({ title: p.noPartners, text: p.noPartnersText, more: call(view, add, p.addCall) })
+          ? empty({ title: p.noPartners, text: mayAdd ? texts.partnerPage.noPartnersText : '' })
           : table({
               caption: p.partners,
               columns: [[p.partners, 'head'], p.partnerId, p.created],
@@ -42,235 +85,210 @@ export function partnersPage(view: ConsoleView, { partners, next }: PartnersShow
   })
 }
 
-type Value = string | number | bigint | boolean | Date | null | undefined | readonly string[]
-/** A row as the command prints it. */
-type Printed = Readonly<Record<string, Value>>
-
-type ShownSection = {
-  readonly section: Section
-  readonly rows: readonly Printed[]
-  /** The commands that the reader's role may run. */
-  readonly may: ReadonlySet<string>
+/** What concerns a partner besides its rules. */
+type Concerns = {
+  readonly isClosed: boolean
+  readonly customers: Parameters<typeof customersTable>[2]
+  readonly payees: Parameters<typeof payeesTable>[2]
+  readonly payments: Parameters<typeof paymentsTable>[1]
+  readonly cases: Parameters<typeof casesTable>[1]
+  readonly hits: Parameters<typeof hitsTable>[1]
+  readonly alerts: Parameters<typeof alertsTable>[1]
+  readonly changes: readonly DeskChange[]
+  readonly team: Awaited<ReturnType<DeskFrame['members']['listUsers']>>['data']
+  readonly webhooks: Awaited<ReturnType<DeskFrame['webhooks']['list']>>['data']
+  readonly notes: Parameters<typeof notesPart>[1]['notes']
 }
 
-type PartnerShown = {
-  readonly partner: PartnerRow
+type PartnerShown = RulesShown & {
   readonly sections: readonly ShownSection[]
-  readonly optionsOf: DeskChanges['form']
-  readonly said?: keyof typeof saidTones | undefined
-  readonly refused?: RefusedForm | undefined
+  readonly concerns: Concerns
+  readonly acts?: Html | undefined
+  readonly said?: Html | undefined
 }
 
 export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
-  const p = deskTexts[view.language].partners
-  const { partner, said, refused } = shown
+  const texts = deskTexts[view.language]
+  const [p, d, g] = [texts.partners, texts.parties, texts.partnerPage]
+  const { partner, said, refused, concerns } = shown
+  const sectionOf = (id: Section['id']) => shown.sections.find(({ section: each }) => each.id === id)
+  const blocks = sectionOf('blocks')?.rows.length ?? 0
+  const part = (id: Section['id']) => {
+    const found = sectionOf(id)
+    return found === undefined ? [] : [{ id, title: p[id], body: sectionPart(view, shown, found) }]
+  }
+  const parts = [
+    ...part('balances'),
+    ...part('blocks'),
+    ...waitingParts(view, shown),
+    ...peopleParts(view, shown),
+    ...ruleSections.flatMap(part),
+    ...accessParts(view, shown),
+    ...part('recoveries'),
+    ...part('credentials'),
+    {
+      ...{ id: 'notes', title: d.notes },
+      body: notesPart(view, {
+        about: { partnerId: partner.id, kind: 'partner', subjectId: partner.id },
+        notes: concerns.notes,
+      }),
+    },
+  ]
   return shell(view, {
     title: partner.name,
     wide: true,
     problems: { form: refused?.error },
-    main: html`<h1>${partner.name}</h1>
-      ${said !== undefined && message(saidTones[said], p[said])}
-      ${facts([
+    main: html`${said}
+      <h1>${partner.name}</h1>
+      ${strip([
+        [g.partnerState, concerns.isClosed ? badge('warning', g.closed) : badge('good', g.active)],
+        [
+          p.blocks,
+          blocks === 0 ? badge('good', g.notBlocked) : badge('bad', fill(g.blocked, { count: String(blocks) })),
+        ],
+        [p.created, time(view, partner.createdAt, 'date')],
         [p.partnerId, identifier(view, partner.id, p.partnerId)],
-        [p.created, time(view, partner.createdAt)],
       ])}
-      ${shown.sections.map((section) => sectionPart(view, shown, section))}`,
+      ${contents(
+        view,
+        parts.map(({ id, title }) => [id, title]),
+      )}
+      ${parts.map(({ body }) => body)} ${shown.acts !== undefined && section('more', d.more, shown.acts)}`,
   })
 }
 
-function sectionPart(view: ConsoleView, shown: PartnerShown, { section, rows, may }: ShownSection): Html {
-  const p = deskTexts[view.language].partners
-  const { removal, columns, list } = section
-  const removes = removal !== undefined && may.has(removal.command)
-  const title = p[section.id]
-  const labels = columns.map((column) => nameOf(view, list, column))
-  return html`<section aria-labelledby="${section.id}-title">
-    <h2 id="${section.id}-title">${title}</h2>
-    ${
-      rows.length === 0
-        ? html`<p>${p.none}</p>`
-        : table({
-            caption: title,
-            columns: [
-              ...labels.map((label, at) => (at === 0 ? ([label, 'head'] as const) : label)),
-              ...(removes ? [[p.actions, 'actions'] as const] : []),
-            ],
-            rows: rows.map((row, at) => [
-              ...columns.map((column) => cell(view, row[column])),
-              ...(removes ? [remover(view, section, row, at)] : []),
-            ]),
-          })
-    }
-    ${removes && rows.map((row, at) => removalDialog(view, shown, section, row, at))}
-    ${section.changes.filter((command) => may.has(command)).map((command) => changeForm(view, shown, section, command))}
-  </section>`
+/** The sections of rules, in their order on the page. */
+const ruleSections = ['limits', 'fees', 'approvals', 'coolingOffs', 'gates'] as const
+
+type Part = { readonly id: string; readonly title: string; readonly body: Html }
+
+const boundedPart = (view: ConsoleView, given: Parameters<typeof bounded>[1]): Part => ({
+  ...given,
+  body: bounded(view, given),
+})
+
+/** What waits for a person. */
+function waitingParts(view: ConsoleView, { partner, concerns }: PartnerShown): readonly Part[] {
+  const d = deskTexts[view.language].parties
+  const { cases, hits, alerts, changes } = concerns
+  const path = `partners/${partner.id}`
+  return [
+    boundedPart(view, {
+      ...{ id: 'changes', title: d.changes, rows: changes.length },
+      body: changesTable(view, changes, d.changes),
+    }),
+    boundedPart(view, {
+      ...{ id: 'cases', title: d.openCases, rows: cases.length, body: casesTable(view, cases, d.openCases) },
+      all: `${path}/cases`,
+    }),
+    boundedPart(view, {
+      ...{ id: 'hits', title: d.openHits, rows: hits.length, body: hitsTable(view, hits, d.openHits) },
+      all: `${path}/hits`,
+    }),
+    boundedPart(view, { id: 'alerts', title: d.alerts, rows: alerts.length, body: alertsTable(view, alerts) }),
+  ]
 }
 
-const timeForm = /^\d{4}-\d\d-\d\dT/
-
-/** A value as a command prints it: a time, a list, a word. */
-function cell(view: ConsoleView, value: Value): Html | string {
-  if (value === null || value === undefined) return '–'
-  if (value instanceof Date) return time(view, value)
-  if (typeof value === 'object') return value.length > 6 ? String(value.length) : freeText(value.join(', '))
-  const text = String(value)
-  return timeForm.test(text) && !Number.isNaN(Date.parse(text)) ? time(view, new Date(text)) : freeText(text)
+/** Customers with a search, payees and payments, the newest of each. */
+function peopleParts(view: ConsoleView, { partner, concerns }: PartnerShown): readonly Part[] {
+  const texts = deskTexts[view.language]
+  const [d, g] = [texts.parties, texts.partnerPage]
+  const { customers, payees, payments } = concerns
+  const path = `partners/${partner.id}`
+  const search = searchForm(view, { path: `${view.root}${path}/customers`, q: '', label: d.searchCustomers })
+  const table = customers.length === 0 ? html`<p>${d.none}</p>` : customersTable(view, partner.id, customers)
+  const unreviewed = html`<p><a href="${view.root}${path}/unreviewed">${d.reviewsMissing}</a></p>`
+  return [
+    boundedPart(view, {
+      ...{
+        id: 'customers',
+        title: d.customers,
+        text: g.customersText,
+        rows: 1,
+        body: html`${search} ${table} ${unreviewed}`,
+      },
+      all: `${path}/customers`,
+    }),
+    boundedPart(view, {
+      ...{ id: 'payees', title: d.payees, rows: payees.length, body: payeesTable(view, partner.id, payees) },
+      all: `${path}/payees`,
+    }),
+    boundedPart(view, {
+      ...{ id: 'payments', title: d.payments, text: g.paymentsText, rows: payments.length },
+      ...{ body: paymentsTable(view, payments), all: `${path}/payments` },
+    }),
+  ]
 }
 
-const wordsOf = ({ columns }: Section, row: Printed): string =>
-  columns
-    .map((column) => row[column])
-    .filter((value) => typeof value === 'string')
-    .slice(0, 3)
-    .join(' ')
+const endpointReasons = { Gone: 'reasonGone', Failing: 'reasonFailing', Partner: 'reasonPartner' } as const
 
-const remover = (view: ConsoleView, section: Section, row: Printed, at: number): Html =>
-  openDialog({
-    ...{
-      id: `${section.id}-remove-${at}`,
-      label: deskTexts[view.language].partners.remove,
-      about: wordsOf(section, row),
-    },
-    tone: 'danger',
-  })
-
-function removalDialog(view: ConsoleView, { partner }: PartnerShown, section: Section, row: Printed, at: number): Html {
-  const p = deskTexts[view.language].partners
-  const { removal } = section
-  if (removal === undefined) return html``
-  const id = `${section.id}-remove-${at}`
-  const title = p[removal.command as keyof typeof p]
-  return asking({
-    ...{ id, title, action: `${view.root}partners/${partner.id}/change` },
-    about: html`<p>${wordsOf(section, row)}</p>
-      ${hiddenField('command', removal.command)} ${hiddenField(removal.option, String(row[removal.column]))}
-      ${noteField(view, `${id}-note`)}`,
-    ...{ submit: title, look: 'danger', cancel: p.back },
-  })
+/** The people of the partner, and where its events go. */
+function accessParts(view: ConsoleView, { concerns }: PartnerShown): readonly Part[] {
+  const texts = deskTexts[view.language]
+  const [d, g] = [texts.parties, texts.partnerPage]
+  const { team, webhooks } = concerns
+  const { t } = view
+  const roles = { Admin: t.roleAdmin, Developer: t.roleDeveloper, Operator: t.roleOperator }
+  return [
+    boundedPart(view, {
+      ...{ id: 'team', title: d.team, rows: team.length },
+      body: table({
+        caption: d.team,
+        columns: [[d.name, 'head'], d.email, d.role, d.signIn],
+        rows: team.map(({ fullName, email, role, lastSignInAt }) => [
+          freeText(fullName),
+          freeText(email),
+          wordOf(roles, role),
+          lastSignInAt === null ? t.never : time(view, lastSignInAt),
+        ]),
+      }),
+    }),
+    boundedPart(view, {
+      ...{ id: 'webhooks', title: d.webhooks, rows: webhooks.length },
+      body: table({
+        caption: d.webhooks,
+        columns: [[d.endpoint, 'head'], d.state, [d.events, 'number'], d.created],
+        rows: webhooks.map(({ url, status, disabledReason, disabledAt, events, extensionEvents, createdAt }) => [
+          freeText(url),
+          status === 'Enabled'
+            ? badge('good', g.enabled)
+            : html`${badge('bad', g.disabled)}
+                <span class="soft"
+                  >${disabledReason !== null && g[endpointReasons[disabledReason]]}
+                  ${disabledAt !== null && time(view, disabledAt)}</span
+                >`,
+          String(events.length + extensionEvents.length),
+          time(view, createdAt, 'date'),
+        ]),
+      }),
+    }),
+  ]
 }
-
-function changeForm(
-  view: ConsoleView,
-  { partner, refused, optionsOf }: PartnerShown,
-  section: Section,
-  command: string,
-): Html {
-  const p = deskTexts[view.language].partners
-  const typed = refused?.command === command ? refused.form : () => ''
-  const prefix = `${section.id}-${command.replaceAll(' ', '-')}-`
-  const title = p[command as keyof typeof p]
-  return html`<details class="more" ${refused?.command === command && html` open`}>
-    <summary>${title}</summary>
-    <form method="post" action="${view.root}partners/${partner.id}/change">
-      ${hiddenField('command', command)}
-      <div class="grid">
-        ${commandFields(view, { command, options: optionsOf(command), without: ['partner'], prefix, typed })}
-      </div>
-      ${noteField(view, `${prefix}note`, { value: typed('note') })}
-      <button type="submit" class="primary">${title}</button>
-    </form>
-  </details>`
-}
-
-type Section = {
-  readonly id:
-    | 'balances'
-    | 'blocks'
-    | 'limits'
-    | 'fees'
-    | 'approvals'
-    | 'coolingOffs'
-    | 'gates'
-    | 'recoveries'
-    | 'credentials'
-  readonly list: string
-  readonly columns: readonly string[]
-  /** Commands with a form. */
-  readonly changes: readonly string[]
-  /** The command that removes a row, and the option and the column that name the row. */
-  readonly removal?: { readonly command: string; readonly option: string; readonly column: string }
-}
-
-const byId = (command: string) => ({ command, option: 'id', column: 'id' })
-
-/** The rules of a partner: the command that lists each kind, the columns that it prints, and the commands that change it. */
-export const sections: readonly Section[] = [
-  {
-    id: 'balances',
-    list: 'ledger balances',
-    columns: ['account', 'currency', 'posted', 'reserved', 'available'],
-    changes: [],
-  },
-  {
-    id: 'blocks',
-    list: 'account list',
-    columns: ['currency', 'customerId', 'state', 'reason', 'staff', 'changedAt'],
-    changes: ['account block', 'account unblock'],
-  },
-  {
-    id: 'limits',
-    list: 'limit list',
-    columns: ['scope', 'scopeId', 'verificationState', 'period', 'currency', 'amount', 'allCurrencies'],
-    changes: ['limit set'],
-    removal: byId('limit remove'),
-  },
-  {
-    id: 'fees',
-    list: 'fee list',
-    columns: ['rail', 'currency', 'fixed', 'basisPoints', 'min', 'max', 'validFrom'],
-    changes: ['fee set'],
-    removal: byId('fee remove'),
-  },
-  {
-    id: 'approvals',
-    list: 'approval list',
-    columns: [
-      ...['currency', 'allCurrencies', 'above', 'aboveDay', 'aboveBulk', 'beneficiaryHours', 'payeeMismatch'],
-      ...['perPerson', 'expiresHours', 'needsPasskey'],
-    ],
-    changes: ['approval set'],
-    removal: byId('approval remove'),
-  },
-  {
-    id: 'coolingOffs',
-    list: 'cooling-off list',
-    columns: ['currency', 'hours'],
-    changes: ['cooling-off set'],
-    removal: byId('cooling-off remove'),
-  },
-  {
-    id: 'gates',
-    list: 'gate list',
-    columns: ['verificationState', 'allowed'],
-    changes: ['gate set'],
-    removal: { command: 'gate remove', option: 'state', column: 'verificationState' },
-  },
-  {
-    id: 'recoveries',
-    list: 'member recovery list',
-    columns: ['email', 'status', 'begunBy', 'reason', 'dueAt'],
-    changes: ['member recover'],
-    removal: byId('member recovery cancel'),
-  },
-  {
-    id: 'credentials',
-    list: 'service-account list',
-    columns: ['name', 'status', 'permissions', 'impersonatedBy', 'lastUsedAt', 'expiresAt'],
-    changes: [],
-    removal: { command: 'service-account revoke', option: 'id', column: 'serviceAccountId' },
-  },
-]
-/** The commands of these forms. No other is run from the page of a partner. */
-const partnerCommands: ReadonlySet<string> = new Set(
-  sections.flatMap(({ changes, removal }) => [...changes, ...(removal === undefined ? [] : [removal.command])]),
-)
 
 const partnersShown = 50
 /** More rows of one kind are read by the command. */
 const rowsShown = 200
+/** Rows of a part of the page, which leads to a list of all. */
+const newestShown = 5
+const listedPerPage = 50
+
+/** Acts of a partner that have no form beside their rows. */
+const partnerActs: readonly ActName[] = [
+  'account close',
+  'segregation set',
+  'segregation cover',
+  'partner owners set',
+  'service-account create',
+  'service-account rotate',
+  'service-account expire',
+  'partner rotate',
+  'partner expire',
+  'ibans withdraw',
+]
 
 export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   ...listRoutes(frame),
+  ...personRoutes(frame),
   staffRoute(frame, 'partners', 'GET', '/partners/{id}', (request, person) => show(frame, request, person)),
   commandRoute(frame, {
     place: 'partners',
@@ -280,19 +298,23 @@ export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
       return form('command')
     },
     key: async (request) => ({ partner: (await find(frame, request)).id }),
-    answer: ({ waits }, { params }) => seeOther(`../${params['id']}?${waits === undefined ? 'done' : 'waits'}`),
+    answer: ({ waits }, request) => {
+      const back = `../${request.params['id']}`
+      return seeOther(backWith(back, readForm(request)('command'), waits))
+    },
     again: (request, person, refused) => show(frame, request, person, refused),
   }),
 ]
 
 const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
-  staffRoute(frame, 'partners', 'GET', '/partners', async (request, { view }) => {
+  staffRoute(frame, 'partners', 'GET', '/partners', async (request, { view, signed }) => {
     const after = new URLSearchParams(request.query).get('after')
     const from = after !== null && uuid.test(after) ? after : null
     const rows = await frame.partners.page(frame.db, from, partnersShown + 1)
     const partners = rows.slice(0, partnersShown)
     const next = rows.length > partnersShown ? `partners?after=${partners.at(-1)?.id ?? ''}` : undefined
-    return page(request, 200, partnersPage(view, { partners, next }))
+    const mayAdd = frame.changes.mayDecide('partner create', signed.account.role)
+    return page(request, 200, partnersPage(view, { partners, mayAdd, next }))
   }),
   staffRoute(frame, 'partners', 'GET', '/partners/find', (request) => {
     const id = new URLSearchParams(request.query).get('id')?.trim().toLowerCase() ?? ''
@@ -308,83 +330,175 @@ async function find({ db, partners }: DeskFrame, { params }: PublicRequest): Pro
   return found
 }
 
-async function show(
-  frame: DeskFrame,
-  request: PublicRequest,
-  { view, signed }: Person,
-  refused?: RefusedForm,
-): Promise<PublicAnswer> {
-  const { changes } = frame
-  const partner = await find(frame, request)
-  const { role } = signed.account
-  const may = new Set([...partnerCommands].filter((command) => changes.mayDecide(command, role)))
-  const shown = await Promise.all(
-    sections.map(async (section): Promise<ShownSection> => {
-      const rows = (await changes.read(section.list, { partner: partner.id })) as ShownSection['rows']
-      return { section, rows: rows.slice(0, rowsShown), may }
-    }),
-  )
-  const content = { partner, sections: shown, optionsOf: changes.form, said: saidOf(request), refused }
-  return page(request, refused === undefined ? 200 : 400, partnerPage(view, content))
-}
-
-const tones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
-
-type Shown = {
-  readonly reviews: readonly Review[]
-  readonly next?: string | undefined
-  readonly first?: string | undefined
-}
-
-export function reviewsPage(view: ConsoleView, { reviews, next, first }: Shown): string {
-  const d = deskTexts[view.language].reviews
-  const record =
-    'npm run -s operator -- review set --partner ID --customer ID --risk low|medium|high --staff NAME --note TEXT'
-  return shell(view, {
-    title: d.reviews,
-    wide: true,
-    main: html`<h1>${d.reviews}</h1>
-      <p class="lead">${d.reviewsText}</p>
-      ${
-        reviews.length === 0
-          ? empty({ title: d.none, text: d.noneText, more: call(view, record, d.call) })
-          : html`${table({
-              caption: d.reviews,
-              columns: [[d.customer, 'head'], d.partner, d.due, d.risk, d.reviewed, d.by],
-              rows: reviews.map(({ customerId, partnerId, dueOn, risk, reviewedAt, reviewedBy }) => [
-                identifier(view, customerId, d.customer),
-                identifier(view, partnerId, d.partner),
-                calendarDay(view, dueOn),
-                badge(tones[risk], d[risk]),
-                time(view, reviewedAt),
-                freeText(reviewedBy),
-              ]),
-            })}
-            ${call(view, record, d.call)}`
-      }
-      ${pager(view, { next, first })} ${call(view, 'npm run -s operator -- review missing --partner ID', d.missing)}`,
-  })
-}
-
-const reviewsShown = 50
-
-export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const { db, customers } = frame
+/** Lists of one partner: its customers, payees, payments, open cases and open hits. */
+const personRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
+  const own = (
+    method: 'GET' | 'POST',
+    name: string,
+    answer: (request: PublicRequest, person: Person, partner: PartnerRow) => Promise<PublicAnswer>,
+  ) =>
+    staffRoute(frame, 'partners', method, `/partners/{id}/${name}`, async (request, person) =>
+      answer(request, person, await find(frame, request)),
+    )
   return [
-    staffRoute(frame, 'reviews', 'GET', '/reviews', async (request, { view }) => {
-      const after = lastOf(request)
-      const rows = await customers.reviews.overduePage(db, { after, rowsMax: reviewsShown + 1 })
-      const reviews = rows.slice(0, reviewsShown)
-      const last = rows.length > reviewsShown ? reviews.at(-1) : undefined
-      const next = last && `reviews?due=${last.dueOn}&after=${last.customerId}`
-      return page(request, 200, reviewsPage(view, { reviews, next, first: after && 'reviews' }))
+    own('GET', 'customers', (request, person, partner) => showCustomers(frame, request, person, partner)),
+    own('POST', 'customers', (request, person, partner) => showCustomers(frame, request, person, partner)),
+    own('GET', 'payees', (request, person, partner) => showPayees(frame, request, person, partner)),
+    own('POST', 'payees', (request, person, partner) => showPayees(frame, request, person, partner)),
+    own('GET', 'payments', (request, person, partner) => showPayments(frame, request, person, partner)),
+    own('GET', 'cases', async (request, { view }, partner) => {
+      const rows = await frame.cases.openOf(frame.db, partner.id, afterOf(request), listedPerPage + 1)
+      const shown = rows.slice(0, listedPerPage)
+      const { openCases: title } = deskTexts[view.language].parties
+      return page(
+        request,
+        200,
+        waitingPage(view, { partner, title, table: casesTable(view, shown, title), name: 'cases', rows }),
+      )
+    }),
+    own('GET', 'hits', async (request, { view }, partner) => {
+      const rows = await frame.screening.openHitsOf(frame.db, partner.id, afterOf(request), listedPerPage + 1)
+      const shown = rows.slice(0, listedPerPage)
+      const { openHits: title } = deskTexts[view.language].parties
+      return page(
+        request,
+        200,
+        waitingPage(view, { partner, title, table: hitsTable(view, shown, title), name: 'hits', rows }),
+      )
     }),
   ]
 }
 
-/** The last row of the page before. Undefined: the first page. */
-function lastOf({ query }: PublicRequest) {
-  const fields = new URLSearchParams(query)
-  const [dueOn, customerId] = [fields.get('due') ?? '', fields.get('after') ?? '']
-  return isDay(dueOn) && uuid.test(customerId) ? { dueOn, customerId } : undefined
+type WaitingShown = {
+  readonly partner: PartnerRow
+  readonly title: string
+  readonly name: 'cases' | 'hits'
+  readonly table: Html
+  /** One more than is shown, if there are more. */
+  readonly rows: readonly { readonly id: string; readonly openedAt: Date }[]
+}
+
+/** A list of what waits at a partner, the oldest first. */
+export function waitingPage(view: ConsoleView, { partner, title, table: shown, name, rows }: WaitingShown): string {
+  const d = deskTexts[view.language].parties
+  const path = `${view.root}partners/${partner.id}`
+  const last = rows.length > listedPerPage ? rows[listedPerPage - 1] : undefined
+  const next = last && linkOf(`${path}/${name}`, { at: last.openedAt.toISOString(), after: last.id })
+  return shell(view, {
+    title: `${title}: ${partner.name}`,
+    wide: true,
+    main: html`${heading(`${title}: ${partner.name}`, linkButton(path, d.partner))}
+    ${rows.length === 0 ? html`<p>${d.none}</p>` : shown} ${pager(view, { next, first: undefined })}`,
+  })
+}
+
+async function showCustomers(
+  frame: DeskFrame,
+  request: PublicRequest,
+  { view, signed }: Person,
+  partner: PartnerRow,
+): Promise<PublicAnswer> {
+  const q = typedIn(request)
+  const cursor = new URLSearchParams(request.query).get('cursor')
+  const listed =
+    q === ''
+      ? await frame.customers.list(partner.id, { limit: String(listedPerPage), ...(cursor !== null && { cursor }) })
+      : { data: await customersLike(frame.customers, partner.id, q, listedPerPage), nextCursor: null }
+  await frame.staff.recordOpened(
+    signed,
+    'customers',
+    listed.data.map(({ id }) => `${partner.id}/${id}`),
+  )
+  const customers = await withVerification(frame, partner.id, listed.data)
+  const path = `${view.root}partners/${partner.id}/customers`
+  const body = customersPage(view, {
+    ...{ partnerId: partner.id, partnerName: partner.name, q, customers },
+    next: listed.nextCursor === null ? undefined : linkOf(path, { cursor: listed.nextCursor }),
+    first: cursor === null ? undefined : path,
+  })
+  return page(request, 200, body)
+}
+/** What was typed in the search. Empty: the list was opened without one. */
+const typedIn = (request: PublicRequest): string => readForm(request)('q').trim().slice(0, searchedCharsMax)
+const searchedCharsMax = 140
+
+async function showPayees(
+  frame: DeskFrame,
+  request: PublicRequest,
+  { view, signed }: Person,
+  partner: PartnerRow,
+): Promise<PublicAnswer> {
+  const fields = new URLSearchParams(request.query)
+  const [customer, cursor] = [fields.get('customer'), fields.get('cursor')]
+  if (customer !== null && !uuid.test(customer)) throw notFound('page')
+  const q = typedIn(request)
+  const query = { limit: String(listedPerPage), ...(customer !== null && { customerId: customer }) }
+  const listed =
+    q === ''
+      ? await frame.beneficiaries.list(partner.id, { ...query, ...(cursor !== null && { cursor }) })
+      : { data: await payeesLike(frame.beneficiaries, partner.id, q, listedPerPage), nextCursor: null }
+  await frame.staff.recordOpened(
+    signed,
+    'payees',
+    listed.data.map(({ id }) => `${partner.id}/${id}`),
+  )
+  const path = `${view.root}partners/${partner.id}/payees`
+  const named = customer === null ? {} : { customer }
+  const body = payeesPage(view, {
+    ...{ partnerId: partner.id, partnerName: partner.name, q, payees: listed.data },
+    customerId: customer ?? undefined,
+    next: listed.nextCursor === null ? undefined : linkOf(path, { ...named, cursor: listed.nextCursor }),
+    first: cursor === null ? undefined : linkOf(path, named),
+  })
+  return page(request, 200, body)
+}
+
+async function show(
+  frame: DeskFrame,
+  request: PublicRequest,
+  person: Person,
+  refused?: RefusedForm,
+): Promise<PublicAnswer> {
+  const { changes } = frame
+  const { view, signed } = person
+  const partner = await find(frame, request)
+  const { role } = signed.account
+  const may = new Set([...partnerCommands].filter((command) => changes.mayDecide(command, role)))
+  const shown = await Promise.all(
+    sections.map(async (own): Promise<ShownSection> => {
+      const rows = (await changes.read(own.list, { partner: partner.id })) as ShownSection['rows']
+      return { section: own, rows: rows.slice(0, rowsShown), may }
+    }),
+  )
+  const concerns = await concernsOf(frame, person, partner)
+  const opened = [partner.id, ...concerns.customers.map(({ id }) => `${partner.id}/${id}`)]
+  await frame.staff.recordOpened(signed, 'partner', opened)
+  const offered = { acts: partnerActs, given: { partner: partner.id }, back: `partners/${partner.id}` }
+  const body = partnerPage(view, {
+    ...{ partner, sections: shown, optionsOf: changes.form, refused, concerns },
+    acts: actButtons(view, { ...frame, person }, offered),
+    said: saidOfNote(view, request) ?? saidOfAct(view, request),
+  })
+  return page(request, refused === undefined ? 200 : 400, body)
+}
+
+/** Reads the newest of each kind. Each statement reads a few rows by an index. */
+async function concernsOf(frame: DeskFrame, { signed }: Person, { id }: PartnerRow): Promise<Concerns> {
+  const { db, access, beneficiaries, cases, customers, members, screening, staff, transactions, webhooks } = frame
+  const limit = String(newestShown)
+  const newest = await customers.list(id, { limit })
+  const payments = await transactions.list(id, { limit })
+  return {
+    isClosed: await access.isClosed(db, id),
+    customers: await withVerification(frame, id, newest.data),
+    payees: (await beneficiaries.list(id, { limit })).data,
+    payments: await transactions.withUsers(payments.data),
+    cases: await cases.openOf(db, id, undefined, newestShown),
+    hits: await screening.openHitsOf(db, id, undefined, newestShown),
+    alerts: await alertsOf(frame, id),
+    changes: (await changesOf(frame, signed)).filter(({ partnerId }) => partnerId === id),
+    team: (await members.listUsers(id, { limit: '25' })).data,
+    webhooks: (await webhooks.list(id, { limit: '25' })).data,
+    notes: await staff.notes.of(db, { partnerId: id, kind: 'partner', subjectId: id }, undefined, 2 * newestShown),
+  }
 }

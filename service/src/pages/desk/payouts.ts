@@ -1,12 +1,16 @@
 /** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, table, time } from '../kit/parts.ts'
+import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, time, wordOf } from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { deskTexts } from './texts.ts'
+import { texts as consoleTexts } from '../console/texts/index.ts'
+import { actButtons, type ActName, backWith, saidOfAct } from './acts.ts'
+import { type HeldBy, heldByPart, readHeldBy } from './held.ts'
+import { casesTable, customerHref, partnerPart, payeeHref } from './parties.ts'
+import { deskTexts, type DeskTexts } from './texts.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
 import { type DeskFrame, type FormOption, keyOf, type Person, staffRoute } from './request.ts'
 import { readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
@@ -36,8 +40,8 @@ export type PayoutFacts = {
     readonly reason?: string
     readonly bankText?: string
   }[]
-  readonly hits: readonly { readonly id: string; readonly status: string; readonly openedAt: Date }[]
-  readonly next: string
+  /** The kind of hold. Undefined: it does not wait. */
+  readonly hold: keyof DeskTexts['holdNext'] | undefined
   /** Undefined: it does not wait. */
   readonly partnerReads: string | undefined
   /** The path of the runbook in the repository, with the section of the status. */
@@ -64,18 +68,19 @@ type PayoutShown = {
   readonly approval:
     | { readonly decision: string | null; readonly by: string | null; readonly at: Date | null }
     | undefined
-  readonly cases: readonly {
-    readonly partnerId: string
-    readonly id: string
-    readonly kind: string
-    readonly openedAt: Date
-    readonly resolution: string | null
-  }[]
+  readonly cases: Parameters<typeof casesTable>[1]
+  readonly partnerName: string | undefined
+  /** The payee and the customer of the payout. Null: the partner itself owns the payee, or a simulation has none. */
+  readonly beneficiaryId: string | null
+  readonly customerId: string | null
+  /** Acts besides the two that have forms here. */
+  readonly acts: Html | undefined
+  readonly held: HeldBy
   readonly thing: ThingDetails
   readonly mayAct: boolean
   /** The options of `payment end`. */
   readonly options: readonly FormOption[]
-  readonly said?: 'waits' | 'retried' | undefined
+  readonly said?: Html | undefined
   readonly error?: string | undefined
   /** Values of a refused form, so that nothing typed is lost. */
   readonly typed: (name: string) => string
@@ -90,12 +95,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
     wide: true,
     problems: { form: error },
     main: html`<h1>${title}</h1>
-      ${said === 'retried' && message('good', d.retried)}
-      ${
-        said === 'waits' &&
-        html`${message('good', d.waits)}
-          <p><a class="button" href="${view.root}changes">${d.changes}</a></p>`
-      }
+      ${said}
       <p class="lead">${d.text}</p>
       ${strip([
         [d.amount, money(view, payout.amount, payout.currency)],
@@ -104,38 +104,65 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
         [d.attempts, String(payout.attempts)],
       ])}
       <h2>${d.next}</h2>
-      <p>${payout.next}</p>
+      <p>${nextOf(view, payout)}</p>
       ${payout.partnerReads !== undefined && html`<p>${fill(d.partnerReads, { reason: payout.partnerReads })}</p>`}
-      ${factsOf(view, payout)}
+      ${factsOf(view, shown)}
       <h2>${d.timeline}</h2>
       ${steps(
         view,
         payout.timeline.map(({ step, createdAt, reason, bankText }) => ({
-          title: step,
+          title: wordOf(consoleTexts[view.language].payments.step, step),
           at: new Date(createdAt),
           detail: [reason, bankText && fill(d.bankSays, { text: bankText })].filter(Boolean).join(' ') || undefined,
         })),
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
-      ${casesOf(view, shown)} ${payout.hits.length > 0 && hitsOf(view, payout)}
-      ${thingParts(view, shown.thing, shown.typed)} ${actions(view, shown)}`,
+      ${heldByPart(view, shown.held)} ${casesOf(view, shown)} ${thingParts(view, shown.thing, shown.typed)}
+      ${actions(view, shown)} ${shown.acts}`,
   })
 }
 
-function factsOf(view: ConsoleView, payout: PayoutFacts): Html {
-  const d = deskTexts[view.language].payouts
+/** What staff does first. */
+function nextOf({ language }: ConsoleView, { hold, status }: PayoutFacts): string {
+  const texts = deskTexts[language]
+  if (hold !== undefined) return texts.holdNext[hold]
+  return wordOf(texts.payoutEnded, status)
+}
+
+function factsOf(view: ConsoleView, shown: PayoutShown): Html {
+  const texts = deskTexts[view.language]
+  const d = texts.payouts
+  const { payout, beneficiaryId, customerId, partnerName } = shown
   const { partnerId, errorKey, errorDetails } = payout
   return facts([
-    [d.partner, html`<a href="${view.root}partners/${partnerId}">${partnerId}</a>`],
+    [d.partner, partnerPart(view, partnerId, partnerName)],
+    [
+      texts.parties.customer,
+      customerId === null
+        ? texts.parties.own
+        : html`<a href="${view.root}${customerHref(partnerId, customerId)}">${texts.parties.customer}</a>`,
+    ],
     [d.payoutId, identifier(view, payout.payoutId, d.payoutId)],
     [d.serviceReference, identifier(view, payout.reference, d.serviceReference)],
     [d.instruction, identifier(view, payout.instructionId, d.instruction)],
     [d.endToEndId, identifier(view, payout.endToEndId, d.endToEndId)],
-    [d.beneficiary, freeText(payout.beneficiary)],
+    [
+      d.beneficiary,
+      beneficiaryId === null
+        ? freeText(payout.beneficiary)
+        : html`<a href="${view.root}${payeeHref(partnerId, beneficiaryId)}">${freeText(payout.beneficiary)}</a>`,
+    ],
     [d.connector, payout.connector],
     [d.sold, payout.sold ?? undefined],
-    [d.error, errorKey === null ? undefined : freeText([errorKey, errorDetails ?? ''].join(' ').trim())],
+    [
+      d.error,
+      errorKey === null
+        ? undefined
+        : freeText(
+            [wordOf(consoleTexts[view.language].payments.errorKey, errorKey), errorDetails ?? ''].join(' ').trim(),
+          ),
+    ],
     [d.runbook, runbookLink(view, payout.runbook.replaceAll(/^docs\/runbooks\/|\.md/g, ''))],
   ])
 }
@@ -144,12 +171,15 @@ function bankFacts(view: ConsoleView, bank: BankFacts): Html {
   const d = deskTexts[view.language].payouts
   const { file, fileId, settledAt, missingSince } = bank
   return facts([
-    [d.bankStatus, bank.status],
+    [d.bankStatus, wordOf(view.t.payoutStatus, bank.status)],
     [d.scheme, bank.schemeApplied],
     [d.reason, bank.reasonCode ?? undefined],
     [
       d.file,
-      file === null ? undefined : html`<a href="${view.root}files/${fileId ?? ''}">${file.name}</a> ${file.state}`,
+      file === null
+        ? undefined
+        : html`<a href="${view.root}files/${fileId ?? ''}">${file.name}</a>
+            ${wordOf(deskTexts[view.language].files, file.state)}`,
     ],
     [d.settledAt, settledAt === null ? undefined : time(view, new Date(settledAt))],
     [d.missingSince, missingSince === null ? undefined : time(view, new Date(missingSince))],
@@ -164,41 +194,21 @@ function partnerFacts(view: ConsoleView, { approval, payout }: PayoutShown): Htm
       ? d.approvalNone
       : approval.decision === null || approval.at === null
         ? d.approvalOpen
-        : html`${approval.decision}, ${freeText(approval.by ?? '')}, ${time(view, approval.at)}`
+        : html`${wordOf(deskTexts[view.language].approvalDecisions, approval.decision)}, ${freeText(approval.by ?? '')},
+          ${time(view, approval.at)}`
   return html`<h2>${d.approval}</h2>
     <p>${decided}</p>
     <p><a href="${view.root}partners/${payout.partnerId}">${d.rules}</a></p>`
 }
 
-function casesOf(view: ConsoleView, { cases }: PayoutShown): Html {
+function casesOf(view: ConsoleView, { cases, held }: PayoutShown): Html | undefined {
   const d = deskTexts[view.language].payouts
+  if (cases.length === 0 && held.alerts.length + held.hits.length > 0) return undefined
   if (cases.length === 0)
     return html`<h2>${d.cases}</h2>
       ${message('neutral', d.casesNone)}`
   return html`<h2>${d.cases}</h2>
-    ${table({
-      caption: d.cases,
-      columns: [[d.kind, 'head'], d.opened, d.resolution],
-      rows: cases.map(({ partnerId, id, kind, openedAt, resolution }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
-        time(view, openedAt),
-        resolution ?? d.open,
-      ]),
-    })}`
-}
-
-function hitsOf(view: ConsoleView, { hits, partnerId }: PayoutFacts): Html {
-  const d = deskTexts[view.language].payouts
-  return html`<h2>${d.hits}</h2>
-    ${table({
-      caption: d.hits,
-      columns: [[d.hit, 'head'], d.status, d.opened],
-      rows: hits.map(({ id, status, openedAt }) => [
-        html`<a href="${view.root}hits/${partnerId}/${id}">${id}</a>`,
-        status,
-        time(view, new Date(openedAt)),
-      ]),
-    })}`
+    ${casesTable(view, cases, d.cases)}`
 }
 
 /** Statuses in which the worker makes a further attempt. */
@@ -251,11 +261,11 @@ export const payoutRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
     staffRoute(frame, 'find', 'GET', path, (request, person) => show(frame, request, person)),
     commandRoute(frame, {
       ...{ ...form, path: `${path}/retry`, command: 'payment retry', withoutNote: true },
-      answer: (_ran, { params }) => seeOther(`../${params['id']}?said=retried`),
+      answer: (_ran, { params }) => seeOther(backWith(`../${params['id']}`, 'payment retry', undefined)),
     }),
     commandRoute(frame, {
       ...{ ...form, path: `${path}/end`, command: 'payment end', more: endOf },
-      answer: ({ waits }, { params }) => seeOther(`../${params['id']}${waits === undefined ? '' : '?said=waits'}`),
+      answer: ({ waits }, { params }) => seeOther(backWith(`../${params['id']}`, 'payment end', waits)),
     }),
   ]
 }
@@ -273,10 +283,11 @@ const documentCharsMax = 140
 async function show(
   frame: DeskFrame,
   request: PublicRequest,
-  { view, signed }: Person,
+  person: Person,
   refused?: RefusedForm,
 ): Promise<PublicAnswer> {
-  const { db, cases, changes, payouts, staff } = frame
+  const { view, signed } = person
+  const { db, access, cases, changes, payouts, staff } = frame
   const { partnerId, id } = keyOf(request)
   const [found] = await payouts.find(partnerId, { id }, 1)
   if (found === undefined) throw notFound('payout')
@@ -288,20 +299,38 @@ async function show(
   if (payout === undefined) throw notFound('payout')
   const decision = (await payouts.decisionsOf(partnerId, [found.payout])).get(id)
   const about = [id, payout.instructionId, payout.endToEndId, payout.reference]
-  const said = new URLSearchParams(request.query).get('said')
+  const bank = await atBank(frame, partnerId, id)
+  const offered = {
+    acts: actsOf(payout, bank),
+    given: { partner: partnerId, payout: id },
+    back: `payouts/${partnerId}/${id}`,
+  }
   const body = payoutPage(view, {
     payout,
-    bank: await atBank(frame, partnerId, id),
+    bank,
+    partnerName: (await access.namesOf(db, [partnerId])).get(partnerId),
+    ...{ beneficiaryId: found.payout.beneficiaryId, customerId: found.payout.customerId },
+    acts: actButtons(view, { ...frame, person }, offered),
     approval: decision && { decision: decision.decision, by: decision.decidedName, at: decision.decidedAt },
     cases: await cases.about(db, partnerId, about),
+    held: await readHeldBy(frame, found.payout),
     thing: await readThing(frame, signed, { partnerId, kind: 'payout', subject: id }),
     mayAct: changes.mayDecide('payment end', signed.account.role),
     options: changes.form('payment end'),
-    said: said === 'waits' || said === 'retried' ? said : undefined,
+    said: saidOfAct(view, request),
     error: refused?.error,
     typed: refused?.form ?? (() => ''),
   })
   return page(request, refused === undefined ? 200 : 400, body)
+}
+
+/** What may be done about a payout that has left, or about its recall. */
+function actsOf({ status }: PayoutFacts, bank: BankFacts | undefined): readonly ActName[] {
+  const hasRecall = bank?.recall !== undefined && bank.recall !== null
+  return [
+    ...(status === 'Completed' ? (['payment recall', 'payment undo'] as const) : []),
+    ...(hasRecall ? (['bank recall sent', 'bank recall answer'] as const) : []),
+  ]
 }
 
 /** Undefined: no file-based bank has it. */

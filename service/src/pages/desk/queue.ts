@@ -1,26 +1,20 @@
-/** The queue: what needs a person. Cases with their age, owner, last note and runbook, and what else waits. */
+/** The queue: what needs a person. Cases in words with their age, owner, proposal and runbook, and what else waits. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { after, secondMs } from '../../kernel/index.ts'
+import { type CaseAction, type CaseKind, type CaseRow, caseKinds } from '../../cases/index.ts'
+import { after, amountText, dayMs, secondMs } from '../../kernel/index.ts'
 import type { WaitingThing } from '../../people/staff/index.ts'
-import { badge, call, empty, freeText, table, time } from '../kit/parts.ts'
-import { pager, tabs } from '../kit/lists.ts'
+import { badge, empty, freeText, money, table, time } from '../kit/parts.ts'
+import { filters, pager, tabs } from '../kit/lists.ts'
+import { select } from '../kit/forms.ts'
+import { linkOf } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { verbOf } from './case-page.ts'
+import { kindName, runbookOf } from './kinds.ts'
 import type { DeskDeps } from './request.ts'
 import { type OwnedThing, partnerCell, runbookLink, thingTable } from './things.ts'
 import { deskTexts } from './texts.ts'
-
-export type DeskCase = {
-  readonly partnerId: string
-  readonly id: string
-  readonly kind: string
-  readonly openedAt: Date
-  /** Amount with its currency. Null: the case has no money. */
-  readonly money: string | null
-  readonly proposedBy: string | null
-  /** Null: the case has no owner. */
-  readonly owner: { readonly id: string; readonly fullName: string } | null
-}
 
 export const queueTabs = ['all', 'mine', 'unowned'] as const
 export type QueueTab = (typeof queueTabs)[number]
@@ -28,62 +22,92 @@ export type QueueTab = (typeof queueTabs)[number]
 /** The part of the page besides cases. A text: it is not known. */
 export type WaitingShown = readonly OwnedThing[] | Extract<WaitingLook, string>
 
+export type QueueCase = {
+  readonly row: CaseRow
+  /** The action that a person proposes. */
+  readonly proposed: CaseAction | undefined
+  readonly lastNote: string | null
+}
+
 type QueueShown = {
-  readonly cases: readonly (DeskCase & { readonly lastNote: string | null })[]
+  readonly cases: readonly QueueCase[]
   readonly tab: QueueTab
+  /** The kind that is shown. Undefined: all. */
+  readonly kind: CaseKind | undefined
+  /** Only what the person may decide. */
+  readonly mine: boolean
+  readonly counts: readonly { readonly kind: CaseKind; readonly count: number }[]
   readonly waiting: WaitingShown
   /** Names of the partners of cases and things, by their ids. */
   readonly names: ReadonlyMap<string, string>
+  readonly now: Date
   readonly next?: string | undefined
   readonly first?: string | undefined
 }
 
-/** The kinds whose steps are not those of a difference at a bank. */
-const runbooks: Readonly<Record<string, string>> = {
-  safeguarding: 'safeguarding',
-  monitoring_alert: 'monitoring-alert',
-  sanctions_hold: 'screening-hit',
-  file_unreadable: 'bank-files',
-  file_refused: 'bank-files',
-  message_differs: 'bank-files',
-  sum_differs: 'bank-files',
-  statement_gap: 'bank-files',
-  statement_overlap: 'bank-files',
-  payment_missing: 'bank-files',
-  payee_mismatch: 'bank-files',
-}
-
-/** The name of the runbook of a kind of case. */
-export const runbookOf = (kind: string): string => runbooks[kind] ?? 'bank-difference'
-
-export function queuePage(view: ConsoleView, { cases, tab, waiting, names, next, first }: QueueShown): string {
+export function queuePage(view: ConsoleView, shown: QueueShown): string {
   const { root } = view
-  const d = deskTexts[view.language].queue
+  const { queue: d, deciders } = deskTexts[view.language]
+  const { cases, tab, kind, mine, waiting, names, next, first } = shown
+  const linkTo = (more: Readonly<Record<string, string | undefined>>) =>
+    linkOf(`${root}queue`, {
+      show: tab === 'all' ? undefined : tab,
+      kind,
+      decidable: mine ? 'yes' : undefined,
+      ...more,
+    })
   const items = queueTabs.map((each) => ({
     text: d[each],
-    href: each === 'all' ? `${root}queue` : `${root}queue?show=${each}`,
+    href: linkTo({ show: each === 'all' ? undefined : each }),
     current: each === tab,
   }))
+  const isFiltered = tab !== 'all' || kind !== undefined || mine
   return shell(view, {
     title: d.queue,
     wide: true,
     main: html`<h1>${d.queue}</h1>
-      <p class="lead">${d.queueText}</p>
-      ${tabs({ label: d.owners, items })} ${waitingPart(view, waiting, names)}
+      <p class="lead">${d.queueText} <a href="${root}deciders">${deciders.title}</a></p>
+      ${tabs({ label: d.owners, items })} ${filterPart(view, shown)} ${waitingPart(view, waiting, names)}
       ${
         cases.length > 0
-          ? casesTable(view, cases, names)
-          : tab === 'all'
+          ? casesTable(view, shown)
+          : isFiltered
             ? empty({
-                title: d.queueEmpty,
-                text: d.queueEmptyText,
-                more: call(view, 'npm run -s operator -- case list', d.queueCall),
+                title: tab === 'mine' ? d.mineEmpty : tab === 'unowned' ? d.unownedEmpty : d.queueEmpty,
+                text: d.filteredText,
               })
-            : empty({ title: tab === 'mine' ? d.mineEmpty : d.unownedEmpty, text: d.filteredText })
+            : empty({ title: d.queueEmpty, text: d.queueEmptyText })
       }
       ${pager(view, { next, first })}`,
   })
 }
+
+/** Kinds with their counts, and the kinds that the person may decide. */
+function filterPart(view: ConsoleView, { tab, kind, mine, counts }: QueueShown): Html {
+  const f = deskTexts[view.language].filters
+  const known = new Map(counts.map((each) => [each.kind, each.count]))
+  const options = caseKinds.flatMap((each) => {
+    const count = known.get(each)
+    if (count === undefined && each !== kind) return []
+    return [[each, `${kindName(view, each)} (${countText(view, count ?? 0)})`] as const]
+  })
+  return filters(view, {
+    path: `${view.root}queue`,
+    main: [
+      select({ id: 'kind', name: 'kind', label: f.kind, value: kind, any: f.anyKind, options }),
+      html`<div class="field">
+        <label><input type="checkbox" name="decidable" value="yes" ${mine && html` checked`} /> ${f.decidable}</label>
+        ${tab !== 'all' && html`<input type="hidden" name="show" value="${tab}" />`}
+      </div>`,
+    ],
+    active: kind !== undefined || mine,
+  })
+}
+
+/** Cases of a kind are counted to this number. */
+export const countedMax = 1000
+const countText = (view: ConsoleView, count: number): string =>
+  count > countedMax ? fill(deskTexts[view.language].filters.thousands, { count: String(countedMax) }) : String(count)
 
 /** Shows what waits, if anything does. A list that is not known is said: it must not look like an empty one. */
 function waitingPart(view: ConsoleView, waiting: WaitingShown, names: QueueShown['names']): Html | undefined {
@@ -98,21 +122,32 @@ function waitingPart(view: ConsoleView, waiting: WaitingShown, names: QueueShown
     <h2>${d.cases}</h2>`
 }
 
-function casesTable(view: ConsoleView, cases: QueueShown['cases'], names: QueueShown['names']) {
-  const d = deskTexts[view.language].queue
+function ageText(view: ConsoleView, since: Date, now: Date): string {
+  const f = deskTexts[view.language].filters
+  const days = Math.max(0, Math.floor((now.getTime() - since.getTime()) / dayMs))
+  return days === 0 ? f.today : days === 1 ? f.day : fill(f.days, { count: String(days) })
+}
+
+function casesTable(view: ConsoleView, { cases, names, now }: QueueShown) {
+  const { queue: d, filters: f } = deskTexts[view.language]
   return table({
     caption: d.queue,
-    columns: [[d.kind, 'head'], d.opened, d.owner, [d.money, 'number'], d.proposal, d.lastNote, d.runbook, d.partner],
-    rows: cases.map(({ partnerId, id, kind, openedAt, owner, money, proposedBy, lastNote }) => [
-      html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
-      time(view, openedAt),
-      owner === null ? badge('warning', d.unowned) : freeText(owner.fullName),
-      money ?? '–',
-      proposedBy === null ? badge('neutral', d.open) : badge('warning', proposedBy),
-      lastNote === null ? '–' : freeText(lastNote),
-      runbookLink(view, runbookOf(kind)),
-      partnerCell(names, partnerId),
-    ]),
+    columns: [[d.kind, 'head'], f.age, d.owner, [d.money, 'number'], d.proposal, d.lastNote, d.runbook, d.partner],
+    rows: cases.map(({ row, proposed, lastNote }) => {
+      const { partnerId, id, kind, openedAt, ownerName, booked, currency, proposedBy } = row
+      return [
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+        html`${ageText(view, openedAt, now)} <span class="soft">${time(view, openedAt)}</span>`,
+        ownerName === null ? badge('warning', d.unowned) : freeText(ownerName),
+        booked === null || currency === null ? '–' : money(view, amountText(booked, currency), currency),
+        proposedBy === null || proposed === undefined
+          ? '–'
+          : badge('warning', fill(f.proposes, { name: proposedBy, verb: verbOf(view, proposed, row) })),
+        lastNote === null ? '–' : freeText(lastNote),
+        runbookLink(view, runbookOf(kind)),
+        partnerCell(names, partnerId),
+      ]
+    }),
   })
 }
 

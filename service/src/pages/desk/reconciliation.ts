@@ -2,16 +2,17 @@
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { dayMs } from '../../kernel/index.ts'
 import { readAtOneMoment, type Tx } from '../../postgres/index.ts'
-import type { Line } from '../../cases/reconciliation/index.ts'
+import { type Line, reportHead, reportLine } from '../../cases/reconciliation/index.ts'
 import {
   badge,
   calendarDay,
-  call,
   empty,
   facts,
   freeText,
+  heading as titleWith,
   identifier,
   inFours,
+  linkButton,
   message,
   money,
   moneyText,
@@ -26,20 +27,37 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { findPayout, partnerLink } from './files.ts'
 import { deskTexts } from './texts.ts'
-import { type DeskFrame, withStaff } from './request.ts'
+import { csvFile } from './numbers.ts'
+import { type DeskFrame, staffRoute, withStaff } from './request.ts'
 
 type AccountName = { readonly connector: string; readonly account: string; readonly currency: string }
 
-const tones = { agrees: 'good', explained: 'neutral', unexplained: 'bad', notLooked: 'warning' } as const
+/** Nothing is green that was not compared with a statement of these days. */
+const tones = {
+  agrees: 'good',
+  agreesOld: 'warning',
+  explained: 'neutral',
+  unexplained: 'bad',
+  noStatement: 'warning',
+  notLooked: 'warning',
+} as const
+/** A weekend with a holiday, and the day after which a statement comes. */
+const statementDaysMax = 5
 const isZero = (amount: string | undefined): boolean => !/[1-9]/.test(amount ?? '')
-const resultOf = (line: Line | undefined): keyof typeof tones =>
-  line === undefined
-    ? 'notLooked'
-    : !isZero(line['unexplained'])
-      ? 'unexplained'
-      : isZero(line['difference'])
-        ? 'agrees'
-        : 'explained'
+
+/** What a look has found. An account of a bank is compared with its last statement; suspense with the open cases. `now`: undefined for a stored look. */
+export function resultOf(line: Line | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
+  if (line === undefined) return 'notLooked'
+  if (!isZero(line['unexplained'])) return 'unexplained'
+  const statementOn = line['statement_on'] ?? ''
+  if (!isSuspense(name) && statementOn === '') return 'noStatement'
+  if (!isZero(line['difference'])) return 'explained'
+  const isOld =
+    now !== undefined &&
+    !isSuspense(name) &&
+    now.getTime() - Date.parse(`${statementOn}T00:00:00Z`) > statementDaysMax * dayMs
+  return isOld ? 'agreesOld' : 'agrees'
+}
 
 const amountOf = (view: ConsoleView, line: Line | undefined, name: string): Html | string => {
   const amount = line?.[name] ?? ''
@@ -55,29 +73,33 @@ const addressOf = (
   { connector, account, currency }: AccountName,
   more: Readonly<Record<string, string>> = {},
 ): string => `reconciliation/account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
+/** The address of the same report as a file. */
+const fileOf = ({ connector, account, currency }: AccountName): string =>
+  `reconciliation/file?${new URLSearchParams({ connector, account, currency }).toString()}`
 const isSuspense = ({ account }: AccountName): boolean => account === 'suspense'
 
 type AccountsShown = {
   readonly accounts: readonly { readonly name: AccountName; readonly line: Line | undefined }[]
+  readonly now: Date
 }
 
-export function accountsPage(view: ConsoleView, { accounts }: AccountsShown): string {
+export function accountsPage(view: ConsoleView, { accounts, now }: AccountsShown): string {
   const d = deskTexts[view.language].reconciliation
-  const command = call(view, 'npm run -s operator -- reconcile', d.call)
   return shell(view, {
     title: d.title,
     wide: true,
-    main: html`<h1>${d.title}</h1>
+    main: html`${titleWith(d.title, accounts.length > 0 && linkButton(`${view.root}reconciliation/file`, d.file))}
       <p class="lead">${d.text}</p>
       ${
         accounts.length === 0
-          ? empty({ title: d.none, text: d.noneText, more: command })
-          : html`${table({
+          ? empty({ title: d.none, text: d.noneText })
+          : table({
               caption: d.title,
               columns: [
                 [d.account, 'head'],
                 d.result,
                 d.statementOn,
+                d.lookedAt,
                 [d.closing, 'number'],
                 [d.difference, 'number'],
                 [d.explained, 'number'],
@@ -88,16 +110,16 @@ export function accountsPage(view: ConsoleView, { accounts }: AccountsShown): st
                 html`<a href="${view.root}${addressOf(name)}"
                   >${isSuspense(name) ? d.suspense : inFours(name.account)} ${name.currency}</a
                 >`,
-                badge(tones[resultOf(line)], d[resultOf(line)]),
-                isSuspense(name) ? '' : day(view, line?.['statement_on'], d.noStatement),
+                badge(tones[resultOf(line, name, now)], d[resultOf(line, name, now)]),
+                isSuspense(name) ? '' : day(view, line?.['statement_on'], d.noneYet),
+                moment(view, line?.['at']),
                 amountOf(view, line, 'closing'),
                 amountOf(view, line, 'difference'),
                 amountOf(view, line, 'explained'),
                 amountOf(view, line, 'unexplained'),
                 name.connector,
               ]),
-            })}
-            ${command}`
+            })
       }`,
   })
 }
@@ -109,6 +131,7 @@ type AccountShown = {
   readonly days: readonly Line[]
   /** The time of a stored look. Undefined: as of now. */
   readonly at: Date | undefined
+  readonly now: Date
   readonly rowsMax: number
   readonly next?: string | undefined
   readonly first?: string | undefined
@@ -116,18 +139,17 @@ type AccountShown = {
 
 export function accountPage(view: ConsoleView, shown: AccountShown): string {
   const d = deskTexts[view.language].reconciliation
-  const { name, lines, at, next, first, rowsMax } = shown
+  const { name, lines, at, now, next, first, rowsMax } = shown
   const line = lines.find(({ record }) => record === 'account')
-  const result = resultOf(line)
+  const result = resultOf(line, name, at === undefined ? now : undefined)
   const of = (...records: readonly string[]) => lines.filter(({ record = '' }) => records.includes(record))
   const heading = isSuspense(name) ? d.suspense : inFours(name.account)
   const opening = line?.['opening'] ?? ''
   const from = opening === '' ? d.notStated : moneyText(view, opening, name.currency)
-  const command = `npm run -s operator -- reconcile --account ${name.account}`
   return shell(view, {
     title: `${d.title}: ${heading} ${name.currency}`,
     wide: true,
-    main: html`<h1>${d.title}: ${freeText(heading)} ${name.currency}</h1>
+    main: html`${titleWith(`${d.title}: ${heading} ${name.currency}`, linkButton(`${view.root}${fileOf(name)}`, d.file))}
       <p class="lead">
         ${at === undefined ? d.now : html`${d.asOf} ${time(view, at, 'seconds')}. <a href="${view.root}${addressOf(name)}">${d.toNow}</a>`}
       </p>
@@ -141,13 +163,13 @@ export function accountPage(view: ConsoleView, shown: AccountShown): string {
       ${result !== 'notLooked' && message(tones[result], d[`${result}Text`])}
       <p>${isSuspense(name) ? d.suspenseText : fill(d.movedText, { opening: from })}</p>
       ${facts([
-        [d.statementOn, isSuspense(name) ? undefined : day(view, line?.['statement_on'], d.noStatement)],
+        [d.statementOn, isSuspense(name) ? undefined : day(view, line?.['statement_on'], d.noneYet)],
         [isSuspense(name) ? d.openCases : d.bankMoved, orNone(amountOf(view, line, 'bank'), d.notLooked)],
         [d.ledgerMoved, orNone(amountOf(view, line, 'ledger'), d.notLooked)],
       ])}
       ${partsTable(view, of('difference', 'suspense', 'memo'), line)} ${casesTable(view, of('case', 'case_reversed'))}
       ${rowsTable(view, of(...singles), rowsMax)} ${!isSuspense(name) && daysTable(view, shown)}
-      ${statementsTable(view, of('statement'))} ${pager(view, { next, first })} ${call(view, command, d.call)}`,
+      ${statementsTable(view, of('statement'))} ${pager(view, { next, first })}`,
   })
 }
 
@@ -297,6 +319,8 @@ function statementsTable(view: ConsoleView, statements: readonly Line[]): Html |
 const daysShown = 31
 /** Statements, and single entries, payments and cases of each kind. */
 const rowsMax = 50
+/** The same in a file, which is made in memory: some megabytes at most. */
+const fileRowsMax = 5000
 
 type Wanted = Parameters<DeskFrame['reconciliation']['report']>[1]
 
@@ -325,9 +349,20 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
                 line['currency'] === name.currency,
             ),
           }))
-          return page(request, 200, accountsPage(view, { accounts }))
+          return page(request, 200, accountsPage(view, { accounts, now: clock.now() }))
         }),
     },
+    staffRoute(frame, 'reconciliation', 'GET', '/reconciliation/file', async (request) => {
+      const { connector, account, currency, at } = wantedOf(request)
+      const wanted =
+        account === '' ? { at, rowsMax: fileRowsMax } : { connector, account, currency, at, rowsMax: fileRowsMax }
+      const lines = await db.transaction(async (tx) => {
+        await readAtOneMoment(tx)
+        return linesOf(tx, wanted)
+      })
+      const body = [reportHead, ...lines.map(reportLine)].map((line) => `${line}\n`).join('')
+      return csvFile(`reconciliation-${clock.now().toISOString().slice(0, 10)}.csv`, body)
+    }),
     {
       method: 'GET',
       path: '/desk/reconciliation/account',
@@ -352,7 +387,7 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
             request,
             200,
             accountPage(view, {
-              ...{ ...shown, days, at, rowsMax },
+              ...{ ...shown, days, at, rowsMax, now: clock.now() },
               next: last && query({ before: last['at'] ?? '' }),
               first: before && query({}),
             }),

@@ -14,14 +14,21 @@ import type { Accounts } from '../../accounts/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import type { Deposits } from '../../deposits/index.ts'
+import type { IdentityChecks } from '../../parties/identity-checks/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
 import type { Brand } from '../../branding/index.ts'
+import type { Inbox } from '../../inbox/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { BankFile, BankFiles, ConnectorState } from '../../rails/index.ts'
 import type { Reconciliation } from '../../cases/reconciliation/index.ts'
+import type { DecisionNumbers } from '../../reports/decisions/index.ts'
 import type { Safeguarding } from '../../reports/safeguarding/index.ts'
 import type { SignedStaff, Staff, StaffRole, ThingKey, WaitingThing } from '../../people/staff/index.ts'
+import type { Members } from '../../people/users/index.ts'
+import type { HoldOf, Transactions } from '../../transactions/index.ts'
+import type { DeliveryEngine } from '../../webhooks/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Assets } from '../assets.ts'
 import { html, type Html } from '../html.ts'
@@ -49,6 +56,8 @@ export type DeskChanges = {
   readonly mayDecide: (command: string, role: StaffRole) => boolean
   /** The options that a form of the command asks for: no person, no note and no file. */
   readonly form: (command: string) => readonly FormOption[]
+  /** A command that changes something and needs no file. `cuts`: it takes access away. `secret`: its result is shown once. Undefined: no such command. */
+  readonly act: (command: string) => { readonly cuts: boolean; readonly secret: boolean } | undefined
   /** Refuses as the command, and: not_found, validation_failed, permission_denied. */
   readonly approve: (by: SignedStaff['account'], id: string) => Promise<unknown>
   /** Carries out an approved change for its author, and returns its result. Refuses as the command, and: not_found, permission_denied. */
@@ -72,7 +81,9 @@ export type PartnerRow = { readonly id: string; readonly name: string; readonly 
 
 export type Runbooks = {
   /** `name`: as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined: there is none. */
-  readonly find: (name: string) => Promise<{ readonly title: string; readonly body: Html } | undefined>
+  readonly find: (
+    name: string,
+  ) => Promise<{ readonly title: string; readonly body: Html; readonly commands: readonly string[] } | undefined>
 }
 
 /** The facts of a connector. */
@@ -93,22 +104,42 @@ export type DeskDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly staff: Staff
-  readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout' | 'about' | 'lastRemarks'>
+  /** The choices of what is mailed. */
+  readonly inbox: Pick<Inbox, 'choices' | 'choose'>
+  readonly cases: Pick<
+    Cases,
+    'list' | 'byId' | 'byIds' | 'countsOpen' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'
+  >
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
+  readonly screening: Pick<
+    Screening,
+    'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'
+  >
   readonly screener: Pick<Screener, 'viewOf'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
-  readonly monitoring: Pick<Monitoring, 'standingOf'>
+  readonly monitoring: Pick<Monitoring, 'newestAlerts' | 'rules' | 'standingOf' | 'waitingOf' | 'holding'>
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
-  readonly customers: Pick<Customers, 'idOf' | 'idsBy'> & {
-    readonly reviews: Pick<Customers['reviews'], 'overduePage'>
+  readonly customers: Pick<
+    Customers,
+    'capabilities' | 'find' | 'get' | 'idOf' | 'idsBy' | 'list' | 'payersByIds' | 'usersByIds'
+  > & {
+    readonly reviews: Pick<Customers['reviews'], 'missing' | 'of' | 'overduePage'>
   }
-  readonly access: Pick<Access, 'namesOf' | 'partnerNames'>
-  readonly accounts: Pick<Accounts, 'holdersOf'>
-  readonly beneficiaries: Pick<Beneficiaries, 'named'>
+  readonly access: Pick<Access, 'isClosed' | 'namesOf' | 'partnerNames'>
+  readonly accounts: Pick<Accounts, 'holdersOf' | 'ibansOf' | 'stateChanges'>
+  readonly beneficiaries: Pick<Beneficiaries, 'byAlias' | 'get' | 'list' | 'named' | 'payeesByIds' | 'verificationOf'>
   readonly deposits: Pick<Deposits, 'byReferences'>
+  readonly identityChecks: Pick<IdentityChecks, 'list'>
+  readonly ledger: Pick<Ledger, 'partySumsAt'>
+  readonly members: Pick<Members, 'listUsers'>
+  /** The numbers of decisions. */
+  readonly numbers: DecisionNumbers
+  readonly transactions: Pick<Transactions, 'list' | 'related' | 'withUsers'>
+  readonly webhooks: Pick<DeliveryEngine, 'list'>
+  /** Finds why a payment waits. */
+  readonly holdOf: HoldOf
   /** Reads what waits for a person besides cases, and how the connectors are. */
   readonly waiting: {
     readonly look: () => Promise<readonly WaitingThing[]>
@@ -116,7 +147,7 @@ export type DeskDeps = {
     readonly connectors: () => Promise<readonly ConnectorFacts[]>
   }
   readonly runbooks: Runbooks
-  readonly payouts: Pick<Payouts, 'find' | 'decisionsOf'>
+  readonly payouts: Pick<Payouts, 'decisionsOf' | 'find' | 'get' | 'list'>
   readonly changes: DeskChanges
   readonly partners: {
     readonly byId: (tx: Tx, id: string) => Promise<PartnerRow | undefined>
@@ -147,6 +178,7 @@ const icons = {
   files: 'M5 2.5h6.5L15.5 6.5v11H5zM11.5 2.5v4h4M8 10.5h4.5M8 13.5h4.5',
   reconciliation: 'M10 3v14M6 17h8M3.5 6.5h13M3.5 6.5l-1.5 5h4zM16.5 6.5l-2 5h4z',
   safeguarding: 'M10 2.5 16.5 5v5c0 4-3 6.5-6.5 7.5C6.5 16.5 3.5 14 3.5 10V5zM7 10l2.2 2.2L13 8.5',
+  numbers: 'M3.5 16.5h13M5.5 14V9.5M9 14V5M12.5 14v-6M16 14V3.5',
   reviews: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
   rules: 'M3 15.5l4-5 3 3 6.5-8M12.5 5.5h4v4',
   countries: 'M10 17a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM3 10h14M10 3c-4.5 4.5-4.5 9.5 0 14M10 3c4.5 4.5 4.5 9.5 0 14',
@@ -154,11 +186,15 @@ const icons = {
   changes: 'M4 6.5h10M11 3.5l3 3-3 3M16 13.5H6M9 10.5l-3 3 3 3',
   staff:
     'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 16.5c0-3 2-5 5-5s5 2 5 5M13 4a3 3 0 0 1 0 5.5M14.5 12c2 .6 3 2.3 3 4.5',
+  notifications: 'M5 14V9a5 5 0 0 1 10 0v5l1.5 1.5h-13zM8.5 17.5h3',
   device: 'M3 4.5h14v11H3zM6 8l2.5 2L6 12M10 12.5h4',
 } as const
 export type DeskPlace = keyof typeof icons
 
-function placesOf(language: ConsoleLanguage): NonNullable<ConsoleView['places']> {
+/** Support reads no numbers of decisions. */
+const isHidden = (place: DeskPlace, role: StaffRole): boolean => place === 'numbers' && role === 'support'
+
+function placesOf(language: ConsoleLanguage, role: StaffRole): NonNullable<ConsoleView['places']> {
   const d = deskTexts[language]
   const names: Readonly<Record<DeskPlace, string>> = {
     queue: d.queue.queue,
@@ -168,15 +204,19 @@ function placesOf(language: ConsoleLanguage): NonNullable<ConsoleView['places']>
     files: d.files.files,
     reconciliation: d.reconciliation.title,
     safeguarding: d.safeguarding.days,
+    numbers: d.numbers.numbers,
     reviews: d.reviews.reviews,
     rules: d.rules.rules,
     countries: d.countries.countries,
     partners: d.partners.partners,
     changes: d.commands.changes,
     staff: d.staff.staff,
+    notifications: d.notifications.title,
     device: d.commands.commands,
   }
-  return (Object.keys(icons) as DeskPlace[]).map((name) => ({ name, text: names[name], icon: icons[name] }))
+  return (Object.keys(icons) as DeskPlace[])
+    .filter((name) => !isHidden(name, role))
+    .map((name) => ({ name, text: names[name], icon: icons[name] }))
 }
 
 /** Answers with the page of a person of staff. Without a session it leads to the sign-in. */
@@ -193,7 +233,7 @@ export async function withStaff(
   const d = deskTexts[view.language].queue
   const { fullName, email, role } = signed.account
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
-  return answer({ signed, view: { ...view, person, places: placesOf(view.language), current } })
+  return answer({ signed, view: { ...view, person, places: placesOf(view.language, role), current } })
 }
 
 /** Leads to the sign-in, and from there back to a page. A form has no page of its own. */

@@ -72,10 +72,12 @@ type Listed = {
   /** The versions of each rule, the last first. */
   readonly rules: readonly (readonly [RuleVersion, ...RuleVersion[]])[]
   readonly mayWrite: boolean
+  /** The kind of the new rule whose form is shown. */
+  readonly chosen: RuleKind | undefined
   readonly refused?: RefusedForm | undefined
 }
 
-function rulesPage(view: ConsoleView, { rules, mayWrite, refused }: Listed): string {
+function rulesPage(view: ConsoleView, { rules, mayWrite, chosen, refused }: Listed): string {
   const d = deskTexts[view.language].rules
   const { error, form: typed = () => '' } = refused ?? {}
   return shell(view, {
@@ -93,7 +95,7 @@ function rulesPage(view: ConsoleView, { rules, mayWrite, refused }: Listed): str
               rows: rules.map((versions) => ruleRow(view, versions)),
             })
       }
-      ${mayWrite && ruleForm(view, { action: `${view.root}rules`, typed, error, title: d.write, save: d.save })}`,
+      ${mayWrite && newRule(view, chosen, { action: `${view.root}rules`, typed, error, title: d.write, save: d.save })}`,
   })
 }
 
@@ -118,6 +120,7 @@ function ruleRow(view: ConsoleView, versions: readonly [RuleVersion, ...RuleVers
 
 const kindText = (d: DeskTexts['rules'], kind: string): string =>
   ((d as Readonly<Record<string, string>>)[kind] ?? kind).split(':', 1)[0] ?? kind
+const kindOf = (text: string): RuleKind | undefined => ruleKinds.find((kind) => kind === text)
 
 type Shown = {
   readonly versions: readonly [RuleVersion, ...RuleVersion[]]
@@ -164,6 +167,7 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: S
           ...{
             action: `${view.root}rules/${last.id}`,
             version: last.version,
+            kind: kindOf(command === commands.rule ? form('kind') : last.kind) ?? 'velocity',
             title: d.change,
             text: d.changeText,
             save: d.saveVersion,
@@ -330,6 +334,7 @@ const fieldOf = (error: string): string | undefined => /^\/(?<name>[a-z]+)\b/.ex
 
 type FormShown = {
   readonly action: string
+  readonly kind: RuleKind
   /** The version that the form begins with. Absent: it is a new rule. */
   readonly version?: number
   readonly typed: Form
@@ -339,9 +344,30 @@ type FormShown = {
   readonly save: string
 }
 
-function ruleForm(view: ConsoleView, { action, version, typed, error, title, text, save }: FormShown): Html {
+/** A person chooses what the new rule looks for, and then fills in the fields of that kind. */
+function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<FormShown, 'kind'>): Html {
+  const d = deskTexts[view.language].rules
+  if (kind !== undefined)
+    return html`${ruleForm(view, { ...shown, kind })}
+      <p><a href="${view.root}rules#write">${d.otherKind}</a></p>`
+  return html`<h2 id="write">${d.write}</h2>
+    <p>${d.chooseKind}</p>
+    <ul class="choices">
+      ${ruleKinds.map((each) => {
+        const [name = each, ...rest] = d[each].split(': ')
+        return html`<li>
+          <a class="button" href="${view.root}rules?kind=${each}#write">${name}</a>
+          <p class="help">${rest.join(': ')}</p>
+        </li>`
+      })}
+    </ul>`
+}
+
+/** The fields of a kind: those that it needs, and in brackets those that it may have. */
+function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: FormShown): Html {
   const d = deskTexts[view.language].rules
   const wrong = error === undefined ? undefined : fieldOf(error)
+  const own = ruleFields[kind]
   const common = (name: string) => ({
     ...{ id: `rule-${name}`, name, label: d[name as keyof DeskTexts['rules']], value: typed(name) },
     error: name === wrong ? error : undefined,
@@ -352,34 +378,27 @@ function ruleForm(view: ConsoleView, { action, version, typed, error, title, tex
       options: values.map((each) => [each, d[each as keyof DeskTexts['rules']]]),
       ...(any === undefined ? {} : { any }),
     })
-  return html`<details class="more" ${error !== undefined && html` open`}>
-    <summary>${title}</summary>
+  const inputs = ofKinds.flatMap((name) => {
+    if (own.includes(name)) return [field(common(name))]
+    const label = fill(deskTexts[view.language].options.optional, { label: d[name] })
+    return own.includes(`[${name}]`) ? [field({ ...common(name), label, optional: true })] : []
+  })
+  return html`<section aria-labelledby="write">
+    <h2 id="write">${title}: ${kindText(d, kind)}</h2>
     ${text !== undefined && html`<p>${text}</p>`}
     <form method="post" action="${action}">
-      ${version !== undefined && hiddenField('version', String(version))}
-      ${field({ ...common('name'), more: html`maxlength="100"` })} ${choice('kind', ruleKinds, d.choose)}
+      ${version !== undefined && hiddenField('version', String(version))} ${hiddenField('kind', kind)}
+      ${field({ ...common('name'), more: html`maxlength="100"` })}
       <div class="grid">
         ${field({ ...common('currency'), more: html`maxlength="4" autocapitalize="characters"` })}
         ${choice('counts', currencyScopes, d.OwnCurrency)} ${choice('severity', severities, d.medium)}
-        ${choice('when', moments, d.after)} ${choice('direction', directions, d.choose)}
+        ${choice('when', moments, d.after)} ${own.includes('direction') && choice('direction', directions, d.choose)}
       </div>
-      <div class="grid">
-        ${ofKinds.map((name) => field({ ...common(name), optional: true, help: kindsOf(d, name) }))}
-      </div>
+      <div class="grid">${inputs}</div>
       ${field({ ...common('partners'), optional: true, help: d.partnersHelp })}
       <button type="submit" class="primary">${save}</button>
     </form>
-  </details>`
-}
-
-/** The kinds that have a field. */
-function kindsOf(d: DeskTexts['rules'], name: string): string {
-  const short = (kind: RuleKind) => d[kind].split(':', 1)[0] ?? kind
-  const kinds = ruleKinds.flatMap((kind) => {
-    if (ruleFields[kind].includes(name)) return [short(kind)]
-    return ruleFields[kind].includes(`[${name}]`) ? [fill(d.optional, { kind: short(kind) })] : []
-  })
-  return fill(d.neededBy, { kinds: kinds.join(', ') })
+  </section>`
 }
 
 type Versions = readonly [RuleVersion, ...RuleVersion[]]
@@ -387,7 +406,8 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { changes } = frame
   const mayWrite = ({ signed }: Person) => changes.mayDecide(commands.rule, signed.account.role)
   const list = async (request: PublicRequest, person: Person, refused?: RefusedForm) => {
-    const shown = { rules: await readRules(frame), mayWrite: mayWrite(person), refused }
+    const asked = refused?.form('kind') ?? new URLSearchParams(request.query).get('kind') ?? ''
+    const shown = { rules: await readRules(frame), mayWrite: mayWrite(person), chosen: kindOf(asked), refused }
     return page(request, refused === undefined ? 200 : 400, rulesPage(person.view, shown))
   }
   const show = async (request: PublicRequest, person: Person, refused?: RefusedForm) => {

@@ -1,7 +1,14 @@
 /** The days of safeguarding, and one day in one currency. Every role of staff reads them. */
-import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
+import { notFound, type PublicAnswer, type PublicRoute } from '../../kernel/api/index.ts'
 import { isFiat } from '../../kernel/index.ts'
-import { type Content, isDay, safeguardingCsv, safeguardingPdf, type Signed } from '../../reports/safeguarding/index.ts'
+import {
+  type Content,
+  isDay,
+  safeguardingCsv,
+  safeguardingPdf,
+  type Signed,
+  signedOf,
+} from '../../reports/safeguarding/index.ts'
 import {
   account,
   badge,
@@ -23,6 +30,7 @@ import { headersOf, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { actButtons, saidOfAct } from './acts.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
@@ -34,16 +42,31 @@ const tones = {
   incomplete: 'warning',
 } as const
 
-export function daysPage(
-  view: ConsoleView,
-  { days, next, first }: { readonly days: readonly Content[]; readonly next?: string; readonly first?: string },
-): string {
+/** A day of which no account was compared is not green, whatever its sums are. */
+const isWithout = ({ accounts }: Content): boolean => accounts.length === 0
+
+function resultBadge({ language }: ConsoleView, content: Content): Html {
+  const d = deskTexts[language].safeguarding
+  return isWithout(content) ? badge('warning', d.without) : badge(tones[content.status], d[content.status])
+}
+
+type DaysShown = {
+  readonly days: readonly Content[]
+  readonly next?: string
+  readonly first?: string
+  readonly acts?: Html | undefined
+  readonly said?: Html | undefined
+}
+
+export function daysPage(view: ConsoleView, { days, next, first, acts, said }: DaysShown): string {
   const d = deskTexts[view.language].safeguarding
   return shell(view, {
     title: d.days,
     wide: true,
-    main: html`<h1>${d.days}</h1>
+    main: html`${said}
+      <h1>${d.days}</h1>
       <p class="lead">${d.daysText}</p>
+      ${acts}
       ${
         days.length === 0
           ? empty({
@@ -68,7 +91,7 @@ export function daysPage(
                   >${calendarDay(view, content.day)}</a
                 >`,
                 content.currency,
-                badge(tones[content.status], d[content.status]),
+                resultBadge(view, content),
                 money(view, content.requirement.total, content.currency),
                 orNotKnown(view, content, content.resource),
                 orNotKnown(view, content, content.own),
@@ -102,13 +125,13 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
     wide: true,
     main: html`<h1>${title}</h1>
       ${strip([
-        [d.result, badge(tones[status], d[status])],
+        [d.result, resultBadge(view, content)],
         [d.requirement, amount(requirement.total)],
         [d.resource, amount(content.resource)],
         [d.difference, amount(content.difference)],
         [d.own, amount(content.own)],
       ])}
-      ${message(tones[status], d[`${status}Text`])}
+      ${isWithout(content) ? message('warning', d.withoutText) : message(tones[status], d[`${status}Text`])}
       ${facts([
         [d.ofClients, amount(requirement.balances)],
         [d.reserved, amount(requirement.reserved)],
@@ -131,7 +154,12 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
       })}
       <h2>${d.file}</h2>
       <p class="buttons">
-        ${formats.map((format) => html`<a class="button" href="${view.root}safeguarding/${day}/${currency}/record.${format}" download>${d[saveTexts[format]]}</a>`)}
+        ${formats.map((format) =>
+          linkButton(
+            `${view.root}safeguarding/${day}/${currency}/${format}`,
+            fill(d.download, { format: format.toUpperCase() }),
+          ),
+        )}
       </p>`,
   })
 }
@@ -144,7 +172,9 @@ function accountsTable(view: ConsoleView, content: Content): Html {
       columns: [[d.account, 'head'], d.statement, [d.closing, 'number']],
       rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
         account(view, iban),
-        statement === null ? fill(d.missing, { day: dueOn }) : freeText(`${statement.name}, ${statement.on}`),
+        statement === null
+          ? fill(d.missing, { day: dayText(view, dueOn) })
+          : html`${freeText(statement.name)} ${calendarDay(view, statement.on)}`,
         orNotKnown(view, content, statement?.closing ?? null),
       ]),
     })}`
@@ -186,7 +216,7 @@ function entriesTable(view: ConsoleView, { entries, currency }: Content): Html |
           .map(({ id, kind, bookedOn, amount }) => [
             identifier(view, id, d.entry),
             kindText(d, kind),
-            bookedOn,
+            calendarDay(view, bookedOn),
             money(view, amount, currency),
           ]),
       })}
@@ -205,7 +235,7 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
         caption: d.rows,
         columns: [[d.partner, 'head'], d.account, [d.difference, 'number']],
         rows: changedRows.map(({ partnerId, account: name, difference }) => [
-          identifier(view, partnerId, d.partner),
+          html`<a href="${view.root}partners/${partnerId}">${d.partner}</a> ${identifier(view, partnerId, d.partner)}`,
           name,
           money(view, difference, currency),
         ]),
@@ -213,24 +243,24 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
   )
 }
 
-const rowsShown = 60
-/** Files for the auditor, as `safeguarding export` writes them. */
+/** The forms of a file for an auditor, which verifies its signature. */
 const formats = ['pdf', 'csv', 'json'] as const
-const saveTexts = { pdf: 'savePdf', csv: 'saveCsv', json: 'saveJson' } as const
-const fileTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
+const mediaTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
 
-function fileOf(format: (typeof formats)[number], signed: Signed): string | Buffer {
-  if (format === 'pdf') return Buffer.from(safeguardingPdf([signed]))
-  return format === 'csv' ? safeguardingCsv([signed]) : `${JSON.stringify([signed], undefined, 2)}\n`
+function fileOf(format: (typeof formats)[number], signed: readonly Signed[]): PublicAnswer['body'] {
+  if (format === 'pdf') return safeguardingPdf(signed)
+  return format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`
 }
 
+const rowsShown = 60
 /** Days before and after all records. */
 const [firstDay, lastDay] = ['0001-01-01', '9999-12-31']
 
 export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, safeguarding } = frame
   return [
-    staffRoute(frame, 'safeguarding', 'GET', '/safeguarding', async (request, { view }) => {
+    staffRoute(frame, 'safeguarding', 'GET', '/safeguarding', async (request, person) => {
+      const { view } = person
       const asked = new URLSearchParams(request.query).get('before') ?? ''
       const before = isDay(asked) ? asked : lastDay
       const rows = await safeguarding.list(db, { from: firstDay, before, rowsMax: rowsShown + 1 })
@@ -240,7 +270,13 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const last = days.at(-1)?.day
       const next = cut === undefined || last === undefined ? {} : { next: `safeguarding?before=${last}` }
       const first = before === lastDay ? {} : { first: 'safeguarding' }
-      return page(request, 200, daysPage(view, { days, ...next, ...first }))
+      const offered = {
+        acts: ['safeguarding accounts set', 'safeguarding run'] as const,
+        given: {},
+        back: 'safeguarding',
+      }
+      const acts = actButtons(view, { ...frame, person }, offered)
+      return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: saidOfAct(view, request) }))
     }),
     staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}', async (request, { view }) => {
       const { day = '', currency = '' } = request.params
@@ -250,20 +286,15 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       if (last === undefined) throw notFound('page')
       return page(request, 200, dayPage(view, { content: last.content, digest: last.digest, versions }))
     }),
-    ...formats.map((format) =>
-      staffRoute(frame, 'safeguarding', 'GET', `/safeguarding/{day}/{currency}/record.${format}`, async (request) => {
-        const { day = '', currency = '' } = request.params
-        if (!isDay(day) || !isFiat(currency)) throw notFound('page')
-        const [last] = await safeguarding.versions(db, day, currency)
-        if (last === undefined) throw notFound('page')
-        const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
-        const headers = { ...headersOf, 'content-type': fileTypes[format], 'content-disposition': disposition }
-        return {
-          status: 200,
-          headers,
-          body: fileOf(format, { content: last.text, signature: last.signature, publicKey: last.publicKey }),
-        }
-      }),
-    ),
+    staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}/{format}', async ({ params }) => {
+      const { day = '', currency = '' } = params
+      const format = formats.find((each) => each === params['format'])
+      if (!isDay(day) || !isFiat(currency) || format === undefined) throw notFound('page')
+      const [last] = await safeguarding.versions(db, day, currency)
+      if (last === undefined) throw notFound('page')
+      const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
+      const headers = { ...headersOf, 'content-type': mediaTypes[format], 'content-disposition': disposition }
+      return { status: 200, headers, body: fileOf(format, [signedOf(last)]) }
+    }),
   ]
 }

@@ -29,14 +29,23 @@ import {
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { html } from '../html.ts'
 import { qrCode } from '../qr.ts'
+import { actRoutes, actsOfText } from './acts.ts'
 import { caseRoutes } from './cases.ts'
 import { commandRoutes } from './commands.ts'
 import { connectorRoutes } from './connectors.ts'
 import { countryRoutes } from './countries.ts'
+import { deciderRoutes } from './deciders.ts'
 import { fileRoutes } from './files.ts'
 import { findRoutes } from './find.ts'
 import { hitRoutes } from './hits.ts'
-import { partnerRoutes, reviewRoutes } from './partners.ts'
+import { notificationRoutes } from './notifications.ts'
+import { customerRoutes } from './customers.ts'
+import { noteRoutes } from './notes.ts'
+import { numberRoutes } from './numbers.ts'
+import { partnerRoutes } from './partners.ts'
+import { payeeRoutes } from './payees.ts'
+import { paymentRoutes } from './payments.ts'
+import { reviewRoutes } from './reviews.ts'
 import { payoutRoutes } from './payouts.ts'
 import { reconciliationRoutes } from './reconciliation.ts'
 import {
@@ -112,8 +121,10 @@ const keptSite = (frame: DeskFrame): Parameters<typeof keepingForms>[0] => ({
 
 /** The pages of a person of staff who is signed in. */
 const staffPages = (frame: DeskFrame): readonly PublicRoute[] => [
+  ...actRoutes(frame),
   ...caseRoutes(frame),
   ...thingRoutes(frame),
+  ...deciderRoutes(frame),
   ...connectorRoutes(frame),
   ...findRoutes(frame),
   ...payoutRoutes(frame),
@@ -122,12 +133,18 @@ const staffPages = (frame: DeskFrame): readonly PublicRoute[] => [
   ...reconciliationRoutes(frame),
   ...safeguardingRoutes(frame),
   ...reviewRoutes(frame),
+  ...customerRoutes(frame),
+  ...payeeRoutes(frame),
+  ...paymentRoutes(frame),
+  ...noteRoutes(frame),
+  ...numberRoutes(frame),
   ...ruleRoutes(frame),
   ...countryRoutes(frame),
   ...runbookRoutes(frame),
   ...partnerRoutes(frame),
   ...commandRoutes(frame),
   ...staffRoutes(frame),
+  ...notificationRoutes(frame),
 ]
 
 function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
@@ -297,10 +314,13 @@ async function signedIn({ staff }: DeskFrame, { headers }: PublicRequest): Promi
 
 const runbookRoutes = (frame: DeskFrame): readonly PublicRoute[] =>
   ['', 'alerts/'].map((folder) =>
-    staffRoute(frame, 'queue', 'GET', `/runbooks/${folder}{name}`, async (request, { view }) => {
+    staffRoute(frame, 'queue', 'GET', `/runbooks/${folder}{name}`, async (request, person) => {
+      const { view } = person
       const found = await frame.runbooks.find(`${folder}${request.params['name'] ?? ''}`)
       if (found === undefined) throw notFound('page')
-      const main = html`<article class="document" lang="en">${found.body}</article>`
+      const acts = actsOfText(view, { ...frame, person }, found.commands)
+      const main = html`${acts}
+        <article class="document" lang="en">${found.body}</article>`
       return page(request, 200, shell(view, { title: found.title, wide: true, main }))
     }),
   )

@@ -2,12 +2,13 @@
 import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import { asking, openDialog } from '../kit/forms.ts'
-import { badge, call, freeText, message, table, time } from '../kit/parts.ts'
+import { badge, freeText, table, time } from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { commandFields, commandRoute, nameOf, noteField, optionField, type RefusedForm, saidOf } from './forms.ts'
+import { backWith, saidOfAct, secretPage } from './acts.ts'
+import { commandFields, commandRoute, nameOf, noteField, optionField, type RefusedForm } from './forms.ts'
 import { type DeskChanges, type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -26,19 +27,19 @@ type StaffShown = {
   /** Only admins change staff. */
   readonly isAdmin: boolean
   readonly optionsOf: DeskChanges['form']
-  readonly waits: boolean
+  readonly said?: Html | undefined
   readonly refused?: RefusedForm | undefined
 }
 
 export function staffPage(view: ConsoleView, shown: StaffShown): string {
-  const { people, isAdmin, waits, refused } = shown
+  const { people, isAdmin, said, refused } = shown
   const d = deskTexts[view.language].staff
   return shell(view, {
     title: d.staff,
     wide: true,
     problems: { form: refused?.error },
-    main: html`<h1>${d.staff}</h1>
-      ${waits && message('neutral', d.waits)}
+    main: html`${said}
+      <h1>${d.staff}</h1>
       <p class="lead">${d.staffText}</p>
       ${table({
         caption: d.staff,
@@ -114,27 +115,13 @@ function impersonate(view: ConsoleView, shown: StaffShown): Html {
     </form>`
 }
 
-/** Hands the person over to the console, which may be on another host. */
-function toConsole({ language }: ConsoleView, url: string): Html {
+/** Hands the person over to the console, which may be on another host. Undefined: the result names none. */
+function toConsole({ language }: ConsoleView, result: unknown): Html | undefined {
+  const { consoleUrl: url } = Object(result) as { readonly consoleUrl?: string }
+  if (url === undefined) return undefined
   const s = consoleTexts[language].support
   return html`<p>${s.toConsoleText}</p>
     <p><a class="button primary" href="${url}" rel="noreferrer">${s.toConsole}</a></p>`
-}
-
-type ResultShown = { readonly result: unknown; readonly back: string }
-
-/** A result that is kept nowhere: a link of an invitation, a credential. */
-export function resultPage(view: ConsoleView, { result, back }: ResultShown): string {
-  const d = deskTexts[view.language].staff
-  const { consoleUrl } = Object(result) as { readonly consoleUrl?: string }
-  return shell(view, {
-    title: d.result,
-    main: html`<h1>${d.result}</h1>
-      <p class="message warning">${d.once}</p>
-      ${consoleUrl !== undefined && toConsole(view, consoleUrl)}
-      ${call(view, JSON.stringify(result, null, 2), d.result)}
-      <p><a class="button" href="${view.root}${back}">${d.back}</a></p>`,
-  })
 }
 
 export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
@@ -149,18 +136,22 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const own = factors.filter(({ memberId }) => memberId === row.id).map(({ factor }) => factor)
       return { ...row, factors: own, isSelf: row.id === signed.account.id }
     })
-    const waits = saidOf(request) === 'waits'
-    const shown = { people, isAdmin: signed.account.role === 'admin', optionsOf: changes.form, waits, refused }
+    const said = saidOfAct(view, request)
+    const shown = { people, isAdmin: signed.account.role === 'admin', optionsOf: changes.form, said, refused }
     return page(request, refused === undefined ? 200 : 400, staffPage(view, shown))
   }
   const form = (path: string, command: string, more: { readonly withoutNote?: true } = {}): PublicRoute =>
     commandRoute(frame, {
       ...{ place: 'staff', path: `/staff/${path}`, command, ...more, again: show },
       answer: ({ waits, result }, request, { view }) => {
-        if (waits !== undefined) return seeOther(`${view.root}staff?waits`)
+        const isSecret = path === 'invite' || path === 'impersonate'
+        if (waits !== undefined || !isSecret) return seeOther(backWith(`${view.root}staff`, command, waits))
         // A secret is kept nowhere: the answer shows it once.
-        if (path !== 'invite' && path !== 'impersonate') return seeOther(`${view.root}staff`)
-        return page(request, 200, resultPage(view, { result, back: 'staff' }))
+        return page(
+          request,
+          200,
+          secretPage(view, { act: command, result, back: 'staff', more: toConsole(view, result) }),
+        )
       },
     })
   return [

@@ -10,12 +10,14 @@ import {
   thingName,
   type WaitingThing,
 } from '../../people/staff/index.ts'
-import { badge, facts, freeText, message, table, time } from '../kit/parts.ts'
+import { badge, facts, freeText, message, table, time, wordOf } from '../kit/parts.ts'
 import { field, hiddenField, select } from '../kit/forms.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { actTitle, isAct } from './acts.ts'
+import { customerHref, partnerPart } from './parties.ts'
 import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -27,6 +29,7 @@ const thingsPerReasonMax = 20
 const runbooks: Readonly<Partial<Record<Why, string>>> = {
   hit: 'screening-hit',
   payoutHeld: 'screening-hit',
+  payoutByRule: 'monitoring-alert',
   depositHeld: 'screening-hit',
   payoutUnknown: 'stuck-payout',
   payoutStands: 'stuck-payout',
@@ -78,6 +81,12 @@ function someOfEach<T extends { readonly why: Why }>(things: readonly T[]): read
 /** A link to a runbook by its name. */
 export const runbookLink = ({ root }: ConsoleView, name: string): Html =>
   html`<a href="${root}runbooks/${name}">${name.replace('alerts/', '')}</a>`
+
+/** A form of one button that finds a thing by its id or reference. The search takes ids in a form, and not in an address. */
+export const findButton = ({ root }: ConsoleView, text: string, label: string): Html =>
+  html`<form method="post" action="${root}find">
+    ${hiddenField('q', text)}<button type="submit" class="small">${label}<span class="away"> ${text}</span></button>
+  </form>`
 
 type Owned = {
   /** Null: it has no owner. */
@@ -144,17 +153,24 @@ export function thingTable(view: ConsoleView, things: readonly OwnedThing[], nam
     cut.length > 0 && message('neutral', fill(w.more, { shown: String(thingsPerReasonMax), kinds }))
   }${table({
     caption: w.title,
-    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.lastNote, d.runbook, d.partner],
+    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.proposal, d.lastNote, d.runbook, d.partner],
     rows: shown.map((thing) => [
       html`<a href="${view.root}${thingHref(thing)}">${w[thing.why]}</a>`,
       thing.since === undefined ? '–' : time(view, thing.since),
       detailOf(view, thing),
       thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
+      proposalOf(view, thing),
       thing.lastNote === null ? '–' : freeText(thing.lastNote),
       runbookPart(view, thing.why) ?? '–',
-      isOfPartner(thing) ? partnerCell(names, thing.partnerId) : '–',
+      isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
     ]),
   })}`
+}
+
+function proposalOf(view: ConsoleView, { proposal }: OwnedThing): Html | string {
+  const { hits: h, filters: f } = deskTexts[view.language]
+  if (proposal === undefined) return '–'
+  return badge('warning', fill(f.proposes, { name: proposal.by, verb: h[proposal.outcome] }))
 }
 
 /** The name of a partner, with its id. */
@@ -169,7 +185,7 @@ const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefi
 const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
 /** Figures and statuses. A pool and a connector are named. */
-function detailOf(view: ConsoleView, { kind, subject, detail }: WaitingThing): Html | string {
+function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: WaitingThing): Html | string {
   const w = deskTexts[view.language].waiting
   if (kind === 'pool') return freeText(`${subject}: ${fill(w.free, { count: detail ?? '' })}`)
   if (kind === 'connector') {
@@ -178,7 +194,20 @@ function detailOf(view: ConsoleView, { kind, subject, detail }: WaitingThing): H
       ${trouble === undefined ? '' : w[trouble]}`
   }
   // The lists in which a person decides them.
-  if (kind === 'change' || kind === 'review') return html`<a href="${view.root}${kind}s">${freeText(detail ?? '')}</a>`
+  const texts = deskTexts[view.language]
+  if (kind === 'change') {
+    const name = detail !== undefined && isAct(detail) ? actTitle(view, detail) : detail
+    return html`<a href="${view.root}changes">${freeText(name)}</a>`
+  }
+  if (kind === 'review') {
+    const risk = wordOf(
+      { low: texts.reviews.low, medium: texts.reviews.medium, high: texts.reviews.high },
+      detail ?? '',
+    )
+    return html`<a href="${view.root}${customerHref(partnerId, subject)}">${texts.parties.customer}</a> ${risk}`
+  }
+  if (kind === 'payout') return wordOf(view.t.payoutStatus, detail ?? '–')
+  if (kind === 'deposit') return wordOf(texts.depositStatuses, detail ?? '–')
   return detail ?? '–'
 }
 
@@ -222,7 +251,12 @@ function history(view: ConsoleView, steps: readonly Step[]): Html {
     ${table({
       caption: w.history,
       columns: [[d.when, 'head'], d.who, d.what, d.note],
-      rows: steps.map(({ at, actor, kind, note }) => [time(view, at), freeText(actor), kind, freeText(note)]),
+      rows: steps.map(({ at, actor, kind, note }) => [
+        time(view, at),
+        freeText(actor),
+        deskTexts[view.language].thingSteps[kind],
+        freeText(note),
+      ]),
     })}`
 }
 
@@ -241,7 +275,12 @@ export function thingPage(
     main: html`<h1>${title}</h1>
       ${facts([
         [w.subject, freeText(key.subject)],
-        [d.partner, isOfPartner(key) ? key.partnerId : undefined],
+        [
+          d.partner,
+          isOfPartner(key)
+            ? html`<a href="${view.root}partners/${key.partnerId}">${d.partner}</a> <code>${key.partnerId}</code>`
+            : undefined,
+        ],
         [w.detail, first === undefined ? undefined : detailOf(view, first)],
       ])}
       ${thingParts(view, shown, typed) ?? message('neutral', w.gone)}`,

@@ -14,7 +14,7 @@ type Field = {
   readonly label: string
   /** Absent: the browser does not send the field. */
   readonly name?: string
-  readonly type?: 'text' | 'email' | 'password' | 'date'
+  readonly type?: 'text' | 'email' | 'password' | 'date' | 'file'
   readonly value?: string
   readonly help?: string
   readonly error?: string | undefined

@@ -61,6 +61,10 @@ export type Place = {
   readonly group?: string
   /** True if guests have the place. */
   readonly isForGuests?: boolean
+  /** True if it is of the person, so that staff who read as the partner do not have it. */
+  readonly isOfPerson?: boolean
+  /** How many things in it the person has not seen. Absent: none. */
+  readonly count?: number
 }
 
 export type ConsolePage = {
@@ -232,13 +236,17 @@ function navigation(view: ConsoleView): Html {
   </nav>`
 }
 
-const placeItem = ({ root, current }: ConsoleView, { name, text, icon }: Place): Html =>
+const placeItem = ({ root, current, t }: ConsoleView, { name, text, icon, count }: Place): Html =>
   html`<li>
     <a href="${root}${name}" ${name === current && html` aria-current="page"`}>
       <svg viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d="${icon}" /></svg>
       ${text}
+      ${count !== undefined && html`<span class="count">${count >= countMax ? `${countMax - 1}+` : count}<span class="away"> ${t.unread}</span></span>`}
     </a>
   </li> `
+
+/** Counts stop here. */
+const countMax = 100
 
 function languageNavigation({ t, language, languageLinks = [], zone, zoneLink }: ConsoleView): Html | undefined {
   if (languageLinks.length === 0) return undefined

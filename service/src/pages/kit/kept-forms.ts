@@ -12,7 +12,7 @@ import { consoleMessage, type ConsoleView, homeOf, shell } from './frame.ts'
 import { readFormData } from './multipart.ts'
 import { facts, message } from './parts.ts'
 import { preferenceRoutes } from './preferences.ts'
-import { deviceIn, nextOf, page, pageOf, seeOther, uuid } from './request.ts'
+import { deviceIn, isLive, nextOf, page, pageOf, seeOther, uuid } from './request.ts'
 
 type Form = {
   readonly path: string
@@ -200,7 +200,8 @@ const queryFieldsMax = 8
 
 /** Shows a page with the form of its address filled in. */
 async function showKept(site: Site, route: PublicRoute, request: PublicRequest): Promise<PublicAnswer> {
-  const id = keptIdOf(request)
+  // An open page that asks by itself must not keep its session alive.
+  const id = isLive(request) ? undefined : keptIdOf(request)
   const kept = id === undefined ? undefined : await read(site, request, id)
   if (id === undefined || kept === undefined) return route.handle(request)
   const answer = await route.handle(plainly(request))
@@ -222,7 +223,7 @@ async function showKept(site: Site, route: PublicRoute, request: PublicRequest):
 
 /** The request of a page without compression, a condition, and the id of a form. */
 function plainly({ headers, query, ...request }: PublicRequest): PublicRequest {
-  const { 'accept-encoding': _encoding, 'if-none-match': _condition, ...others } = headers
+  const { 'accept-encoding': _encoding, 'if-none-match': _condition, 'x-live': _live, ...others } = headers
   const fields = new URLSearchParams(query)
   fields.delete('kept')
   return { ...request, headers: others, query: fields.toString(), body: Buffer.alloc(0) }

@@ -2,7 +2,7 @@
 import { html, type Html } from '../html.ts'
 import { type Input, input, type Problems, type Typed, type Values } from './forms.ts'
 import { type ConsoleView, shell } from './frame.ts'
-import { empty, heading, linkButton, message, table, type Table } from './parts.ts'
+import { empty, linkButton, live, message, money, table, type Table } from './parts.ts'
 
 type Filters = {
   /** Path of the list, which also clears the filters. */
@@ -18,6 +18,10 @@ export function filters({ t, saved }: ConsoleView, { path, main, more, active }:
   return html`${saved?.links}
     <form method="get" action="${path}" class="filters" aria-label="${t.filters}">
       <div class="grid">${main}</div>
+      <div class="buttons">
+        <button type="submit">${t.applyFilters}</button>
+        ${active && html`<a class="button plain" href="${path}">${t.clearFilters}</a>`}
+      </div>
       ${
         more &&
         html`<details ${more.open && html` open`}>
@@ -25,10 +29,6 @@ export function filters({ t, saved }: ConsoleView, { path, main, more, active }:
           <div class="grid">${more.fields}</div>
         </details>`
       }
-      <div class="buttons">
-        <button type="submit">${t.applyFilters}</button>
-        ${active && html`<a class="button plain" href="${path}">${t.clearFilters}</a>`}
-      </div>
     </form>`
 }
 
@@ -87,8 +87,8 @@ type Query = {
 /** Rows, with the query that chose them. */
 export type Listed<Row> = Query & { readonly rows: readonly Row[] }
 
-/** A filter is an input that may stay empty. */
-export type Filter = Omit<Input, 'optional' | 'any' | 'value'>
+/** A filter is an input that may stay empty. A choice with a value has that one instead of the empty choice. */
+export type Filter = Omit<Input, 'optional' | 'any'>
 
 type ListPage = {
   readonly title: string
@@ -113,6 +113,8 @@ type ListPage = {
   readonly cells: Table['rows']
   readonly none: None
   readonly after?: Html | false
+  /** True if a row may change while the page is open. */
+  readonly isMoving?: boolean
 }
 
 /** Reports whether only a part of the list was searched by the filters. */
@@ -124,26 +126,57 @@ export function listPage(view: ConsoleView, shown: Query, own: ListPage): string
   const { values, problems, pages } = shown
   return shell(view, {
     ...{ title, wide: true, problems },
-    main: html`${typeof own.done === 'string' && message('good', own.done)}
-      ${own.create === undefined ? html`<h1>${text}</h1>` : headingWith(text, own)}
-      <p class="lead">${own.lead}</p>
-      ${own.tabs} ${filterForm(view, shown, own)} ${own.note}
-      ${list(view, {
-        table: table({ caption: title, columns, rows: cells }),
-        isEmpty: cells.length === 0,
-        isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
-        ...{ none, pages },
-      })}
-      ${own.after}`,
+    main: html`${typeof own.done === 'string' && message('good', own.done)} ${listHead(text, own)} ${own.tabs}
+    ${filterForm(view, shown, own)} ${own.note}
+    ${list(view, {
+      table: live(own.isMoving === true, table({ caption: title, columns, rows: cells })),
+      isEmpty: cells.length === 0,
+      isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
+      ...{ none, pages },
+    })}
+    ${own.after}`,
   })
 }
 
-function headingWith(text: string, { create, links }: Pick<ListPage, 'create' | 'links'>): Html {
+/** Title, lead and buttons in one line where it is wide, so that the rows are near. */
+function listHead(text: string, { lead, create, links }: Pick<ListPage, 'lead' | 'create' | 'links'>): Html {
   const made = create && linkButton(create.href, create.text, 'primary')
-  return links === undefined ? heading(text, made) : heading(text, html`<div class="buttons">${links} ${made}</div>`)
+  return html`<div class="heading list-head">
+    <h1>${text}</h1>
+    <p class="lead">${lead}</p>
+    ${create !== undefined && html`<div class="buttons">${links} ${made}</div>`}
+  </div>`
 }
 
 type Filtering = Pick<ListPage, 'path' | 'filters' | 'more'>
+
+/** The sum of what a list shows, by currency. `label`: what they have in common, such as money in. */
+export type Sum = {
+  readonly label?: string
+  readonly amount: string
+  readonly currency: string
+  readonly count: number
+}
+
+/** Sums of a filtered list. `capped`: more rows match than were added up. */
+export function sumsNote(
+  view: ConsoleView,
+  { sums, capped }: { readonly sums: readonly Sum[]; readonly capped: boolean },
+): Html | false {
+  const { t, language } = view
+  return (
+    sums.length > 0 &&
+    html`<p class="sums">
+      ${sums.map(
+        ({ label, amount, currency, count }) =>
+          html`<span>
+            ${label} ${capped && t.moreThan} <strong>${money(view, amount, currency)}</strong>
+            <span class="soft">(${count.toLocaleString(language)}${capped && '+'})</span>
+          </span> `,
+      )}
+    </p>`
+  )
+}
 
 /** The form with the filters of a list. */
 export function filterForm(view: ConsoleView, { values, problems }: Query, own: Filtering): Html | false {
@@ -162,4 +195,7 @@ export function filterForm(view: ConsoleView, { values, problems }: Query, own: 
 }
 
 const filterField = (view: ConsoleView, typed: Typed, filter: Filter): Html =>
-  input(view, typed, { ...filter, label: filter.label, optional: 'unmarked', any: view.t.any })
+  input(view, typed, {
+    ...{ ...filter, optional: 'unmarked' },
+    ...(filter.value === undefined && { any: view.t.any }),
+  })

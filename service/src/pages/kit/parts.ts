@@ -54,6 +54,13 @@ export function time(
     : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form !== 'date')}</time>`
 }
 
+/** A time in the zone of the reader, for a sentence. */
+export const timeText = ({ language, locale = language, zone }: ConsoleView, at: Date): string => {
+  const form = { dateStyle: 'medium', timeStyle: 'short', timeZone: zone ?? 'UTC' } as const
+  const text = new Intl.DateTimeFormat(locale, form).format(at)
+  return zone === undefined ? `${text} UTC` : text
+}
+
 /** A day of the calendar, `YYYY-MM-DD`, as a text. */
 export const dayText = ({ language, locale = language }: ConsoleView, day: string): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
@@ -113,6 +120,12 @@ export const referenceText = ({
   readonly userReference?: string | undefined
   readonly reference: string
 }): string => userReference ?? reference
+
+/** The reference in a list, with that of the service in its title. */
+export const referenceCell = (payment: Parameters<typeof referenceText>[0]): Html =>
+  html`<span class="free" ${serviceReference(payment) !== undefined && html` title="${payment.reference}"`}
+    >${referenceText(payment)}</span
+  >`
 
 /** The reference that the service gave, if people know the payment by another text. */
 export const serviceReference = (payment: Parameters<typeof referenceText>[0]): string | undefined =>
@@ -282,6 +295,24 @@ export const empty = ({ title, text, more }: Empty): Html =>
     <p>${text}</p>
     ${more}
   </div>`
+
+const [liveStart, liveEnd] = ['<!--live-->', '<!--/live-->']
+
+/**
+ * A part that changes while the page is open: `console.js` asks for it every few seconds, without using the session, until `isMoving` is false
+ * in an answer. Forms stay outside, because the part is replaced.
+ */
+export const live = (isMoving: boolean, part: Html): Html => ({
+  html: `${liveStart}<div data-live="${isMoving ? 'on' : ''}">${part.html}</div>${liveEnd}`,
+})
+
+/** The live parts of a page, in their order. */
+export const livePartsOf = (page: string): string =>
+  page
+    .split(liveStart)
+    .slice(1)
+    .map((rest) => rest.slice(0, rest.indexOf(liveEnd)))
+    .join('')
 
 /** A call of the API, with a button that copies it. */
 export const call = (view: ConsoleView, text: string, what: string): Html =>

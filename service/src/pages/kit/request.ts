@@ -1,4 +1,5 @@
 /** Parts of requests and answers: HTML with its headers, cookies of a browser, fields of forms and queries, days, amounts, links, refusals. */
+import { hash } from 'node:crypto'
 import type { FieldError, ProblemCode } from '@partner-payments/wire'
 import {
   deviceCookie,
@@ -14,6 +15,7 @@ import type { Client } from '../../people/sign-in/index.ts'
 import { compressed, pageHeaders } from '../answer.ts'
 import { fill } from '../language.ts'
 import type { Problems, Values } from './forms.ts'
+import { livePartsOf } from './parts.ts'
 import type { Texts } from './texts/en.ts'
 
 export const headersOf = {
@@ -22,14 +24,24 @@ export const headersOf = {
 }
 
 export function page(
-  { headers }: PublicRequest,
+  request: PublicRequest,
   status: number,
   body: string,
   ...cookies: readonly string[]
 ): PublicAnswer {
+  const { headers } = request
   const all = { ...headersOf, 'content-type': 'text/html; charset=utf-8' }
-  return compressed({ status, headers: all, cookies, body }, encodingFor(headers['accept-encoding']), 'quick')
+  const encoding = encodingFor(headers['accept-encoding'])
+  if (!isLive(request) || status !== 200) return compressed({ status, headers: all, cookies, body }, encoding, 'quick')
+  // The script of an open page asks for its live parts only, and only for what has changed.
+  const parts = livePartsOf(body)
+  const etag = `"${hash('sha256', parts, 'base64url')}"`
+  if (headers['if-none-match'] === etag) return { status: 304, headers: { ...all, etag }, cookies, body: '' }
+  return compressed({ status, headers: { ...all, etag }, cookies, body: parts }, encoding, 'quick')
 }
+
+/** Reports whether a page that is open asks by itself, as `console.js` does. */
+export const isLive = ({ headers }: PublicRequest): boolean => headers['x-live'] !== undefined
 
 /** Redirects after a form: the browser asks for the page, so that a reload does not send the form again. */
 export const seeOther = (location: string, ...cookies: readonly string[]): PublicAnswer => ({
@@ -143,6 +155,43 @@ export function readAmount(text: string): string | undefined {
   if (whole === undefined) return undefined
   return decimals === undefined ? whole : `${whole}.${decimals}`
 }
+
+const groupedForm = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
+
+const currencySigns: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
+
+/** Amounts that a typed text may be, with the currency if it has one. Empty: it is none. */
+export type TypedAmounts = { readonly amounts: readonly string[]; readonly currency?: string }
+
+/**
+ * Reads an amount as people write it: `7500`, `7.500,00`, `7,500.00 EUR`, `€ 7 500`. Of two kinds of separators the last one begins the
+ * decimals. Three digits behind the only one may be thousands or decimals: both are read.
+ */
+export function readTypedAmounts(text: string): TypedAmounts {
+  const [, before = '', number = '', behind = ''] =
+    /^\s*([A-Za-z]{3,5}|[€£$])?\s*(\d[\d.,'’\s]*?)\s*([A-Za-z]{3,5}|[€£$])?\s*$/.exec(text) ?? []
+  const digits = number.replaceAll(/['’\s]/g, '')
+  const code = before || behind
+  if (digits === '' || digits.length > 30 || (before !== '' && behind !== '')) return { amounts: [] }
+  const currency = code === '' ? {} : { currency: currencySigns[code] ?? code.toUpperCase() }
+  const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','))
+  if (last < 0) return { amounts: [wholeOf(digits)], ...currency }
+  const [head, tail] = [digits.slice(0, last), digits.slice(last + 1)]
+  const isGrouped = groupedForm.test(digits)
+  const other = digits[last] === '.' ? ',' : '.'
+  const isPlainHead = /^\d+$/.test(head)
+  const isGroupedHead = groupedForm.test(head) && head.includes(other) && !head.includes(digits[last] ?? '')
+  const isDecimal = /^\d{1,6}$/.test(tail) && (isPlainHead || isGroupedHead)
+  return {
+    amounts: [
+      ...(isGrouped ? [wholeOf(digits.replaceAll(/[.,]/g, ''))] : []),
+      ...(isDecimal ? [`${wholeOf(head.replaceAll(/[.,]/g, ''))}.${tail}`] : []),
+    ],
+    ...currency,
+  }
+}
+
+const wholeOf = (digits: string): string => digits.replace(/^0+(?=\d)/, '')
 
 const exactForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,18}))?$/
 

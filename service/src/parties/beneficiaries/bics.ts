@@ -123,8 +123,22 @@ export async function checkBic(
   now: Date,
 ): Promise<CheckedBic> {
   if (iban === null) return { bic, bicCompletedAt: null }
-  const hasDirectory = (await store.currentDirectory(tx)) !== undefined
-  const known = hasDirectory ? (await knownBics(tx, [iban]))(iban) : undefined
+  return judgeBic({ iban, bic }, await readKnownBics(tx, [iban]), now)
+}
+
+/** The directory's BIC of each IBAN, in two statements. Without a directory none is known. */
+export async function readKnownBics(tx: Tx, ibans: readonly string[]): Promise<(iban: string) => string | undefined> {
+  return (await store.currentDirectory(tx)) === undefined ? () => undefined : knownBics(tx, ibans)
+}
+
+/** Refuses (400) a BIC that contradicts the IBAN or the directory, which completes it. */
+export function judgeBic(
+  { iban, bic }: { readonly iban: string | null; readonly bic: string | null },
+  bicOf: (iban: string) => string | undefined,
+  now: Date,
+): CheckedBic {
+  if (iban === null) return { bic, bicCompletedAt: null }
+  const known = bicOf(iban)
   if (bic === null) return known === undefined ? { bic, bicCompletedAt: null } : { bic: known, bicCompletedAt: now }
   const error = bicContradiction(iban, bic, known)
   refuseFields(error === undefined ? [] : [error])

@@ -55,18 +55,34 @@ export const createModulusTables = ({
 
 /** Refuses (400, /accountNumber) a British account number that cannot belong to its sort code. */
 export async function refuseWrongModulus(tx: Tx, domesticAccount: string | null): Promise<void> {
-  const account = domesticAccount === null ? undefined : readDomestic(domesticAccount)
-  if (account?.system !== 'GBDSC') return
-  const rows = await store.weightsOf(tx, account.sortCode)
-  const substitutes = rows.some(({ exception }) => exception === 5)
-    ? await store.substitutesOf(tx, account.sortCode)
-    : []
-  if (modulusOf(account, rows, substitutes) !== 'invalid') return
-  throw refuseField({
-    pointer: '/accountNumber',
-    code: 'invalid_value',
-    message: 'does not belong to the sort code (UK modulus check); compare both with those of the payee',
+  if (domesticAccount !== null) (await readModulus(tx, [domesticAccount]))(domesticAccount)
+}
+
+/** Reads the rules for some domestic accounts in two statements. Returns the refusal (400, /accountNumber) of one of them. */
+export async function readModulus(tx: Tx, accounts: readonly string[]): Promise<(account: string) => void> {
+  const british = accounts.flatMap((text) => {
+    const account = readDomestic(text)
+    return account?.system === 'GBDSC' ? [[text, account] as const] : []
   })
+  if (british.length === 0) return () => undefined
+  const sortCodes = [...new Set(british.map(([, { sortCode }]) => sortCode))]
+  const rows = Map.groupBy(await store.weightsOf(tx, sortCodes), ({ sortCode }) => sortCode)
+  const exceptional = sortCodes.filter((code) => rows.get(code)?.some(({ exception }) => exception === 5))
+  const substitutes = exceptional.length === 0 ? [] : await store.substitutesOf(tx, exceptional)
+  const wrong = new Set(
+    british.flatMap(([text, account]) => {
+      const own = substitutes.filter(({ original }) => original === account.sortCode)
+      return modulusOf(account, rows.get(account.sortCode) ?? [], own) === 'invalid' ? [text] : []
+    }),
+  )
+  return (account) => {
+    if (!wrong.has(account)) return
+    throw refuseField({
+      pointer: '/accountNumber',
+      code: 'invalid_value',
+      message: 'does not belong to the sort code (UK modulus check); compare both with those of the payee',
+    })
+  }
 }
 
 // Pure: whether a British account number can belong to a sort code. Vocalink, "Validating account numbers: UK modulus checking", version 7.70

@@ -96,8 +96,9 @@ test('the worker indexes what an earlier version wrote and removes what it remov
 test('a page by name reads few rows that are not on it, also of a name that half of all payees have', async () => {
   const { partnerId } = await addPartner(service, 0n)
   await service.db.run(sql`
-    insert into beneficiaries.beneficiaries (partner_id, id, name, iban, currency, created_at, updated_at, indexed_name)
-    select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'Many', 'DE89370400440532013000',
+    insert into beneficiaries.beneficiaries (partner_id, id, name, alias, iban, currency, created_at, updated_at, indexed_name)
+    select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'Many',
+      case when number % 2 = 0 then 'Many' else 'Alias ' || number end, 'DE89370400440532013000',
       'EUR', now(), now(), 'Many' from generate_series(1, 20000) as series (number)`)
   await service.db.run(sql`
     insert into beneficiaries.name_prefixes (partner_id, prefix, beneficiary_id)
@@ -107,15 +108,19 @@ test('a page by name reads few rows that are not on it, also of a name that half
     select beneficiary_id from beneficiaries.name_prefixes where partner_id = ${partnerId} limit 1)`)
   await service.db.pool.query('analyze beneficiaries.beneficiaries, beneficiaries.name_prefixes')
   const middle = '0198e000-0000-7000-8000-000000002710'
-  for (const [prefix, afterId] of [
-    ['half', null],
-    ['half', middle],
-    ['rare', null],
-    ['none', null],
+  for (const [filter, afterId] of [
+    [{ prefix: 'half' }, null],
+    [{ prefix: 'half' }, middle],
+    [{ prefix: 'rare' }, null],
+    [{ prefix: 'none' }, null],
+    [{ alias: 'Alias 7' }, null],
+    [{ alias: 'many' }, null],
+    [{ alias: 'MANY' }, middle],
+    [{ alias: 'absent' }, null],
   ] as const) {
     const statements: Sql[] = []
     const tx = { ...service.db, rows: (each: Sql) => (statements.push(each), Promise.resolve([])) } as unknown as Tx
-    await list(tx, partnerId, { prefix }, { limit: 25, afterId })
+    await list(tx, partnerId, filter, { limit: 25, afterId })
     const { text, values } = toStatement(statements[0] ?? sql``)
     const { rows } = await service.db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze) ${text}`, [...values])
     const plan = rows.map((row) => row['QUERY PLAN'])

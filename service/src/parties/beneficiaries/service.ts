@@ -7,6 +7,7 @@ import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requi
 import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
 import { type Customers, prefixesOfName, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
+import { createManyBeneficiaries, type ManyBeneficiaries } from './many.ts'
 import { createModulusTables, type ModulusTables, refuseWrongModulus } from './modulus.ts'
 import {
   type BeneficiaryCreate,
@@ -33,77 +34,80 @@ export type Payee = store.Payee
 export type PayeeCheck = store.PayeeCheck
 export type BeneficiaryList = QueryOf<'listBeneficiaries'>
 
-export type Beneficiaries = Verifications & {
-  readonly bicDirectory: BicDirectory
-  /** The tables by which numbers of British accounts are checked. */
-  readonly modulusTables: ModulusTables
-  /**
-   * Completes the BIC by the directory.
-   * Refuses: validation_failed (currency, iban, sortCode, routingNumber, accountNumber, bic, walletAddress, vasp, country), not_found (/customerId),
-   * wallet_address_not_payable, recipient_blocked, country_not_supported.
-   */
-  readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
-  /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor, namePrefix). */
-  readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
-  /** Live beneficiaries by the beginning of a word of the name, newest first. A text of too few letters finds none. */
-  readonly named: (partnerId: string, text: string, rowsMax: number) => Promise<readonly Beneficiary[]>
-  /** Indexes names that processes of an earlier version wrote. Returns how many. */
-  readonly indexNamesStep: () => Promise<number>
-  /** Refuses: not_found. */
-  readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
-  /**
-   * Names the fields that a payout to the beneficiary needs and that it lacks, on an execution day (`YYYY-MM-DD`; default: today). Those
-   * of single banks are left out.
-   */
-  readonly missingFields: (beneficiary: Beneficiary, day?: string) => readonly string[]
-  /** Lists what payments need. Refuses: validation_failed (currency). */
-  readonly requirements: (query: QueryOf<'listBeneficiaryRequirements'>) => readonly Requirement[]
-  /** Sets the alias, the name, the address, or some of them. Refuses: validation_failed (none, address), not_found. */
-  readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
-  /** Hides the beneficiary from every later request. Accepted payouts have their own copy of it. Refuses: not_found. */
-  readonly remove: (partnerId: string, id: string) => Promise<void>
-  /**
-   * Reads the data of the payee that the travel rule requires for an accepted payout, also after the payee was
-   * removed.
-   */
-  readonly partyOf: (
-    tx: Tx,
-    partnerId: string,
-    id: string,
-  ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
-  /** Names and account for screening. Also of a removed beneficiary, because a payout to it may be in progress. */
-  readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
-  /** Pages through the ids of a partner's beneficiaries, removed ones included. For screening. */
-  readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
-  /**
-   * Payees for batches of payouts, by `partnerKey(partnerId, id)`. One that is unknown, removed or another partner's
-   * is absent.
-   */
-  readonly payeesByIds: (
-    tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
-  ) => Promise<ReadonlyMap<string, Payee>>
-  /** Notes what a bank said about a name and an account, if the beneficiary still has both. */
-  readonly noteCheck: typeof store.noteCheck
-  /**
-   * Deletes the beneficiaries of an erased customer and returns their ids. Payouts have their own copy of the payee.
-   */
-  readonly eraseOf: typeof store.eraseOf
-  /** Pages through a customer's beneficiaries for its export, removed ones included. */
-  readonly ofCustomer: (
-    tx: Tx,
-    partnerId: string,
-    customerId: string,
-    afterId: string,
-    rowsMax: number,
-  ) => Promise<readonly store.HeldBeneficiary[]>
-  /** Finds beneficiaries of one customer, or of the partner itself (null), by IBANs and domestic accounts. Oldest first. */
-  readonly byAccounts: (
-    partnerId: string,
-    customerId: string | null,
-    accounts: readonly string[],
-  ) => Promise<readonly store.Beneficiary[]>
-}
+export type Beneficiaries = Verifications &
+  ManyBeneficiaries & {
+    readonly bicDirectory: BicDirectory
+    /** The tables by which numbers of British accounts are checked. */
+    readonly modulusTables: ModulusTables
+    /**
+     * Completes the BIC by the directory.
+     * Refuses: validation_failed (currency, iban, sortCode, routingNumber, accountNumber, bic, walletAddress, vasp, country), not_found (/customerId),
+     * wallet_address_not_payable, recipient_blocked, country_not_supported.
+     */
+    readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
+    /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor, namePrefix). */
+    readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
+    /** Live beneficiaries by the beginning of a word of the name, newest first. A text of too few letters finds none. */
+    readonly named: (partnerId: string, text: string, rowsMax: number) => Promise<readonly Beneficiary[]>
+    /** Live beneficiaries whose alias is the text, newest first. */
+    readonly byAlias: typeof store.byAlias
+    /** Indexes names that processes of an earlier version wrote. Returns how many. */
+    readonly indexNamesStep: () => Promise<number>
+    /** Refuses: not_found. */
+    readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
+    /**
+     * Names the fields that a payout to the beneficiary needs and that it lacks, on an execution day (`YYYY-MM-DD`; default: today). Those
+     * of single banks are left out.
+     */
+    readonly missingFields: (beneficiary: Beneficiary, day?: string) => readonly string[]
+    /** Lists what payments need. Refuses: validation_failed (currency). */
+    readonly requirements: (query: QueryOf<'listBeneficiaryRequirements'>) => readonly Requirement[]
+    /** Sets the alias, the name, the address, or some of them. Refuses: validation_failed (none, address), not_found. */
+    readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
+    /** Hides the beneficiary from every later request. Accepted payouts have their own copy of it. Refuses: not_found. */
+    readonly remove: (partnerId: string, id: string) => Promise<void>
+    /**
+     * Reads the data of the payee that the travel rule requires for an accepted payout, also after the payee was
+     * removed.
+     */
+    readonly partyOf: (
+      tx: Tx,
+      partnerId: string,
+      id: string,
+    ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
+    /** Names and account for screening. Also of a removed beneficiary, because a payout to it may be in progress. */
+    readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
+    /** Pages through the ids of a partner's beneficiaries, removed ones included. For screening. */
+    readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
+    /**
+     * Payees for batches of payouts, by `partnerKey(partnerId, id)`. One that is unknown, removed or another partner's
+     * is absent.
+     */
+    readonly payeesByIds: (
+      tx: Tx,
+      keys: readonly { readonly partnerId: string; readonly id: string }[],
+    ) => Promise<ReadonlyMap<string, Payee>>
+    /** Notes what a bank said about a name and an account, if the beneficiary still has both. */
+    readonly noteCheck: typeof store.noteCheck
+    /**
+     * Deletes the beneficiaries of an erased customer and returns their ids. Payouts have their own copy of the payee.
+     */
+    readonly eraseOf: typeof store.eraseOf
+    /** Pages through a customer's beneficiaries for its export, removed ones included. */
+    readonly ofCustomer: (
+      tx: Tx,
+      partnerId: string,
+      customerId: string,
+      afterId: string,
+      rowsMax: number,
+    ) => Promise<readonly store.HeldBeneficiary[]>
+    /** Finds beneficiaries of one customer, or of the partner itself (null), by IBANs and domestic accounts. Oldest first. */
+    readonly byAccounts: (
+      partnerId: string,
+      customerId: string | null,
+      accounts: readonly string[],
+    ) => Promise<readonly store.Beneficiary[]>
+  }
 
 type BeneficiariesDeps = VerificationsDeps & {
   readonly customers: Pick<Customers, 'hold' | 'idOf'>
@@ -157,11 +161,13 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       })
     },
     ...createVerifications(deps),
+    ...createManyBeneficiaries(deps),
     bicDirectory: createBicDirectory(deps),
     modulusTables: createModulusTables(deps),
     partyOf: store.partyById,
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,
+    byAlias: store.byAlias,
     noteCheck: store.noteCheck,
     byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
     subjectOf: async (tx, partnerId, id) => {

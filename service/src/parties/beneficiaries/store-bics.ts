@@ -156,13 +156,18 @@ export async function replaceModulusTables(tx: Tx, { table, weights, substitutes
 }
 
 /** The checks of a sort code, in their order. */
-export function weightsOf(tx: Tx, sortCode: string): Promise<readonly WeightRow[]> {
-  return tx.rows<WeightRow>(sql`/* beneficiaries.weightsOf */
-    select method, weights, exception from beneficiaries.modulus_weights
-    where last >= ${sortCode} and first <= ${sortCode} order by line limit 10`)
+export function weightsOf(
+  tx: Tx,
+  sortCodes: readonly string[],
+): Promise<readonly (WeightRow & { readonly sortCode: string })[]> {
+  return tx.rows(sql`/* beneficiaries.weightsOf */
+    select given.sort_code, method, weights, exception
+    from unnest(${[...sortCodes]}::text[]) as given (sort_code)
+      join beneficiaries.modulus_weights on last >= given.sort_code and first <= given.sort_code
+    order by line`)
 }
 
-export function substitutesOf(tx: Tx, sortCode: string): Promise<readonly SubstituteRow[]> {
+export function substitutesOf(tx: Tx, sortCodes: readonly string[]): Promise<readonly SubstituteRow[]> {
   return tx.rows<SubstituteRow>(sql`/* beneficiaries.substitutesOf */
-    select original, substitute from beneficiaries.modulus_substitutes where original = ${sortCode}`)
+    select original, substitute from beneficiaries.modulus_substitutes where original = any(${[...sortCodes]}::text[])`)
 }

@@ -1,7 +1,7 @@
 /** All SQL of verifications. A row never changes: it is evidence, until its time is over (store-personal.ts). */
 import type { NotPossibleReason } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
-import { acrossPartners, dueWork, insertBy, noSql, sql, type Sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, columnOf, dueWork, insertBy, noSql, sql, type Sql, type Tx } from '../../postgres/index.ts'
 
 export type VerificationRow = {
   readonly id: string
@@ -46,6 +46,22 @@ export function verificationOfPayee(
     where partner_id = ${partnerId} and iban = ${iban} and name = ${name}
       ${moment === undefined ? noSql : sql`and answered_at <= ${moment}`}
     order by id desc limit 1`)
+}
+
+/** The newest answer about each name and IBAN, by the index of payees. */
+export function answersAbout(
+  tx: Tx,
+  partnerId: string,
+  payees: readonly Pick<VerificationRow, 'name' | 'iban'>[],
+): Promise<readonly VerificationRow[]> {
+  const column = columnOf(payees)
+  return tx.rows<VerificationRow>(sql`/* beneficiaries.answersAbout */
+    select ${columns} from beneficiaries.verifications
+    where partner_id = ${partnerId} and id in (
+      select distinct on (answer.iban, answer.name) answer.id
+      from unnest(${column('name')}::text[], ${column('iban')}::text[]) as given (name, iban)
+        join beneficiaries.verifications as answer on answer.iban = given.iban and answer.name = given.name
+      where answer.partner_id = ${partnerId} order by answer.iban, answer.name, answer.id desc)`)
 }
 
 export function listVerifications(

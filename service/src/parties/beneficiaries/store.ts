@@ -48,6 +48,7 @@ export type BeneficiaryFilter = {
   readonly customerId?: string
   readonly currency?: string
   readonly iban?: string
+  readonly alias?: string
   readonly prefix?: string
 }
 
@@ -115,10 +116,49 @@ export function byAccounts(
   )
 }
 
+/** Beneficiaries by id, and those of the partner itself by alias and name without case, each by its index. Oldest first. */
+export function byTexts(
+  tx: Tx,
+  partnerId: string,
+  texts: readonly string[],
+  ids: readonly string[],
+): Promise<readonly Beneficiary[]> {
+  const folded = sql`any(array(select lower(given) from unnest(${[...texts]}::text[]) as given))`
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.byTexts */
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and removed_at is null
+      and (id = any(${[...ids]}::uuid[]) or (customer_id is null and (lower(alias) = ${folded} or lower(name) = ${folded})))
+    order by id limit ${byTextsMax}`),
+  )
+}
+/** A text that more payees have in common is a question to the person anyway. */
+const byTextsMax = 10_000
+
+/** Beneficiaries of the partner and its customers by their accounts, by the index of accounts. Oldest first. */
+export function atAccounts(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly Beneficiary[]> {
+  const folded = accounts.map((account) => (account.startsWith('0x') ? account.toLowerCase() : account))
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.atAccounts */
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and removed_at is null
+      and coalesce(iban, domestic_account, lower(wallet_address)) = any(${folded}::text[])
+    order by id`),
+  )
+}
+
+/** Beneficiaries by id, removed ones included. */
+export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Beneficiary[]> {
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.withIds */
+    select ${columns} from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`),
+  )
+}
+
 export function list(
   tx: Tx,
   partnerId: string,
-  { customerId, currency, iban, prefix }: BeneficiaryFilter,
+  { customerId, currency, iban, alias, prefix }: BeneficiaryFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Beneficiary[]> {
   return openedRows(
@@ -132,7 +172,17 @@ export function list(
       ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
       ${currency === undefined ? noSql : sql`and currency = ${currency}`}
       ${iban === undefined ? noSql : sql`and iban = ${iban}`}
+      ${alias === undefined ? noSql : sql`and lower(alias) = lower(${alias}::text)`}
     order by ${prefix === undefined ? sql`id` : sql`named.beneficiary_id`} desc limit ${limit + 1}`),
+  )
+}
+
+/** Beneficiaries by the partner's own name of them, newest first. */
+export function byAlias(tx: Tx, partnerId: string, alias: string, rowsMax: number): Promise<readonly Beneficiary[]> {
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.byAlias */
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and alias = ${alias} and removed_at is null order by id desc limit ${rowsMax}`),
   )
 }
 
@@ -156,7 +206,7 @@ export function listOfCorridors(
   tx: Tx,
   partnerId: string,
   among: readonly string[],
-  { customerId, currency, iban, prefix }: BeneficiaryFilter,
+  { customerId, currency, iban, alias, prefix }: BeneficiaryFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Beneficiary[]> {
   return openedRows(
@@ -168,6 +218,7 @@ export function listOfCorridors(
         ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
         ${currency === undefined ? noSql : sql`and currency = ${currency}`}
         ${iban === undefined ? noSql : sql`and iban = ${iban}`}
+        ${alias === undefined ? noSql : sql`and lower(alias) = lower(${alias}::text)`}
         ${
           prefix === undefined
             ? noSql

@@ -35,6 +35,8 @@ export type Reviews = {
   ) => Promise<void>
   /** Makes the next review of a customer due today. Without a review it is in the list of those that were never reviewed. */
   readonly makeDue: (tx: Tx, partnerId: string, id: string) => Promise<void>
+  /** The last review of a customer. Undefined: it was never reviewed. */
+  readonly of: (tx: Tx, partnerId: string, customerId: string) => Promise<store.Review | undefined>
   /** The reviews of a partner, the next one first. */
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.Review[]>
   /** The reviews whose day has come, of all partners or of one, the oldest first. */
@@ -78,6 +80,7 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
       await store.raiseReview(tx, review)
     },
     makeDue: (tx, partnerId, id) => store.makeReviewDue(tx, partnerId, id, today()),
+    of: store.reviewOf,
     list: (tx, partnerId) => store.reviewsOf(tx, partnerId, null),
     overdue: (tx, partnerId) =>
       partnerId === undefined ? store.overdueReviews(tx, today()) : store.reviewsOf(tx, partnerId, today()),

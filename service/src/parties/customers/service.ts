@@ -77,7 +77,7 @@ export type Customers = Writes & {
   /** Ids of customers by the filters of `list`, without opening their KYC. A `namePrefix` of too few letters finds none. */
   readonly idsBy: (
     partnerId: string,
-    query: Pick<CustomerList, 'email' | 'namePrefix'>,
+    query: Pick<CustomerList, 'email' | 'namePrefix' | 'partnerCustomerIdentifier'>,
     rowsMax: number,
   ) => Promise<readonly string[]>
   /** Refuses: not_found. */

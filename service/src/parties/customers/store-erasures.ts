@@ -220,6 +220,11 @@ export async function makeReviewDue(tx: Tx, partnerId: string, customerId: strin
 
 const columns = sql`r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on`
 
+export function reviewOf(tx: Tx, partnerId: string, customerId: string): Promise<Review | undefined> {
+  return tx.row(sql`/* customers.reviewOf */
+    select ${columns} from customers.reviews r where r.partner_id = ${partnerId} and r.customer_id = ${customerId}`)
+}
+
 /** The reviews of a partner, the next one first. `dueBy`: only those that are due on this day. */
 export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Promise<readonly Review[]> {
   return tx.rows(sql`/* customers.reviewsOf */

@@ -267,11 +267,12 @@ suite('the approvals that wait', async () => {
       const bulk = await bulkOf(n === 1 ? colleague : own.caller, 2, own)
       expected.unshift(bulk, payout.id)
     }
-    const idsOf = async (made: (typeof all)['made'] | { readonly by: string } | { readonly notBy: string }) =>
-      (await read({ ...all, made }, own)).map(({ id }) => id)
+    const idsOf = async (
+      made: (typeof all)['made'] | { readonly by: string } | { readonly notBy: readonly string[] },
+    ) => (await read({ ...all, made }, own)).map(({ id }) => id)
     assert.deepEqual(await idsOf('any'), expected)
     const me = own.caller.serviceAccountId
-    assert.deepEqual(await idsOf({ notBy: me }), [expected[2]])
+    assert.deepEqual(await idsOf({ notBy: [me] }), [expected[2]])
     assert.deepEqual(await idsOf({ by: me }), expected.toSpliced(2, 1))
     const paged: string[] = []
     for (let page = await read({ ...all, rowsMax: 2 }, own); page.length > 0;) {

@@ -3,8 +3,7 @@ import { bulkPayouts as wire, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { type DecidedOfBulk, problemOf, type BulkAwaitingApproval } from '../index.ts'
-import type { Bulk, BulkPayouts } from './service.ts'
-import type { ItemRow } from './store.ts'
+import type { Bulk, BulkItem, BulkPayouts } from './service.ts'
 
 export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayouts'> {
   return {
@@ -60,7 +59,7 @@ const toAnswer = ({ bulk, replayed }: { readonly bulk: Bulk; readonly replayed: 
 const toWire = writerOf(wire.BulkPayout)
 
 const writeItem = writerOf(wire.BulkPayoutItem)
-const toItem = ({ reference, transactionReference, problemCode, problemDetail, ...item }: ItemRow) =>
+const toItem = ({ reference, transactionReference, problemCode, problemDetail, ...item }: BulkItem) =>
   writeItem({
     ...item,
     amount: writeAmount(item.amount, item.currency),

@@ -1,4 +1,5 @@
 /** The verbs of bulks: a bulk is taken as a whole, and workers make its payouts. */
+import type { FactQueue } from '../../inbox/index.ts'
 import { createHash } from 'node:crypto'
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../kernel/api/index.ts'
 import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { type Database, KeyTaken, once, sqlState, stateOf } from '../../postgres/index.ts'
+import type { Audit } from '../../audit/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import {
@@ -27,11 +29,19 @@ import {
   requirePaidBy,
 } from '../index.ts'
 import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
+import { type BulkCheck, createBulkCheck } from './check.ts'
+import { lineDigest } from './digest.ts'
 import * as store from './store.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { bulksDue } from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
+
+/** An item with its payee and the present status of its payout. Null: the payee was erased; there is no payout. */
+export type BulkItem = store.ItemRow &
+  Readonly<Record<'beneficiaryName' | 'beneficiaryAccount', string | null>> & {
+    readonly payoutStatus: PayoutRow['status'] | null
+  }
 
 export type BulkPayouts = {
   /**
@@ -54,11 +64,7 @@ export type BulkPayouts = {
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
   /** The items in the order of the request. Refuses: not_found. */
-  readonly items: (
-    partnerId: string,
-    id: string,
-    status: store.ItemStatus | undefined,
-  ) => Promise<readonly store.ItemRow[]>
+  readonly items: (partnerId: string, id: string, status: store.ItemStatus | undefined) => Promise<readonly BulkItem[]>
   /** The payouts that wait for an approval. Undefined: none does. Refuses: not_found. */
   readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
   /** The text that an approver signs, with what it is about. Refuses: not_found, and as `approve` does. */
@@ -72,6 +78,10 @@ export type BulkPayouts = {
   readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
+  /** The id of the bulk with a key. Undefined: there is none. */
+  readonly idByKey: (partnerId: string, key: string) => Promise<string | undefined>
+  /** Checks lines of a file as they would be paid now. Writes nothing. */
+  readonly check: BulkCheck
   /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
   readonly step: () => Promise<number>
 }
@@ -89,16 +99,30 @@ export type BulkPayoutsDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: Cursors
-  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts' | 'update'>
+  readonly audit: Pick<Audit, 'made'>
+  readonly facts: FactQueue
+  readonly beneficiaries: Pick<
+    Beneficiaries,
+    'answersAbout' | 'assess' | 'byAccounts' | 'byTexts' | 'update' | 'withIds'
+  >
   readonly customers: Pick<Customers, 'find'>
   readonly payouts: Pick<
     Payouts,
-    'acceptance' | 'approveBulk' | 'bulksThatWait' | 'rejectBulk' | 'snapshotOfBulk' | 'submit' | 'waitingOfBulk'
+    | 'acceptance'
+    | 'approveBulk'
+    | 'byIds'
+    | 'duplicatesOf'
+    | 'judgeAll'
+    | 'bulksThatWait'
+    | 'rejectBulk'
+    | 'snapshotOfBulk'
+    | 'submit'
+    | 'waitingOfBulk'
   >
 }
 
 export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
-  const { db, clock, log, cursors, payouts } = deps
+  const { db, clock, log, cursors, facts, payouts } = deps
   const { submit } = payouts
   const withCounts = async (partnerId: string, rows: readonly store.BulkRow[]): Promise<readonly Bulk[]> => {
     const ids = rows.map(({ id }) => id)
@@ -115,11 +139,13 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     return bulk
   }
   const create = async (
-    { partnerId, serviceAccountId, name }: Caller,
+    caller: Caller,
+    operation: 'createBulkPayout' | 'createBulkPayoutFromFile',
     { mode, idempotencyKey }: Pick<BodyOf<'createBulkPayout'>, 'mode' | 'idempotencyKey'>,
     items: readonly Item[],
     ip: string,
   ) => {
+    const { partnerId, serviceAccountId, name } = caller
     const requestFingerprint = fingerprint(mode, items)
     const now = clock.now()
     const { row, replayed } = await once({
@@ -135,8 +161,9 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
           if ((await store.insertBulk(tx, bulk)) === 0) throw new KeyTaken()
           store.insertItems(
             tx,
-            items.map((item) => ({ partnerId, bulkId: id, ...item })),
+            items.map((item) => ({ partnerId, bulkId: id, ...item, lineDigest: lineDigest(item) })),
           )
+          deps.audit.made(tx, { caller, operation, ids: [id], ip })
           return { ...bulk, status: 'Processing' as const, leaseId: null, endedAt: null, reference: id }
         }),
     })
@@ -145,9 +172,15 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     return { bulk, replayed }
   }
   return {
-    create: async (caller, body, ip) => create(caller, body, readItems(body.payouts), ip),
+    create: async (caller, body, ip) => create(caller, 'createBulkPayout', body, readItems(body.payouts), ip),
     createFromFile: async (caller, body, ip) =>
-      create(caller, body, readItems(await payoutsOfFile(deps, caller, body), pointerInFile), ip),
+      create(
+        caller,
+        'createBulkPayoutFromFile',
+        body,
+        readItems(await payoutsOfFile(deps, caller, body), pointerInFile),
+        ip,
+      ),
     get,
     list: async (partnerId, query) => {
       const list = `bulks:${partnerId}:${query.approval ?? ''}`
@@ -158,12 +191,47 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     },
     items: async (partnerId, id, status) => {
       await get(partnerId, id)
-      return store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax)
+      return withPayees(deps, partnerId, await store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax))
     },
     ...createApprovals(payouts, get),
-    step: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll({ db, payouts }) }),
+    step: createBulkStep({ db, clock, log, facts, submit, submitAll: createSubmitAll({ db, payouts }) }),
+    idByKey: async (partnerId, key) => (await store.bulkByKey(db, partnerId, key))?.id,
+    check: createBulkCheck(deps),
     releaseLeases: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
   }
+}
+
+/** An accepted item has the payee of its payout, another one the beneficiary as it is now. Two statements. */
+async function withPayees(
+  { db, beneficiaries, payouts }: Pick<BulkPayoutsDeps, 'db' | 'beneficiaries' | 'payouts'>,
+  partnerId: string,
+  items: readonly store.ItemRow[],
+): Promise<readonly BulkItem[]> {
+  const ids = (column: 'payoutId' | 'beneficiaryId', from: readonly store.ItemRow[]) => [
+    ...new Set(from.flatMap((item) => item[column] ?? [])),
+  ]
+  const [made, known] = await Promise.all([
+    payouts.byIds(db, partnerId, ids('payoutId', items)),
+    beneficiaries.withIds(
+      partnerId,
+      ids(
+        'beneficiaryId',
+        items.filter(({ payoutId }) => payoutId === null),
+      ),
+    ),
+  ])
+  const payoutOf = new Map(made.map((payout) => [payout.id, payout]))
+  const payeeOf = new Map(known.map((payee) => [payee.id, payee]))
+  return items.map((item) => {
+    const payout = payoutOf.get(item.payoutId ?? '')
+    const payee = payeeOf.get(item.beneficiaryId)
+    return {
+      ...item,
+      beneficiaryName: payout?.creditorName ?? payee?.name ?? null,
+      beneficiaryAccount: payout?.creditorAccount ?? payee?.iban ?? payee?.domesticAccount ?? null,
+      payoutStatus: payout?.status ?? null,
+    }
+  })
 }
 
 const createApprovals = (
@@ -199,7 +267,7 @@ function requireMade({ status }: Bulk): void {
 
 const named = (row: store.BulkRow | undefined) => row && { ...row, reference: row.id }
 
-type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId'>
+type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId' | 'lineDigest'>
 
 /** Refuses every wrong field at once, each with its pointer. */
 function readItems(
@@ -218,7 +286,9 @@ function readItems(
       seen.set(idempotencyKey, position)
       const beneficiaryId = payout.beneficiaryId.toLowerCase()
       const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
-      return [{ position, idempotencyKey, amount: minor, currency, beneficiaryId, reference, endToEndId }]
+      const refusesDuplicates = 'onDuplicate' in payout && payout.onDuplicate === 'Refuse'
+      const paid = { amount: minor, currency, beneficiaryId, reference, endToEndId }
+      return [{ position, idempotencyKey, ...paid, refusesDuplicates }]
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       problems.push(error)
@@ -313,6 +383,7 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
 
 type BulkWorkDeps = {
   readonly db: Database
+  readonly facts: FactQueue
   readonly clock: Clock
   readonly log: Log
   readonly submit: (call: PayoutCall) => Promise<{ readonly payout: PayoutRow }>
@@ -365,6 +436,13 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
   return undefined
 }
 
+/** Whether any payout waits for an approval is looked up when it is told. */
+const tellOfBulk = (
+  { facts }: BulkWorkDeps,
+  tx: Parameters<typeof store.recordResults>[0],
+  { partnerId, id: subject }: store.BulkRow,
+): void => facts.append(tx, [{ partnerId, type: 'bulk.waits', subject }])
+
 async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submit } = deps
   const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', itemsPerClaim)
@@ -385,7 +463,10 @@ async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> 
     const now = clock.now()
     if (failures.length > 0) await store.putBack(tx, bulk, after(now, retryMs))
     else if (items.length === itemsPerClaim) await store.putBack(tx, bulk, now)
-    else await store.endBulk(tx, bulk, 'Completed', now)
+    else {
+      await store.endBulk(tx, bulk, 'Completed', now)
+      tellOfBulk(deps, tx, bulk)
+    }
   })
   const [failure] = failures
   if (failure !== undefined)
@@ -405,6 +486,7 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
     if ((await store.lockHeld(tx, bulk)) === undefined) throw new LeaseLost()
     store.recordResults(tx, bulk, results)
     await store.endBulk(tx, bulk, status, clock.now())
+    if (status === 'Completed') tellOfBulk(deps, tx, bulk)
   }
   const refusals = await submitAll(calls, (tx, payouts) =>
     end(
@@ -445,7 +527,7 @@ const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result =>
 
 function toCall(
   { partnerId, id, accountId, accountName, ipAddress }: store.BulkRow,
-  { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId }: store.ItemRow,
+  { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId, refusesDuplicates }: store.ItemRow,
   sums: Awaited<ReturnType<typeof store.sumsOf>>,
 ): PayoutCall {
   const sum = present(
@@ -463,6 +545,7 @@ function toCall(
     reference,
     endToEndId: endToEndId ?? undefined,
     ip: ipAddress,
+    refusesDuplicates,
     bulk: { id, sum, sums },
     payee: { beneficiaryId },
   }

@@ -48,6 +48,7 @@ export type ItemRow = {
   readonly reference: string | null
   /** The file's end-to-end id. Null: the payout has ours. */
   readonly endToEndId: string | null
+  readonly refusesDuplicates: boolean
   readonly status: ItemStatus
   readonly payoutId: string | null
   readonly transactionReference: string | null
@@ -65,11 +66,15 @@ type NewItem = Pick<
   | 'beneficiaryId'
   | 'reference'
   | 'endToEndId'
->
+  | 'refusesDuplicates'
+> & {
+  /** Finds bulks that have paid the same line. */
+  readonly lineDigest: bigint
+}
 
 const columns = sql`partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id, account_name,
   ip_address, lease_id, created_at, ended_at`
-const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, status,
+const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, refuses_duplicates, status,
   payout_id, transaction_reference, problem_code, problem_detail`
 
 /** Returns 0 if the key is taken. */
@@ -93,9 +98,14 @@ const newItems = insertBy<NewItem & { readonly status: string }>(
     beneficiaryId: 'uuid',
     reference: 'text',
     endToEndId: 'text',
+    lineDigest: 'bigint',
+    refusesDuplicates: 'boolean',
     status: 'text',
   },
-  [['partnerId', 'bulkId', 'status'], ['currency']],
+  [
+    ['partnerId', 'bulkId', 'status'],
+    ['currency', 'refusesDuplicates'],
+  ],
 )
 
 export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
@@ -103,7 +113,7 @@ export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
   tx.later(
     sql`/* bulk-payouts.insertItems */
     insert into payouts.bulk_items (partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id,
-      reference, end_to_end_id, status)
+      reference, end_to_end_id, line_digest, refuses_duplicates, status)
     ${newItems(tx, open)}`,
     rows.length,
   )
@@ -159,6 +169,32 @@ export function itemsOf(
     select ${itemColumns} from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = ${bulkId}
       ${status === null ? noSql : sql`and status = ${status}`}
     order by position limit ${rowsMax}`)
+}
+
+/** The bulks of a time with at least so many of these lines, those with most of them first. Lines that were refused do not count. */
+export function bulksWithLines(
+  tx: Tx,
+  partnerId: string,
+  wanted: {
+    readonly digests: readonly bigint[]
+    /** The id of a bulk of that time. */
+    readonly since: string
+    readonly linesMin: number
+    /** The key of the bulk that is checked, which does not count. */
+    readonly key: string
+  },
+  bulksMax: number,
+): Promise<readonly (Pick<BulkRow, 'id' | 'createdAt' | 'accountName'> & { readonly same: bigint })[]> {
+  return tx.rows(sql`/* bulk-payouts.bulksWithLines */
+    select bulk.id, bulk.created_at, bulk.account_name, found.same
+    from (
+      select bulk_id, count(distinct line_digest) as same from payouts.bulk_items
+      where partner_id = ${partnerId} and line_digest = any(${[...wanted.digests]}::bigint[]) and bulk_id >= ${wanted.since}
+        and status in ('Processing', 'Accepted')
+      group by bulk_id having count(distinct line_digest) >= ${wanted.linesMin}) as found
+      join payouts.bulks as bulk on bulk.partner_id = ${partnerId} and bulk.id = found.bulk_id
+    where bulk.idempotency_key <> ${wanted.key}
+    order by found.same desc, bulk.id desc limit ${bulksMax}`)
 }
 
 /** The sum of a bulk in each currency, with the payouts that were refused. */
@@ -266,7 +302,7 @@ export const keptBulks: KeptTable = {
     {
       table: 'payouts.bulk_items',
       by: 'bulk_id',
-      erased: { reference: null, end_to_end_id: null, problem_detail: null },
+      erased: { reference: null, end_to_end_id: null, problem_detail: null, line_digest: null },
     },
   ],
 }

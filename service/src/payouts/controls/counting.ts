@@ -81,7 +81,15 @@ export async function withinLimits<Payout extends ApprovedPayout>(
   tx: Tx,
   payouts: readonly Payout[],
 ): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] }> {
-  const used = await lockUsed(tx, payouts.flatMap(countersOf))
+  return withinUsed(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
+}
+
+/** Judges payouts in their order by the sums of their counters, to which those within their limits are added. */
+export function withinUsed<Payout extends ApprovedPayout>(
+  payouts: readonly Payout[],
+  counted: Used,
+): { readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] } {
+  const used = new Map(counted)
   const exceeding: Exceeding<Payout>[] = []
   const within = payouts.flatMap((asked) => {
     const payout = withDayApproval(asked, used)

@@ -39,6 +39,7 @@ export {
   type Used,
   withDayApproval,
   withinLimits,
+  withinUsed,
 } from './counting.ts'
 
 export { type BeyondMaximum, countApprovals, lookBeyondMaximum } from './maxima.ts'

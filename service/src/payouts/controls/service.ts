@@ -3,6 +3,7 @@ import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
 import { assert, type Clock, currencies, type Currency, type Minor, newId, nilId } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
+import type { FactQueue } from '../../inbox/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
@@ -81,6 +82,7 @@ export type PayoutControlsDeps = {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly ledger: Pick<Ledger, 'setControlled'>
+  readonly facts: FactQueue
   readonly customers: Pick<Customers, 'find' | 'payersByIds'>
   readonly beneficiaries: Pick<Beneficiaries, 'payeesByIds'>
   readonly rates: Pick<Rates, 'referenceCurrency'>
@@ -94,39 +96,50 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
       set: async (tx, { scopeRef, verificationState = null, allCurrencies = false, ...limit }) => {
         const scopeId = await scopeIdOf(deps, tx, { ...limit, scopeRef })
         const row = { ...limit, id: newId(), scopeId, verificationState, allCurrencies }
-        return change(tx, row, async () => {
+        return change(tx, row, 'limit', async () => {
           await requireReference(deps, tx, row)
           return store.setLimit(tx, row, clock.now())
         })
       },
       list: store.listLimits,
-      remove: createRemove(change, 'limit', store.limitById, store.removeLimit),
+      remove: createRemove(change, ['limit', 'limit'], store.limitById, store.removeLimit),
     },
     fees: {
       set: (tx, rule) => {
         assert(rule.maxAmount === null || rule.maxAmount >= rule.minAmount, 'the largest fee is not below the smallest')
         const now = clock.now()
         const { validFrom = now } = rule
-        return change(tx, rule, () => store.setFee(tx, { ...rule, id: newId(), validFrom }, now))
+        return change(tx, rule, 'fee', () => store.setFee(tx, { ...rule, id: newId(), validFrom }, now))
       },
       list: store.listFees,
-      remove: createRemove(change, 'fee rule', inList(store.listFees), store.removeFee),
+      remove: createRemove(change, ['fee', 'fee rule'], inList(store.listFees), store.removeFee),
     },
     approvalRules: {
       set: (tx, { allCurrencies = false, ...rule }) => {
         const row = { ...rule, id: newId(), allCurrencies }
-        return change(tx, row, async () => {
+        return change(tx, row, 'approval', async () => {
           await requireReference(deps, tx, row)
           return store.setApprovalRule(tx, row, clock.now())
         })
       },
       list: store.listApprovalRules,
-      remove: createRemove(change, 'approval rule', inList(store.listApprovalRules), store.removeApprovalRule),
+      remove: createRemove(
+        change,
+        ['approval', 'approval rule'],
+        inList(store.listApprovalRules),
+        store.removeApprovalRule,
+      ),
     },
     coolingOffs: {
-      set: (tx, rule) => change(tx, rule, () => store.setCoolingOff(tx, { ...rule, id: newId() }, clock.now())),
+      set: (tx, rule) =>
+        change(tx, rule, 'coolingOff', () => store.setCoolingOff(tx, { ...rule, id: newId() }, clock.now())),
       list: store.listCoolingOffs,
-      remove: createRemove(change, 'cooling-off', inList(store.listCoolingOffs), store.removeCoolingOff),
+      remove: createRemove(
+        change,
+        ['coolingOff', 'cooling-off'],
+        inList(store.listCoolingOffs),
+        store.removeCoolingOff,
+      ),
     },
     ...createReads(deps),
   }
@@ -144,6 +157,9 @@ async function scopeIdOf(
   return found.id
 }
 
+/** The kinds of rules, as the team is told of them. */
+type RuleKind = 'limit' | 'fee' | 'approval' | 'coolingOff'
+
 /** A rule, by the balances that it concerns: those of its currency, or of all. */
 type Ruled = Balance & { readonly allCurrencies?: boolean }
 
@@ -154,13 +170,21 @@ const everyCurrency = (Object.keys(currencies) as Currency[]).toSorted()
  * rule nor the mark. A rule over all currencies marks the balance of each, so that a payout without rules reads nothing for it.
  */
 const createChange =
-  ({ ledger }: PayoutControlsDeps) =>
-  async <T>(tx: Tx, { partnerId, currency, allCurrencies = false }: Ruled, change: () => Promise<T>): Promise<T> => {
+  ({ ledger, facts }: PayoutControlsDeps) =>
+  async <T>(
+    tx: Tx,
+    { partnerId, currency, allCurrencies = false }: Ruled,
+    rule: RuleKind,
+    change: () => Promise<T>,
+    type: 'rule.set' | 'rule.removed' = 'rule.set',
+  ): Promise<T> => {
     const ruled = allCurrencies ? everyCurrency : [currency]
     for (const each of ruled) await ledger.setControlled(tx, partnerId, each, true)
     const changed = await change()
     for (const each of ruled)
       if (!(await store.hasControls(tx, partnerId, each))) await ledger.setControlled(tx, partnerId, each, false)
+    const said = { rule, currency: allCurrencies ? null : currency }
+    facts.append(tx, [{ partnerId, type, subject: partnerId, occasion: newId(), facts: said }])
     return changed
   }
 
@@ -185,17 +209,18 @@ type Find<Rule> = (tx: Tx, partnerId: string, id: string) => Promise<Rule | unde
 const createRemove =
   <Rule extends Ruled>(
     change: ReturnType<typeof createChange>,
-    name: string,
+    [kind, name]: readonly [RuleKind, string],
     find: Find<Rule>,
     remove: (tx: Tx, partnerId: string, id: string) => Promise<number>,
   ): RuleSet<Rule, never>['remove'] =>
   async (tx, partnerId, id) => {
     const rule = await find(tx, partnerId, id)
     if (rule === undefined) throw notFound(name)
-    return change(tx, rule, async () => {
+    const removing = async () => {
       if ((await remove(tx, partnerId, id)) === 0) throw notFound(name)
       return rule
-    })
+    }
+    return change(tx, rule, kind, removing, 'rule.removed')
   }
 
 const inList =

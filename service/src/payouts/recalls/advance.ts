@@ -3,6 +3,7 @@
  * in the timeline of the payout's transaction, and an event. Locks: the payout, if the caller has it, then recalls, then transactions.
  */
 import type { EventOutbox, NewEvent } from '../../events/index.ts'
+import type { FactQueue } from '../../inbox/index.ts'
 import { type Clock, type Minor, partnerKey, present, writeAmount } from '../../kernel/index.ts'
 import { type Actor, type Advanced, createEngine, type Move } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -32,6 +33,7 @@ export type AdvanceRecalls = (
 export type AdvanceDeps = {
   readonly clock: Clock
   readonly eventOutbox: EventOutbox
+  readonly facts: FactQueue
   readonly transactions: Pick<Transactions, 'noteAfterEnd'>
 }
 
@@ -59,7 +61,7 @@ function holds({ leaseId, answerDueAt }: store.RecallRow, trigger: RecallTrigger
 type RecallMove = Move<store.RecallRow, RecallTrigger, never>
 
 async function write(
-  { eventOutbox, transactions }: AdvanceDeps,
+  { eventOutbox, facts, transactions }: AdvanceDeps,
   tx: Tx,
   moves: readonly RecallMove[],
   now: Date,
@@ -78,6 +80,17 @@ async function write(
     return recallUpdated(row, present(payout, `no payout ${row.payoutId} for recall ${row.id}`), now)
   })
   eventOutbox.appendMany(tx, await Promise.all(events))
+  facts.append(tx, written.flatMap(toldOf))
+}
+
+const answers = { Accepted: 'recall.accepted', Refused: 'recall.refused', Expired: 'recall.expired' } as const
+
+/** Money that comes back after the answer is no further answer. */
+function toldOf({ move, row }: { readonly move: RecallMove; readonly row: store.RecallRow }) {
+  const { partnerId, id: subject, payoutId, status } = row
+  if (status === move.row.status || !(status in answers)) return []
+  const type = answers[status as keyof typeof answers]
+  return [{ partnerId, type, subject, occasion: `${subject} ${status}`, facts: { payoutId } }]
 }
 
 /** The recall after a transition. An implied one is that of the request, whatever the trigger reports. */

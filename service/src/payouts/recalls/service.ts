@@ -60,6 +60,8 @@ export type Recalls = {
   readonly answered: (answer: RecallAnswered) => Promise<boolean>
   /** Expires recalls whose answer is overdue. Returns how many. */
   readonly expireStep: () => Promise<number>
+  /** The recalls of a partner with these ids, in no order. */
+  readonly byIds: typeof store.recallsByIds
   /** The time since which the oldest recall waits for its bank. */
   readonly oldestUnsent: (connector: string) => Promise<Date | null>
   /** The recalls that wait for a person, at most `rowsMax` of each kind, the longest wait first. */
@@ -103,6 +105,7 @@ export function createRecalls(deps: RecallsDeps): Recalls {
       return move(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode, bankText })
     },
     expireStep: createExpire(deps, advance),
+    byIds: store.recallsByIds,
     oldestUnsent: (connector) => store.oldestUnsentRecall(db, connector),
     ...createWaiting(deps),
   }

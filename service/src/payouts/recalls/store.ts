@@ -70,6 +70,13 @@ export function recallsOfPayout(tx: Tx, partnerId: string, payoutId: string): Pr
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and payout_id = ${payoutId} order by id desc`)
 }
 
+/** The recalls with these ids, in no order. */
+export async function recallsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly RecallRow[]> {
+  if (ids.length === 0) return []
+  return tx.rows<RecallRow>(sql`/* recalls.recallsByIds */
+    select ${columns} from payouts.recalls where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
+}
+
 /** The caller holds the locks of the payouts. Locks recalls in the order of their ids, as everywhere. */
 export function lockRecallsOf(
   tx: Tx,

@@ -41,6 +41,7 @@ const toWire = (order: OrderRow) =>
   writeOrder({
     ...order,
     amount: writeAmount(order.amount, order.currency),
+    onDuplicate: order.refusesDuplicates ? 'Refuse' : 'Allow',
     schedule: { ...order, time: timeText(order.secondOfDay), count: order.dates },
     nextAttemptAt: order.dueAt,
   })

@@ -29,6 +29,7 @@ const keyOf = ({ id }: Pick<OrderRow, 'id'>, { date }: Pick<Occurrence, 'date'>)
 
 export function callOf(order: OrderRow): PayoutCall {
   const { partnerId, accountId, accountName, ipAddress, beneficiaryId, amount, currency, reference } = order
+  const { note, refusesDuplicates } = order
   return {
     caller: { partnerId, serviceAccountId: accountId, name: accountName, permissions: [] },
     nonce: undefined,
@@ -39,6 +40,8 @@ export function callOf(order: OrderRow): PayoutCall {
     currency,
     reference,
     ip: ipAddress,
+    refusesDuplicates,
+    ...(note === null ? {} : { note }),
     payee: { beneficiaryId },
   }
 }

@@ -164,6 +164,8 @@ function createCreate({
       beneficiaryId: body.beneficiaryId.toLowerCase(),
       amount,
       reference: body.reference ?? null,
+      note: body.note ?? null,
+      refusesDuplicates: body.onDuplicate === 'Refuse',
       ...schedule,
       status: 'Active',
       endReason: null,

@@ -31,6 +31,9 @@ const orderColumns = {
   amount: 'bigint',
   currency: 'text',
   reference: 'text?',
+  /** For colleagues: the note of each payout. */
+  note: 'text?',
+  refusesDuplicates: 'boolean',
   frequency: 'text',
   startsOn: 'date',
   secondOfDay: 'integer',
@@ -260,7 +263,7 @@ export const ordersDue = (after: Date): Sql =>
 export const personalOrders: PersonalColumns = {
   table: 'payouts.standing_orders',
   by: 'id',
-  erased: { reference: null },
+  erased: { reference: null, note: null },
 }
 
 export const keptOrders: KeptTable = {

@@ -93,8 +93,8 @@ export type SignIn = {
     memberId: string,
     by: Client & { readonly factor: store.Factor },
   ) => Promise<Opened>
-  /** Undefined: no such session, or it has ended. Notes that it was used. */
-  readonly session: (token: string) => Promise<Session | undefined>
+  /** Undefined: no such session, or it has ended. Notes that it was used, unless a page that is open asks by itself. */
+  readonly session: (token: string, by?: 'person' | 'page') => Promise<Session | undefined>
   /** Newest first. */
   readonly sessions: (partnerId: string, memberId: string) => Promise<readonly Session[]>
   /** Ends one session of a member. False: there is none. */
@@ -129,7 +129,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
   const { db, clock } = deps
   const keyed = { ...deps, key: deriveKey(deps.masterKey, 'sign-in') }
   const alive = (): store.Alive => ({ usedAfter: after(clock.now(), -rules.idleMs), now: clock.now() })
-  const session: SignIn['session'] = async (token) => {
+  const session: SignIn['session'] = async (token, by = 'person') => {
     const partnerId = readLink(token)
     if (partnerId === undefined) return undefined
     const row = await store.sessionOf(db, partnerId, rules.tokenHash(token), alive())
@@ -137,7 +137,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
     const now = clock.now()
     const restedBefore = after(now, -rules.moneyIdleMs)
     const rested = row.rested || row.lastUsedAt <= restedBefore
-    if (now.getTime() - row.lastUsedAt.getTime() > minuteMs)
+    if (by === 'person' && now.getTime() - row.lastUsedAt.getTime() > minuteMs)
       await store.recordSessionUse(db, partnerId, row.id, { now, restedBefore })
     return toSession(partnerId, { ...row, rested })
   }

@@ -2,6 +2,7 @@
 import type { Audit } from '../../audit/index.ts'
 import type { CaseOwners, Decisions } from '../../cases/index.ts'
 import type { Clock } from '../../kernel/index.ts'
+import type { Inbox } from '../../inbox/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
@@ -31,6 +32,8 @@ export type StaffDeps = {
   /** Absent: staff have no single sign-on. */
   readonly provider?: StaffProvider | undefined
   readonly mail: Pick<MailQueue, 'enqueue'>
+  /** How people of staff are told of what waits. */
+  readonly inbox: () => Pick<Inbox, 'forget'>
   /** Name of the desk in mails. */
   readonly deskName: string
   readonly decisions: Decisions

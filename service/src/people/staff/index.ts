@@ -1,11 +1,21 @@
 /**
  * Staff: the operator's people, who sign in to the desk and decide cases as two persons.
  *
- * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes, staff.assignments, staff.assignment_steps. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
- * one name; an admin remains; each decision checks the role in its own transaction; a change is
+ * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes, staff.assignments, staff.assignment_steps, staff.notes, staff.deciders. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
+ * one name; an admin remains, and decides every kind; each decision checks the role in its own transaction; a change is
  * carried out once, after another person has approved it; a thing has at most one open assignment.
  */
-export { decidesCases, decidesHits, staffRealmId, type StaffRole, staffRoles } from './rules.ts'
+export { staffRealmId, type StaffRole, staffRoles, turnsRules } from './rules.ts'
+export {
+  decidedKinds,
+  type DecidedKind,
+  type Deciders,
+  kindsDecidedBy,
+  requireDecider,
+  type JudgeTwo,
+  twoDeciders,
+  twoOfStaff,
+} from './deciders.ts'
 export { assignmentsJob, type AskWaiting, thingName } from './assignments.ts'
 export {
   type Assignment,
@@ -16,10 +26,9 @@ export {
   thingKinds,
   type WaitingThing,
   waitingReasons,
+  accounts as staffAccounts,
 } from './store.ts'
 export {
-  type JudgeTwo,
-  twoOfStaff,
   createStaffChanges,
   type StaffChange,
   type StaffChanges,
@@ -27,6 +36,8 @@ export {
   type Staff,
   type StaffSearch,
 } from './service.ts'
+
+export { eraseNotes, keptNotes, type Note, type Noted, notedKinds } from './store-notes.ts'
 
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'

@@ -12,25 +12,9 @@ export const staffRealmId = '00000000-0000-8000-8000-000000000001'
 export const staffRoles = ['support', 'compliance', 'finance', 'admin'] as const
 export type StaffRole = (typeof staffRoles)[number]
 
-/** Roles that decide cases. Every role reads. */
-const deciders: readonly StaffRole[] = ['finance', 'admin']
-export const decidesCases = (role: StaffRole): boolean => deciders.includes(role)
-
-/** Refuses: permission_denied. */
-export function refuseDecider(role: StaffRole): void {
-  if (!decidesCases(role))
-    throw new Refusal('permission_denied', `The role ${role} reads cases. Deciding them needs finance or admin.`)
-}
-
-/** Roles that decide hits of screening. */
-const hitDeciders: readonly StaffRole[] = ['compliance', 'admin']
-export const decidesHits = (role: StaffRole): boolean => hitDeciders.includes(role)
-
-/** Refuses: permission_denied. */
-export function refuseHitDecider(role: StaffRole): void {
-  if (!decidesHits(role))
-    throw new Refusal('permission_denied', `The role ${role} reads hits. Deciding them needs compliance or admin.`)
-}
+/** Roles that turn rules of monitoring on and off. */
+const ruleRoles: readonly StaffRole[] = ['compliance', 'admin']
+export const turnsRules = (role: StaffRole): boolean => ruleRoles.includes(role)
 
 /** Refuses: validation_failed. `admins`: the number of admins with this one. */
 export function refuseLastAdmin(role: StaffRole, admins: number): void {

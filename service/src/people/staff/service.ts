@@ -1,22 +1,13 @@
 /** The verbs of staff: who joins by an invitation, signs in, decides a case or is removed. */
 import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
-import {
-  after,
-  type Clock,
-  type Decider,
-  isNoName,
-  judgeTwo,
-  newId,
-  type NotTwo,
-  personKey,
-  type Standing,
-  tidyName,
-} from '../../kernel/index.ts'
+import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
+import { createFactQueue } from '../../inbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Screening } from '../../screening/index.ts'
+import type { Hit, Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
 import { type Assignments, createAssignments } from './assignments.ts'
+import { createSetDeciders, listDeciders, type SetDeciders, twoOfStaff } from './deciders.ts'
 import { createStaffCommands, type StaffCommands } from './commands.ts'
 import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
 import {
@@ -26,18 +17,9 @@ import {
   type StaffSingleSignOn,
   mailStaffChange,
 } from './entrances.ts'
-import {
-  changeMs,
-  emailKey,
-  invitationMs,
-  refuseDecider,
-  refuseHitDecider,
-  refuseLastAdmin,
-  staffRealmId,
-  type StaffRole,
-  tokenHash,
-} from './rules.ts'
+import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole, tokenHash } from './rules.ts'
 import * as store from './store.ts'
+import * as notes from './store-notes.ts'
 
 /** The part of a decision that the person gives. */
 type Given<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
@@ -66,6 +48,10 @@ export type Staff = Entrances & {
   /** How people of staff sign in. */
   readonly factorsOf: (tx: Tx, ids: readonly string[]) => ReturnType<SignIn['factorsOf']>
   readonly list: typeof store.accounts
+  /** The roles that decide each kind of case, and hits. */
+  readonly deciders: typeof listDeciders
+  /** Changes the roles that decide a kind. */
+  readonly setDeciders: SetDeciders
   readonly singleSignOn: StaffSingleSignOn
   /** The sign-in of the operator's commands. */
   readonly commands: StaffCommands
@@ -77,6 +63,14 @@ export type Staff = Entrances & {
   readonly recordFile: (signed: SignedStaff, file: StaffFile) => Promise<void>
   /** Records that a person opened the page of a payout, as `recordSearch`. */
   readonly recordPayout: (signed: SignedStaff, opened: { readonly payouts: readonly string[] }) => Promise<void>
+  /** Records that a person opened a page of a partner or a person, or a list of them, as `recordSearch`. `ids`: with their partners. */
+  readonly recordOpened: (signed: SignedStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
+  readonly notes: {
+    /** Notes about a partner, a customer or a payee, newest first, in pages. */
+    readonly of: typeof notes.notesOf
+    /** Adds a note. Every role does. Refuses: permission_denied. */
+    readonly add: (signed: SignedStaff, about: notes.Noted, note: string) => Promise<void>
+  }
   /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
   readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
   readonly approve: (signed: SignedStaff, given: Given<'approve'>) => Promise<CaseRow>
@@ -103,7 +97,10 @@ export type Staff = Entrances & {
   ) => Promise<store.Assignment>
   readonly assignments: Pick<Assignments, 'of' | 'ownedBy' | 'stepsOf' | 'endStep'>
   /** Decides a hit of screening, or proposes it if two persons decide. Refuses as the verb of screening, and permission_denied. */
-  readonly decideHit: (signed: SignedStaff, given: Omit<Parameters<Screening['decide']>[1], 'staff'>) => Promise<void>
+  readonly decideHit: (
+    signed: SignedStaff,
+    given: Omit<Parameters<Screening['decide']>[1], 'staff' | 'staffId'>,
+  ) => Promise<Hit>
 }
 
 type CaseKey = { readonly partnerId: string; readonly id: string }
@@ -119,6 +116,9 @@ export type StaffSearch = {
   readonly payees: readonly string[]
   readonly deposits: readonly string[]
 }
+
+/** Pages of a partner or a person, and lists of persons. */
+type OpenedPage = 'partner' | 'customer' | 'payee' | 'customers' | 'payees' | 'payments'
 
 export type StaffFile = {
   readonly connector: string
@@ -151,6 +151,7 @@ export function createStaff(deps: StaffDeps): Staff {
       refuseLastAdmin(account.role, admins)
       await store.removeAccount(tx, id, clock.now())
       await signIn.forget(tx, staffRealmId, id)
+      await deps.inbox().forget(tx, { partnerId: operatorPartnerId, personId: id })
       await store.endTokensOf(tx, id, clock.now())
       await mailStaffChange(deps, tx, account, 'removed')
       return account
@@ -176,6 +177,8 @@ export function createStaff(deps: StaffDeps): Staff {
     endSession: async (id, sessionId) => void (await signIn.end(staffRealmId, id, sessionId)),
     factorsOf: (tx, ids) => signIn.factorsOf(tx, staffRealmId, ids),
     list: store.accounts,
+    deciders: listDeciders,
+    setDeciders: createSetDeciders(deps),
     commands: createStaffCommands(deps),
     changes: createStaffChanges(deps),
     signedIn: async (token) => {
@@ -189,6 +192,8 @@ export function createStaff(deps: StaffDeps): Staff {
     recordSearch: createRecordRead(deps, 'staff find'),
     recordFile: createRecordRead(deps, 'staff file'),
     recordPayout: createRecordRead(deps, 'staff payout'),
+    recordOpened: (signed, page, ids) => createRecordRead(deps, `staff ${page}`)(signed, { opened: ids }),
+    notes: { of: notes.notesOf, add: createAddNote(deps) },
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createDeciding(deps),
@@ -201,7 +206,7 @@ const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: string) =>
   (
     { session, account: { id } }: SignedStaff,
-    details: StaffSearch | StaffFile | Pick<StaffSearch, 'payouts'>,
+    details: StaffSearch | StaffFile | Pick<StaffSearch, 'payouts'> | { readonly opened: readonly string[] },
   ): Promise<void> =>
     db.transaction(async (tx) => {
       const account = await store.holdAccount(tx, id)
@@ -210,6 +215,19 @@ const createRecordRead =
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
       const about = { partnerId: operatorPartnerId, subject: { staffId: id } }
       audit.append(tx, [{ ...about, actor, action, details }])
+    })
+
+/** The text is in the notes only, which are erased: a log that is never erased does not take it. */
+const createAddNote =
+  (deps: StaffDeps): Staff['notes']['add'] =>
+  (signed, about, note) =>
+    createDecide(deps)(signed, {
+      action: 'operator note add',
+      given: { partnerId: about.partnerId, id: about.subjectId },
+      work: (tx, { staff: authorName, staffId: authorId }) =>
+        notes.insertNote(tx, about, { id: newId(), authorId, authorName, note, madeAt: deps.clock.now() }),
+      isKept: () => true,
+      details: { kind: about.kind },
     })
 
 const removed = () => new Refusal('permission_denied', 'The account of staff was removed.')
@@ -223,8 +241,6 @@ type Decided<T> = {
   readonly work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>
   /** Reports whether the record is in the log of the operator, because the partner must not learn of it. */
   readonly isKept: (decided: T) => boolean
-  /** Refuses (permission_denied) the roles that may not. Absent: every role may. */
-  readonly refuse?: (role: StaffRole) => void
   readonly details?: Readonly<Record<string, string | null>>
 }
 
@@ -233,11 +249,10 @@ const createDecide =
   ({ db, audit, addOperator }: StaffDeps) =>
   <T>({ session, account: { id } }: SignedStaff, decided: Decided<T>): Promise<T> =>
     db.transaction(async (tx) => {
-      const { action, work, isKept, refuse, details } = decided
+      const { action, work, isKept, details } = decided
       const { partnerId, id: caseId, note } = decided.given
       const account = await store.holdAccount(tx, id)
       if (account === undefined) throw removed()
-      refuse?.(account.role)
       const result = await work(tx, { staff: account.fullName, staffId: id })
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
       const kept = isKept(result)
@@ -255,7 +270,7 @@ type Deciding = Pick<Staff, 'propose' | 'approve' | 'reject' | 'assignCase' | 'r
 function createDeciding(deps: StaffDeps): Deciding {
   const { decisions, caseOwners, screening } = deps
   const decide = createDecide(deps)
-  const ofCase = { isKept: ({ kind }: CaseRow) => keptFromPartners.has(kind), refuse: refuseDecider }
+  const ofCase = { isKept: ({ kind }: CaseRow) => keptFromPartners.has(kind) }
   // What staff find out about a case is not for its partner.
   const isKept = () => true
   return {
@@ -285,8 +300,8 @@ function createDeciding(deps: StaffDeps): Deciding {
       return decide(signed, { action: 'operator case remark', given, work, isKept })
     },
     decideHit: async (signed, given) => {
-      const work = (tx: Tx, { staff }: { readonly staff: string }) => screening.decide(tx, { ...given, staff })
-      await decide(signed, { action: 'operator screening decide', given, work, isKept, refuse: refuseHitDecider })
+      const work: Decided<Hit>['work'] = (tx, by) => screening.decide(tx, { ...given, ...by })
+      return decide(signed, { action: 'operator screening decide', given, work, isKept })
     },
   }
 }
@@ -369,6 +384,7 @@ export type StaffChanges = {
 }
 
 export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffChanges {
+  const facts = createFactQueue({ clock })
   const waiting = async (read: Promise<StaffChange | undefined>) => {
     const row = await read
     if (row === undefined) throw notFound('change')
@@ -412,6 +428,8 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
         ...{ proposedAt: now, expiresAt: after(now, changeMs) },
       }
       await store.insertChange(tx, row)
+      const fact = { partnerId: operatorPartnerId, subject: row.id, facts: { kind: command, by: by.fullName } }
+      facts.append(tx, [{ ...fact, type: 'change.waits' }])
       return {
         ...row,
         ...{ decidedBy: null, decidedByName: null, decidedAt: null, approved: null, reason: null, doneAt: null },
@@ -447,29 +465,3 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     admins: async (tx) => (await store.accounts(tx)).filter(({ role }) => role === 'admin').length,
   }
 }
-
-// The two persons of staff who decide, when the decision takes effect. Cases, hits, rules of monitoring and changes ask here, in the transaction of
-// the effect: a role that was taken since the proposal decides nothing.
-
-export type JudgeTwo = (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
-
-/** `may`: the roles that decide. Locks both accounts until the end of the transaction. */
-export const twoOfStaff =
-  (may: (role: StaffRole) => boolean): JudgeTwo =>
-  async (tx, author, approver) => {
-    const persons = [author, approver]
-    const ids = persons.flatMap(({ id }) => id ?? [])
-    const rows = await store.holdPersons(
-      tx,
-      ids,
-      persons.map(({ name }) => personKey(name)),
-    )
-    // A sandbox without an account of staff takes names as they are typed.
-    const areTyped = rows.length === 0 && !(await store.hasAccounts(tx))
-    const standingOf = ({ id, name }: Decider): Standing => {
-      // Names of staff are unique, so that one finds the account of a proposal that names no id.
-      const row = rows.find((each) => (id === undefined ? each.nameKey === personKey(name) : each.id === id))
-      return { id: id ?? row?.id, name, may: areTyped || (row !== undefined && may(row.role)) }
-    }
-    return judgeTwo(standingOf(author), standingOf(approver))
-  }

@@ -90,13 +90,15 @@ suite('staff', () => {
   })
 
   test('a decision about an alert or a held payment is in the log of the operator, and the partner reads none of it', async () => {
-    const person = await join('finance')
+    const person = await join('compliance')
     for (const kind of ['monitoring_alert', 'sanctions_hold'] as const) {
       const { partnerId } = await addPartner(service)
       const id = newId()
       const named = { connector: 'ledger', notificationId: newId(), subject: id, report: {} }
       await service.cases.open({ id, partnerId, kind, ...named, booked: null })
-      await service.staff.propose(person, { partnerId, id, action: 'note', note: 'Reported' })
+      const action = kind === 'sanctions_hold' ? 'refuse' : 'release'
+      const found = action === 'release' ? ({ disposition: 'suspicious_reported' } as const) : {}
+      await service.staff.propose(person, { partnerId, id, action, ...found, note: 'Reported' })
       assert.deepEqual((await service.audit.list(partnerId, {})).data, [])
       const kept = (await service.audit.list(operatorPartnerId, {})).data.find(({ subject }) => subject.id === id)
       assert.deepEqual([kept?.action, kept?.subject['partnerId']], ['operator case propose', partnerId])

@@ -1,5 +1,6 @@
 /** All SQL of staff: accounts and invitations, tokens of commands, changes that wait for a second person, and assignments of what waits. */
 import { acrossPartners, type KeptTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import type { DecidedKind } from './deciders.ts'
 import type { StaffRole } from './rules.ts'
 
 export type AccountRow = {
@@ -293,6 +294,7 @@ export type ThingKey = {
 export const waitingReasons = [
   'hit',
   'payoutHeld',
+  'payoutByRule',
   'depositHeld',
   'payoutUnknown',
   'recallOverdue',
@@ -311,6 +313,8 @@ export type WaitingThing = ThingKey & {
   readonly since?: Date
   /** The status of a payment, the list of a hit, a figure. No name of a person. */
   readonly detail?: string
+  /** What a person proposes about a hit. */
+  readonly proposal?: { readonly outcome: 'clear' | 'confirm'; readonly by: string }
 }
 
 export type Assignment = ThingKey & {
@@ -429,4 +433,27 @@ export const keptAssignments: KeptTable = {
     { table: 'staff.assignments', by: 'id', erased: { last_note: null } },
     { table: 'staff.assignment_steps', by: 'assignment_id', erased: { note: '' } },
   ],
+}
+
+// All SQL of who decides which kind. A kind that was never changed has no row.
+
+export type DecidersRow = {
+  readonly kind: DecidedKind
+  readonly roles: readonly StaffRole[]
+  readonly setBy: string
+  readonly setAt: Date
+}
+
+export function deciders(tx: Tx): Promise<readonly DecidersRow[]> {
+  return tx.rows<DecidersRow>(sql`/* staff.deciders */ select kind, roles, set_by, set_at from staff.deciders`)
+}
+
+export function decidersOf(tx: Tx, kind: DecidedKind): Promise<Pick<DecidersRow, 'roles'> | undefined> {
+  return tx.row(sql`/* staff.decidersOf */ select roles from staff.deciders where kind = ${kind}`)
+}
+
+export async function setDeciders(tx: Tx, { kind, roles, setBy, setAt }: DecidersRow): Promise<void> {
+  await tx.run(sql`/* staff.setDeciders */
+    insert into staff.deciders (kind, roles, set_by, set_at) values (${kind}, ${[...roles]}::text[], ${setBy}, ${setAt})
+    on conflict (kind) do update set roles = excluded.roles, set_by = excluded.set_by, set_at = excluded.set_at`)
 }

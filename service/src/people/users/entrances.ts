@@ -49,7 +49,7 @@ export type Entrances = Pick<SupportEntrance, 'openSupport' | 'endSupport' | 'is
     client: Client,
   ) => Promise<SignedIn | undefined>
   /** Undefined: the session has ended. */
-  readonly signedIn: (token: string) => Promise<Signed | undefined>
+  readonly signedIn: (token: string, by?: 'person' | 'page') => Promise<Signed | undefined>
 }
 
 type Factor = Session['factor']
@@ -86,7 +86,7 @@ export async function acceptInvitation(
   partnerId: string,
   { token, factor, ip }: { readonly token: string; readonly factor: Factor; readonly ip: string },
 ): Promise<store.InvitationRow> {
-  const { clock, mail, audit, screening } = deps
+  const { clock, mail, audit, screening, facts } = deps
   const locked = await store.lockByToken(tx, partnerId, tokenHash(token))
   const row = locked && (await store.byId(tx, partnerId, locked.id))
   const now = clock.now()
@@ -100,6 +100,8 @@ export async function acceptInvitation(
   const actor = { kind: 'partner', id, name, ip } as const
   const subject = { invitationId: id }
   audit.append(tx, [{ partnerId, actor, action: 'acceptInvitation', subject, details: { role, factor } }])
+  const said = { name, role, by: row.invitedByName }
+  facts.append(tx, [{ partnerId, type: 'member.joined', subject: id, facts: said }])
   return row
 }
 
@@ -189,8 +191,8 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
       if (verdict === 'recovery code') await tell(partnerId, member, 'recovery code used', client)
       return open(partnerId, member.id, { ...client, factor: 'password' })
     },
-    signedIn: async (token) => {
-      const session = await signIn.session(token)
+    signedIn: async (token, by) => {
+      const session = await signIn.session(token, by)
       if (session === undefined) return ofSupport(token)
       const { partnerId, memberId } = session
       const user = await store.memberById(db, partnerId, memberId)

@@ -1,7 +1,7 @@
 /**
  * Users: invitations to a partner's team, the team, and the service accounts that the team manages (their rows belong to `access`).
  *
- * Tables: users.invitations, users.invitation_mails, users.members, users.single_sign_on, users.single_sign_on_changes, users.recoveries, users.guest_links, users.saved_views. Invariants: a guest link opens once; an invitation is accepted once, and its member has its id; a
+ * Tables: users.invitations, users.invitation_mails, users.members, users.single_sign_on, users.single_sign_on_changes, users.recoveries, users.guest_links, users.saved_views, users.uploads. Invariants: a guest link opens once; an invitation is accepted once, and its member has its id; a
  * team that has an Admin keeps one; a member has one recovery at a time, whose link works once; an address has one live invitation of a partner (also a
  * unique index). The row
  * stores a token only as its SHA-256. Each new token is mailed in the transaction that creates it, and a resend revokes
@@ -34,7 +34,18 @@ export { type CancellableRecovery, renderRecoveryLink, renderRecoveryReport, rec
 
 export { renderRoleChange } from './role-changes.ts'
 
-export { memberIdsAfter, subjectOfMember } from './store.ts'
+export { memberIdsAfter, subjectOfMember, team } from './store.ts'
 export { createSavedViews, type SavedView, type SavedViews } from './saved-views.ts'
+export {
+  createUploads,
+  sealedUploads,
+  type SendingLease,
+  type Upload,
+  type UploadKind,
+  type Uploads,
+  uploadsJob,
+} from './uploads.ts'
 
 export { renderKeyChange, createServiceAccounts, type ServiceAccounts } from './service-accounts.ts'
+
+export { eraseUploads } from './store-uploads.ts'

@@ -3,6 +3,7 @@ import type { Access, SupportSession } from '../../access/index.ts'
 import type { Caller, Cursors } from '../../kernel/api/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Clock, Sealer } from '../../kernel/index.ts'
+import type { FactQueue, Inbox } from '../../inbox/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
@@ -32,6 +33,9 @@ export type MembersDeps = {
   readonly sealer: Sealer
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly audit: Pick<Audit, 'append'>
+  readonly facts: FactQueue
+  /** The inboxes of the team. */
+  readonly inbox: () => Pick<Inbox, 'endMails' | 'forget'>
   readonly signIn: SignIn
   readonly screening: Pick<Screening, 'isConfirmed' | 'request'>
   readonly singleSignOn: SingleSignOn

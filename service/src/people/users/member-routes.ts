@@ -12,6 +12,7 @@ import { dayOf, emailKey, refuseLastAdmin, refuseMails } from './rules.ts'
 import { createTeamSingleSignOn, type TeamSingleSignOn } from './single-sign-on.ts'
 import * as store from './store.ts'
 import { deletePrivateViews } from './store.ts'
+import { deleteUploadsOf } from './store-uploads.ts'
 
 const writeUser = writerOf(wire.User)
 const toUser = ({ id: userId, role: roleName, ...user }: User) => writeUser({ ...user, userId, roleName })
@@ -110,6 +111,7 @@ export function createMembers(deps: MembersDeps): Members {
         const change = { member, from: member.role, to: null, ...actingAs(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })
         await deletePrivateViews(tx, partnerId, id)
+        await deleteUploadsOf(tx, partnerId, id)
         await signIn.forget(tx, partnerId, id)
       }),
     ...createEntrances(deps),

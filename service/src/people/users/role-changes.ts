@@ -10,6 +10,7 @@ import {
   oneLine,
   utc,
 } from '../../mail/index.ts'
+import { newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Permitted } from './giving.ts'
 import type { MembersDeps } from './member-deps.ts'
@@ -43,12 +44,14 @@ export async function changeRole(
   else await members.changeRole(tx, permitted, partnerId, { id: member.id, role: to, now })
   const about = { subject: { userId: member.id }, details: { act: permitted.act, from, to } }
   deps.audit.append(tx, [{ partnerId, actor: change.actor, action: 'changeRole', ...about }])
+  const key = { partnerId, personId: member.id }
+  await (to === null ? deps.inbox().forget(tx, key) : deps.inbox().endMails(tx, key))
   await mailRoleChange(deps, tx, partnerId, change)
 }
 
 /** Mails a change of a role: to the person, unless it joins, and to every Admin. */
 export async function mailRoleChange(
-  { mail, clock }: Pick<MembersDeps, 'mail' | 'clock'>,
+  { mail, clock, facts }: Pick<MembersDeps, 'mail' | 'clock' | 'facts'>,
   tx: Tx,
   partnerId: string,
   { member, from, to, by }: Change,
@@ -60,6 +63,9 @@ export async function mailRoleChange(
     ...{ data: { ...data, isOwn: id === member.id ? 'yes' : null }, secret: null, expiresAt: null },
   }))
   if (mails.length > 0) await mail.enqueue(tx, partnerId, mails)
+  const type = from === null ? 'member.joined' : to === null ? 'member.removed' : 'member.changed'
+  const said = { name: member.fullName, role: to, by }
+  facts.append(tx, [{ partnerId, type, subject: member.id, occasion: newId(), facts: said }])
 }
 
 type RoleChangeMail = Readonly<Record<'person' | 'by' | 'at', string>> & {

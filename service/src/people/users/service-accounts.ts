@@ -9,7 +9,8 @@ import {
   readNetwork,
 } from '../../access/index.ts'
 import { type Caller, type Cursors, type Page, Refusal, refuseFields } from '../../kernel/api/index.ts'
-import { after, type Clock, minuteMs } from '../../kernel/index.ts'
+import type { FactQueue } from '../../inbox/index.ts'
+import { after, type Clock, minuteMs, newId } from '../../kernel/index.ts'
 import {
   escapeHtml,
   htmlPage,
@@ -48,6 +49,7 @@ export type ServiceAccountsDeps = {
   readonly cursors: Cursors
   readonly access: Access
   readonly mail: Pick<MailQueue, 'enqueue'>
+  readonly facts: FactQueue
   readonly membersWithRoles: Users['membersWithRoles']
 }
 
@@ -90,7 +92,10 @@ export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccount
 type Told = { readonly name: string; readonly id: string; readonly change: KeyChange }
 
 async function tell(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, told: Told): Promise<void> {
-  const { clock, mail, membersWithRoles } = deps
+  const { clock, mail, membersWithRoles, facts } = deps
+  const said = { name: told.name, by: caller.name }
+  const { partnerId } = caller
+  facts.append(tx, [{ partnerId, type: `key.${told.change}`, subject: told.id, occasion: newId(), facts: said }])
   const admins = await membersWithRoles(tx, caller.partnerId, ['Admin'], adminsMax)
   const about = { ...told, by: caller.name, at: clock.now() }
   if (admins.length > 0)

@@ -4,6 +4,7 @@ import { permissions } from '@partner-payments/wire'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { type Caller, createCursors, type Refusal } from '../../kernel/api/index.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
+import { createAudit } from '../../audit/index.ts'
 import { createAccess } from '../../access/index.ts'
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createMailQueue } from '../../mail/index.ts'
@@ -49,7 +50,8 @@ async function setUp() {
     assert(invitation)
     return invitation
   }
-  return { partnerId, clock, queue, users, caller, invite, inviteOne }
+  const idempotency = createIdempotency({ db, clock, sealer, audit: createAudit({ db, clock, cursors, sealer }) })
+  return { partnerId, clock, queue, users, idempotency, caller, invite, inviteOne }
 }
 
 const entry = (email: string, redirectUrl?: string | null) => ({
@@ -73,8 +75,8 @@ const mails = (partnerId: string) =>
   )
 
 test('200 with the invitations in the order of the request, and a queued mail for each', async () => {
-  const { partnerId, clock, users, caller } = await setUp()
-  const routes = usersRoutes(users, createIdempotency({ db, clock, sealer }))
+  const { partnerId, users, idempotency, caller } = await setUp()
+  const routes = usersRoutes(users, idempotency)
   const call = { caller, params: {}, query: undefined, requestId: 'r', ip: '127.0.0.1' } as const
   const { body } = await routes.createInvitations({
     ...call,

@@ -84,6 +84,8 @@ export type Users = {
     roles: readonly wire.Role[],
     membersMax: number,
   ) => Promise<readonly store.Member[]>
+  /** The people who are invited with one of the roles and have not joined. */
+  readonly invitedWithRoles: typeof store.invitedWithRoles
   /** The people among some addresses who joined or are invited, by the address as it was given. */
   readonly membersByAddress: (
     tx: Tx,
@@ -108,6 +110,7 @@ export function createUsers(deps: UsersDeps): Users {
   const listName = (partnerId: string) => `invitations:${partnerId}`
   return {
     membersWithRoles: store.membersWithRoles,
+    invitedWithRoles: store.invitedWithRoles,
     membersByAddress: async (tx, partnerId, addresses) => {
       const rows = await store.membersByKeys(tx, partnerId, [...new Set(addresses.map(emailKey))])
       const byKey = new Map(rows.map((row) => [row.emailKey, row]))

@@ -313,6 +313,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
         await refuseLockedOut(deps, tx, partnerId)
         await providers.removeSingleSignOn(tx, permitted, partnerId)
         await tellAdmins(deps, tx, partnerId, 'single sign-on changed')
+        deps.facts.append(tx, [signOnChanged(partnerId)])
       })
     },
   }
@@ -349,6 +350,9 @@ async function providerRow(
   }
 }
 
+const signOnChanged = (partnerId: string) =>
+  ({ partnerId, type: 'signOn.changed', subject: partnerId, occasion: newId() }) as const
+
 async function carryOut(
   deps: MembersDeps,
   tx: Tx,
@@ -358,6 +362,7 @@ async function carryOut(
 ): Promise<void> {
   await providers.setSingleSignOn(tx, permitted, partnerId, row)
   await tellAdmins(deps, tx, partnerId, 'single sign-on changed')
+  deps.facts.append(tx, [signOnChanged(partnerId)])
 }
 
 type Proposing = { readonly caller: Caller; readonly wanted: Wanted; readonly ip: string | undefined }
@@ -376,6 +381,7 @@ async function propose(deps: MembersDeps, tx: Tx, permitted: Permitted, { caller
   await providers.keepChange(tx, permitted, partnerId, row)
   note(deps, tx, row, { caller, action: 'proposeSingleSignOn', ip })
   await tellAdmins(deps, tx, partnerId, 'single sign-on waits')
+  deps.facts.append(tx, [{ partnerId, type: 'signOn.waits', subject: row.id }])
 }
 
 type Noted = { readonly caller: Caller; readonly action: string; readonly ip: string | undefined }

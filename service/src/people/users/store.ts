@@ -149,6 +149,19 @@ export function membersWithRoles(
     order by newest.id limit ${membersMax}`)
 }
 
+/** The people who are invited with one of these roles and have not joined, the first invited first. */
+export function invitedWithRoles(
+  tx: Tx,
+  partnerId: string,
+  roles: readonly wire.Role[],
+  rowsMax: number,
+): Promise<readonly Member[]> {
+  return tx.rows<Member>(sql`/* users.invitedWithRoles */
+    select newest.full_name, newest.email from ${newest(partnerId, sql`true`)}
+    where newest.role = any(${roles}::text[]) and newest.status <> 'Revoked' and members.id is null
+    order by newest.id limit ${rowsMax}`)
+}
+
 export function membersByKeys(
   tx: Tx,
   partnerId: string,
@@ -300,6 +313,13 @@ export function listMembers(
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
       ${role === undefined ? noSql : sql`and role = ${role}`}
     order by id desc limit ${limit + 1}`)
+}
+
+/** The people of the team, the first that joined first. */
+export function team(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly MemberRow[]> {
+  return tx.rows<MemberRow>(sql`/* users.team */
+    select ${memberColumns} from users.members where partner_id = ${partnerId} and removed_at is null
+    order by id limit ${rowsMax}`)
 }
 
 /** Locks a member, and all Admins if the member is one: who removes the last Admin must know that there is another. */

@@ -13,6 +13,7 @@ export {
   type Safeguarding,
   type SafeguardingDeps,
   type SafeguardingRecord,
+  signedOf,
 } from './service.ts'
 export { safeguardingPdf } from './pdf.ts'
 export { isDay } from './rules.ts'

@@ -15,7 +15,7 @@ import {
 } from '../../kernel/index.ts'
 import { type Database, oldestTransactionStart, readAtOneMoment, type Tx } from '../../postgres/index.ts'
 import type { BankEntry, BooksAccount } from '../../rails/index.ts'
-import { amountsOf, type Content, digestOf, findingOf, partsText } from './content.ts'
+import { amountsOf, type Content, digestOf, findingOf, partsText, type Signed } from './content.ts'
 import { type AccountFacts, dayOfMoment, isDay, judge, type LedgerSums, opensCase } from './rules.ts'
 import * as store from './store.ts'
 import type { Ledger } from '../../ledger/index.ts'
@@ -42,6 +42,16 @@ export type SafeguardingRecord = Omit<store.RecordRow, 'content'> & {
   /** The signed text. */
   readonly text: string
 }
+/** The record with its signature, as an auditor verifies it. */
+export const signedOf = ({
+  text: content,
+  signature,
+  publicKey,
+}: Pick<SafeguardingRecord, 'text' | 'signature' | 'publicKey'>): Signed => ({
+  content,
+  signature: signature.toString('base64'),
+  publicKey,
+})
 export type Computed = { readonly record: SafeguardingRecord; readonly isNew: boolean }
 
 type Designation = {

@@ -1,4 +1,5 @@
 /** Alert emails about failing endpoints: from the alert to the mail in the mailbox of a real SMTP server. */
+import { createFactQueue } from '../../inbox/index.ts'
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { permissions } from '@partner-payments/wire'
@@ -51,7 +52,9 @@ async function setUp() {
   const users = createUsers({ db, clock, access, mail: queue, cursors, sandbox: true })
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line) as never) } as never)
-  const alerts = createEndpointAlerts({ mail: queue, log, membersWithRoles: users.membersWithRoles })
+  const alerts = createEndpointAlerts({
+    ...{ mail: queue, log, facts: createFactQueue({ clock }), invitedWithRoles: users.invitedWithRoles },
+  })
   const caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions }
   const invite = async (name: string, role: 'Admin' | 'Developer' | 'Operator') => {
     const entry = { email: `${name}@example.com`, fullName: `${name} Example`, role, redirectUrl: null }

@@ -1,6 +1,7 @@
 /** Alerts about failing endpoints: queued as mails in the transaction that finds the failure. */
 import type { users as wire } from '@partner-payments/wire'
-import type { Log } from '../../kernel/index.ts'
+import type { FactQueue } from '../../inbox/index.ts'
+import { type Log, newId } from '../../kernel/index.ts'
 import {
   escapeHtml,
   htmlPage,
@@ -22,15 +23,19 @@ export type EndpointAlert = {
 }
 
 export type EndpointAlerts = {
-  /** Mails the partner's Admins and Developers when the transaction commits. */
+  /**
+   * Tells the team when the transaction commits: persons who have joined by their inbox, and Admins and Developers who are invited and have not,
+   * because the partner uses no console, by mail.
+   */
   readonly add: (tx: Tx, alert: EndpointAlert) => Promise<void>
 }
 
 export type EndpointAlertsDeps = {
   readonly mail: Pick<MailQueue, 'enqueue'>
   readonly log: Log
-  /** The people of a partner who have one of the roles. */
-  readonly membersWithRoles: (
+  readonly facts: FactQueue
+  /** The people of a partner who are invited with one of the roles and have not joined. */
+  readonly invitedWithRoles: (
     tx: Tx,
     partnerId: string,
     roles: readonly wire.Role[],
@@ -41,11 +46,18 @@ export type EndpointAlertsDeps = {
 const recipientRoles: readonly wire.Role[] = ['Admin', 'Developer']
 const recipientsMax = 20
 
-export function createEndpointAlerts({ mail, log, membersWithRoles }: EndpointAlertsDeps): EndpointAlerts {
+export function createEndpointAlerts({ mail, log, facts, invitedWithRoles }: EndpointAlertsDeps): EndpointAlerts {
   return {
     add: async (tx, { partnerId, subscriptionId, kind, url, failingSince, lastError }) => {
-      const recipients = await membersWithRoles(tx, partnerId, recipientRoles, recipientsMax)
-      if (recipients.length === 0) log.warn({ partnerId, subscriptionId, kind }, 'endpoint alert without a recipient')
+      facts.append(tx, [
+        {
+          ...{ partnerId, subject: subscriptionId, occasion: newId() },
+          type: kind === 'DisabledFailing' || kind === 'DisabledGone' ? 'endpoint.disabled' : 'endpoint.failing',
+          facts: { name: new URL(url).host, since: failingSince?.toISOString() ?? null, reason: lastError },
+        },
+      ])
+      const recipients = await invitedWithRoles(tx, partnerId, recipientRoles, recipientsMax)
+      if (recipients.length === 0) return
       const data: AlertMailData = {
         alert: kind,
         subscriptionId,

@@ -74,6 +74,17 @@ const linkFrom = (name: string) => (href: string) => {
   return anchor === undefined ? link : `${link}#${anchor}`
 }
 
+/** The commands of the operator that a text names, each once, without their options. */
+const commandsIn = (text: string): readonly string[] => [
+  ...new Set(
+    [...text.matchAll(/\boperator (?:-- )?(?<command>[a-z][a-z-]*(?: [a-z][a-z-]*)*)/g)].flatMap(({ groups }) => {
+      const words = groups?.['command']?.split(' ') ?? []
+      // A text goes on behind a command: each beginning of the words may be one.
+      return words.map((_word, at) => words.slice(0, at + 1).join(' '))
+    }),
+  ),
+]
+
 /** `name`: as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined: there is none. */
 export async function findRunbook(name: string) {
   if (!nameForm.test(name)) return undefined
@@ -82,5 +93,5 @@ export async function findRunbook(name: string) {
   })
   if (text === undefined) return undefined
   const { html, headings } = renderMarkdown(text, linkFrom(name))
-  return { title: headings[0]?.text ?? name, body: { html } }
+  return { title: headings[0]?.text ?? name, body: { html }, commands: commandsIn(text) }
 }

@@ -1,6 +1,7 @@
 /** The texts of the console by subject: one catalogue for each language and area. A missing or a further key does not compile. */
 import type { ConsoleLanguage } from '../../kit/language.ts'
 import type { Words } from '../../kit/texts/en.ts'
+import { bulkDe } from './de/bulk.ts'
 import { collectionsDe } from './de/collections.ts'
 import { customersDe } from './de/customers.ts'
 import { developersDe } from './de/developers.ts'
@@ -8,6 +9,7 @@ import { paymentsDe } from './de/payments.ts'
 import { payoutsDe } from './de/payouts.ts'
 import { reportsDe } from './de/reports.ts'
 import { teamDe } from './de/team.ts'
+import { bulkEn } from './en/bulk.ts'
 import { collectionsEn } from './en/collections.ts'
 import { customersEn } from './en/customers.ts'
 import { developersEn } from './en/developers.ts'
@@ -16,11 +18,21 @@ import { payoutsEn } from './en/payouts.ts'
 import { reportsEn } from './en/reports.ts'
 import { teamEn } from './en/team.ts'
 
-const en = { ...teamEn, ...paymentsEn, ...payoutsEn, ...collectionsEn, ...customersEn, ...developersEn, ...reportsEn }
+const en = {
+  ...teamEn,
+  ...paymentsEn,
+  ...payoutsEn,
+  ...bulkEn,
+  ...collectionsEn,
+  ...customersEn,
+  ...developersEn,
+  ...reportsEn,
+}
 const de: Words<typeof en> = {
   ...teamDe,
   ...paymentsDe,
   ...payoutsDe,
+  ...bulkDe,
   ...collectionsDe,
   ...customersDe,
   ...developersDe,

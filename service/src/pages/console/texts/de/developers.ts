@@ -5,6 +5,7 @@ import type { developersEn } from '../en/developers.ts'
 export const developersDe: Words<typeof developersEn> = {
   /** German texts of the pages for developers. */
   developers: {
+    show: 'Anzeigen',
     lead: 'Der Dienst sendet jedes Ereignis signiert an diese Endpunkte.',
     empty: 'Noch kein Webhook-Endpunkt',
     emptyText: 'Ein Endpunkt empfängt Ereignisse, zum Beispiel jede Änderung am Status einer Zahlung.',

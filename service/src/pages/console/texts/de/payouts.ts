@@ -45,6 +45,38 @@ const approvals: Words<(typeof payoutsEn)['approvals']> = {
 
 export const payoutsDe: Words<typeof payoutsEn> = {
   approvals,
+  sending: {
+    payOn: 'Zahlen am',
+    payOnHelp: 'Leer oder heute: sofort. Ist die Bank an dem Tag geschlossen: am nächsten Bankarbeitstag.',
+    payOnWrong: 'Wählen Sie heute oder einen späteren Tag.',
+    payLater: '{amount} am {day} zahlen',
+    laterText:
+      'Noch ist nichts geschehen. Die Zahlung wird am {day} ausgeführt. Geld, Limits und Freigaben werden an dem Tag noch einmal geprüft, und vorher wird nichts reserviert.',
+    laterFails: 'Heute würde eine Regel diese Zahlung ablehnen. An ihrem Tag wird sie noch einmal geprüft.',
+    scheduled:
+      '{payee} erhält {amount} am {day}. Vorher wird nichts reserviert. Um die Zahlung zu verhindern, stornieren Sie den Auftrag auf dieser Seite.',
+    note: 'Notiz für Kollegen',
+    noteHelp:
+      'Ihr Team sieht sie hier. Weder eine Bank noch der Empfänger erhält sie. Höchstens 500 Zeichen, eine Zeile.',
+    noteWrong: 'Schreiben Sie höchstens 500 Zeichen in einer Zeile.',
+    noteBy: 'Geschrieben von',
+    noteWrite: 'Notiz schreiben',
+    noteChange: 'Notiz ändern',
+    noteSave: 'Notiz speichern',
+    noteSaved: 'Die Notiz ist gespeichert.',
+    repeatsTitle: 'Wiederholt vielleicht eine frühere Zahlung',
+    repeatsText:
+      'Derselbe Betrag ging schon an dieses Konto. Vergleichen Sie beide Zahlungen, bevor das Geld zweimal fließt.',
+    repeatsBecause: 'Was gleich ist',
+    sameReference: 'Konto, Betrag und Verwendungszweck',
+    otherReference: 'Konto und Betrag, vor wenigen Tagen',
+    again: '{payee} noch einmal {amount} zahlen',
+    againNeeded:
+      'Diese Zahlung wiederholt vielleicht eine frühere. Sehen Sie sie unten an, und kreuzen Sie den Satz an, wenn Sie noch einmal zahlen wollen.',
+    approved: 'Sie haben die Auszahlung freigegeben. Sie geht jetzt an die Bank, und diese Seite zeigt jeden Schritt.',
+    rejected: 'Sie haben die Auszahlung abgelehnt. Sie wird nicht gesendet, und ihr Geld ist wieder verfügbar.',
+  },
+
   bulkApprovals: {
     ...approvals,
     title: 'Sammelauszahlung freigeben',
@@ -69,72 +101,6 @@ export const payoutsDe: Words<typeof payoutsEn> = {
     notWaiting:
       'Es warten jetzt andere Auszahlungen als die, die Sie gesehen haben, oder keine. Öffnen Sie die Seite neu.',
     back: 'Zurück zur Sammelauszahlung',
-  },
-
-  bulk: {
-    lead: 'Viele Auszahlungen mit einer Datei. Die neueste Sammelzahlung steht oben.',
-    empty: 'Noch keine Sammelzahlung',
-    emptyText: 'Eine Sammelzahlung hat bis zu 1.000 Auszahlungen an Empfänger, die Sie gespeichert haben.',
-    newBulk: 'Neue Sammelzahlung',
-    bulk: 'Sammelzahlung',
-    payouts: 'Auszahlungen',
-    waiting: 'Wartet auf eine Freigabe',
-    waitingUntil: 'Freigabe möglich bis',
-    countOf: '{count} Auszahlungen',
-    review: 'Prüfen und freigeben',
-    accepted: 'Angenommen',
-    refused: 'Abgelehnt',
-    status: { Processing: 'Wird ausgeführt', Completed: 'Fertig', Refused: 'Als Ganzes abgelehnt' },
-    mode: 'Wenn eine Auszahlung abgelehnt wird',
-    modes: { BestEffort: 'Die anderen ausführen', AllOrNothing: 'Keine ausführen' },
-    modeHelp: {
-      BestEffort: 'Jede Auszahlung wird für sich ausgeführt oder abgelehnt.',
-      AllOrNothing: 'Alle Auszahlungen werden ausgeführt, oder keine.',
-    },
-    file: 'CSV-Datei',
-    fileHelp:
-      'Die erste Zeile nennt die Spalten beneficiaryId, amount, currency und, wenn Sie möchten, reference. beneficiaryId ist die Kennung eines gespeicherten Empfängers. Höchstens 1.000 Auszahlungen.',
-    example: 'Beispiel einer Datei',
-    check: 'Datei prüfen',
-    fileMissing: 'Wählen Sie eine Datei.',
-    fileNoText: 'Die Datei ist kein Text in UTF-8.',
-    fileEmpty: 'Die Datei hat keine Auszahlung.',
-    fileMany: 'Die Datei hat {count} Auszahlungen. Eine Sammelzahlung hat höchstens 1.000.',
-    fileWrong:
-      'Die Datei hat {count} Fehler. Es wurde nichts gezahlt. Berichtigen Sie die Datei, und wählen Sie sie erneut.',
-    problems: 'Fehler der Datei',
-    problemsShown: 'Die ersten {shown} von {count} Fehlern:',
-    line: 'Zeile',
-    column: 'Spalte',
-    problem: 'Fehler',
-    problemCode: {
-      header: 'Die erste Zeile nennt nicht beneficiaryId, amount und currency.',
-      cells: 'Die Zeile hat eine andere Zahl von Feldern als die erste.',
-      quote: 'Ein Text in Anführungszeichen endet nicht.',
-      payee: 'Keine Kennung eines Empfängers.',
-      amount: 'Kein Betrag wie 1250.00, ohne Trennzeichen für Tausender.',
-      currency: 'Keine Währung aus drei Großbuchstaben.',
-      reference: 'Mehr als 140 Zeichen.',
-    },
-    preview: 'Sammelzahlung vor dem Senden prüfen',
-    previewText: 'Noch hat sich nichts bewegt. Limits, Freigaben und Deckung werden für jede Auszahlung geprüft.',
-    sums: 'Summen',
-    firstLines: 'Die ersten {count} Auszahlungen',
-    unknownPayee: 'Kein Empfänger von Ihnen: wird abgelehnt',
-    send: '{count} Auszahlungen senden',
-    otherFile: 'Andere Datei wählen',
-    created: 'Die Sammelzahlung ist angenommen. Ihre Auszahlungen werden ausgeführt.',
-    ended: 'Beendet am',
-    results: 'Ergebnisse',
-    itemStatus: {
-      Processing: 'Wird ausgeführt',
-      Accepted: 'Angenommen',
-      Refused: 'Abgelehnt',
-      NotMade: 'Nicht ausgeführt',
-    },
-    noItems: 'Keine Auszahlung hat dieses Ergebnis.',
-    toPayout: 'Auszahlung öffnen',
-    back: 'Zurück zu den Sammelzahlungen',
   },
 
   orders: {

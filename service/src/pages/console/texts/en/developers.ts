@@ -3,6 +3,7 @@
 export const developersEn = {
   /** English texts of the pages for developers. */
   developers: {
+    show: 'Show',
     lead: 'The service sends each event to these endpoints, signed.',
     empty: 'No webhook endpoint yet',
     emptyText: 'An endpoint receives events, for example each change of the status of a payment.',

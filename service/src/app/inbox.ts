@@ -1,0 +1,228 @@
+/** Composes the inbox: who the persons are, and what the modules know of the things that they are told of. A part of the composition root. */
+import type { Access } from '../access/index.ts'
+import type { Audit } from '../audit/index.ts'
+import { type Cases, operatorPartnerId } from '../cases/index.ts'
+import type { Config } from './config.ts'
+import { consoleUrlOf, deskUrlOf } from './derived-settings.ts'
+import { type Asked, createInbox, type Details, type Inbox } from '../inbox/index.ts'
+import { after, amountText, type Clock, dayMs, isUuid } from '../kernel/index.ts'
+import type { MailQueue } from '../mail/index.ts'
+import type { Payouts, PayoutRow, WaitingApproval } from '../payouts/index.ts'
+import type { Recalls } from '../payouts/recalls/index.ts'
+import { createStaffChanges, staffAccounts } from '../people/staff/index.ts'
+import { type Members, team } from '../people/users/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import type { Screening } from '../screening/index.ts'
+
+type Deps = {
+  readonly config: Config
+  readonly db: Database
+  readonly clock: Clock
+  readonly access: Pick<Access, 'accountIfAny' | 'addOperator' | 'issuerOf'>
+  readonly audit: Pick<Audit, 'append'>
+  readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
+  readonly cases: Pick<Cases, 'byId'>
+  readonly members: { readonly singleSignOn: Pick<Members['singleSignOn'], 'waiting'> }
+  readonly payouts: Pick<Payouts, 'byIds' | 'waitingAmong'>
+  readonly recalls: Pick<Recalls, 'byIds'>
+  readonly screening: Pick<Screening, 'openOf'>
+}
+
+/** A team has some tens of people. */
+const teamMax = 1000
+
+export function composeInbox(deps: Deps): Inbox {
+  const { config, access } = deps
+  return createInbox({
+    ...deps,
+    teamOf: (tx, partnerId) => team(tx, partnerId, teamMax),
+    staffOf: staffAccounts,
+    operatorId: operatorPartnerId,
+    addOperator: access.addOperator,
+    detailsOf: createDetails(deps),
+    gatherSeconds: config.INBOX_GATHER_SECONDS,
+    consoleUrl: consoleUrlOf(config),
+    deskUrl: deskUrlOf(config).origin,
+  })
+}
+
+type Read = (
+  deps: Deps,
+  tx: Tx,
+  partnerId: string,
+  subjects: readonly string[],
+) => Promise<ReadonlyMap<string, Details>>
+
+/** The reader of each family of types, by the text before the point. */
+const readers: Readonly<Record<string, Read>> = {
+  payout: readPayouts,
+  bulk: readWaiting,
+  refund: readRefunds,
+  recall: readRecalls,
+  key: readKeys,
+  signOn: readSignOn,
+  case: readCases,
+  alert: readCases,
+  hit: readHits,
+  change: readChanges,
+}
+
+const familyOf = (type: string): string => type.split('.')[0] ?? type
+
+/** Reads things by kind: one statement or two for each family of types, whatever the number of facts. */
+const createDetails =
+  (deps: Deps) =>
+  async (tx: Tx, partnerId: string, asked: readonly Asked[]): Promise<readonly (Details | undefined)[]> => {
+    const found = new Map<string, ReadonlyMap<string, Details>>()
+    for (const [family, group] of Map.groupBy(asked, ({ type }) => familyOf(type))) {
+      const subjects = [...new Set(group.map(({ subject }) => subject))].filter(isUuid)
+      const read = readers[family]
+      if (read !== undefined) found.set(family, await read(deps, tx, partnerId, subjects))
+    }
+    return asked.map(({ type, subject, facts }) => {
+      const details = found.get(familyOf(type))?.get(subject)
+      const by = facts['by']
+      // The person who proposed it is not its second one.
+      return details !== undefined && type.endsWith('.proposed') && by != null
+        ? { ...details, notForNames: [by] }
+        : details
+    })
+  }
+
+const moneyOf = ({ amount, currency }: Pick<PayoutRow, 'amount' | 'currency'>) => ({
+  amount: amountText(amount, currency),
+  currency,
+})
+
+const ofPayout = (payout: PayoutRow): Details => ({
+  isCurrent: false,
+  amounts: [moneyOf(payout)],
+  payee: payout.creditorName,
+  reference: payout.remittance ?? payout.reference,
+  reason: payout.errorDetails ?? undefined,
+})
+
+/** The makers, and the persons who made the keys that are makers: none of them approves it. */
+async function makersOf({ access }: Deps, tx: Tx, partnerId: string, waiting: WaitingApproval) {
+  const issuers = await Promise.all(waiting.requestedBy.map((id) => access.issuerOf(tx, partnerId, id)))
+  const known = issuers.flatMap((issuer) => issuer ?? [])
+  return {
+    notFor: [...waiting.requestedBy, ...known.map(({ id }) => id)],
+    notForNames: [...waiting.requestedNames, ...known.map(({ name }) => name)],
+  }
+}
+
+async function ofWaiting(deps: Deps, tx: Tx, partnerId: string, waiting: WaitingApproval): Promise<Details> {
+  const { expiresAt: until, requestedNames } = waiting
+  const common = {
+    ...{ isCurrent: true, until, askedBy: requestedNames.join(', ') },
+    ...(await makersOf(deps, tx, partnerId, waiting)),
+  }
+  return waiting.kind === 'payout'
+    ? { ...ofPayout(waiting.payout), ...common }
+    : { ...common, amounts: waiting.totals.map(moneyOf), payouts: waiting.payouts }
+}
+
+async function readWaiting(
+  deps: Deps,
+  tx: Tx,
+  partnerId: string,
+  bulkIds: readonly string[],
+  payoutIds: readonly string[] = [],
+) {
+  const waiting = await deps.payouts.waitingAmong(tx, partnerId, { payoutIds, bulkIds })
+  const details = new Map<string, Details>()
+  for (const [id, each] of waiting) details.set(id, await ofWaiting(deps, tx, partnerId, each))
+  return details
+}
+
+async function readPayouts(deps: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
+  const rows = await deps.payouts.byIds(tx, partnerId, [...ids])
+  const waiting = await readWaiting(
+    deps,
+    tx,
+    partnerId,
+    [],
+    rows.filter(({ status }) => status === 'PendingApproval').map(({ id }) => id),
+  )
+  return new Map(rows.map((payout) => [payout.id, waiting.get(payout.id) ?? ofPayout(payout)]))
+}
+
+async function readRefunds(deps: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
+  // A refund has the id of its payout.
+  const rows = await deps.payouts.byIds(tx, partnerId, [...ids])
+  return new Map(rows.map((payout) => [payout.id, ofPayout(payout)]))
+}
+
+async function readRecalls({ recalls, payouts }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
+  const rows = await recalls.byIds(tx, partnerId, ids)
+  const paid = await payouts.byIds(tx, partnerId, [...new Set(rows.map(({ payoutId }) => payoutId))])
+  const byId = new Map(paid.map((payout) => [payout.id, payout]))
+  return new Map(
+    rows.map(({ id, payoutId, ...recall }): [string, Details] => {
+      const payout = byId.get(payoutId)
+      return [
+        id,
+        { isCurrent: false, amounts: [moneyOf(recall)], ...(payout && { ...ofPayout(payout), reason: undefined }) },
+      ]
+    }),
+  )
+}
+
+/** A key that was given a later end is told then. */
+const keySoonMs = 15 * dayMs
+
+async function readKeys({ access, clock }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
+  const details = new Map<string, Details>()
+  for (const id of ids) {
+    const account = await access.accountIfAny(tx, partnerId, id)
+    if (account === undefined) continue
+    const { status, expiresAt, name } = account
+    const isCurrent = status === 'valid' && expiresAt !== null && expiresAt < after(clock.now(), keySoonMs)
+    details.set(id, { isCurrent, name, until: expiresAt ?? undefined })
+  }
+  return details
+}
+
+async function readSignOn({ members }: Deps, _tx: Tx, partnerId: string, ids: readonly string[]) {
+  const waiting = ids.length === 0 ? undefined : await members.singleSignOn.waiting(partnerId)
+  if (waiting === undefined) return new Map<string, Details>()
+  const { id, proposedBy, proposedByName: askedBy, expiresAt: until } = waiting
+  return new Map<string, Details>([
+    [id, { isCurrent: true, askedBy, until, notFor: [proposedBy], notForNames: [askedBy] }],
+  ])
+}
+
+// What waits for staff: no name of a party and no report.
+
+async function readCases({ cases }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
+  const details = new Map<string, Details>()
+  for (const id of ids) {
+    const row = await cases.byId(tx, partnerId, id)
+    if (row === undefined) continue
+    const { currency, booked, resolution } = row
+    const amount = booked === null || booked >= 0n ? booked : -booked
+    const amounts = currency === null || amount === null ? [] : [moneyOf({ currency, amount })]
+    details.set(id, { isCurrent: resolution === null, amounts })
+  }
+  return details
+}
+
+async function readHits({ screening }: Deps, _tx: Tx, partnerId: string, ids: readonly string[]) {
+  const open = ids.length === 0 ? [] : await screening.openOf(partnerId, ids)
+  return new Map(open.map(({ id }): [string, Details] => [id, { isCurrent: true }]))
+}
+
+async function readChanges({ clock }: Deps, tx: Tx, _partnerId: string, ids: readonly string[]) {
+  const waiting = ids.length === 0 ? [] : await createStaffChanges({ clock }).waiting(tx, changesMax)
+  const asked = new Set(ids)
+  return new Map(
+    waiting
+      .filter(({ id }) => asked.has(id))
+      .map(({ id, proposedBy, proposedByName: askedBy, expiresAt: until }): [string, Details] => [
+        id,
+        { isCurrent: true, askedBy, until, notFor: [proposedBy], notForNames: [askedBy] },
+      ]),
+  )
+}
+const changesMax = 500

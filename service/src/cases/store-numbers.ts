@@ -1,0 +1,99 @@
+/** All SQL of the numbers of cases: how old the open ones are, and what was decided in a period. */
+import { nilId } from '../kernel/index.ts'
+import { acrossPartners, sql, type Tx } from '../postgres/index.ts'
+import type { CaseKind, Disposition, Resolution } from './rules.ts'
+import type { CaseRow } from './store.ts'
+
+/** Times that part what waits by its age, the latest first. */
+export type AgeTimes = readonly [Date, Date, Date, Date]
+
+/** How many were opened after each of the times, and so are younger. */
+export type OpenCount<Kind = CaseKind> = {
+  readonly kind: Kind
+  readonly first: number
+  readonly second: number
+  readonly third: number
+  readonly fourth: number
+  readonly total: number
+}
+
+export function openCounts(tx: Tx, [first, second, third, fourth]: AgeTimes): Promise<readonly OpenCount[]> {
+  return tx.rows<OpenCount>(
+    acrossPartners(
+      'counts the open cases of all partners by their age, by an index of the open ones',
+      sql`/* cases.openCounts */
+        select kind, count(*) filter (where opened_at > ${first})::integer as first,
+          count(*) filter (where opened_at > ${second})::integer as second,
+          count(*) filter (where opened_at > ${third})::integer as third,
+          count(*) filter (where opened_at > ${fourth})::integer as fourth, count(*)::integer as total
+        from cases.cases where resolved_at is null group by kind order by kind`,
+    ),
+  )
+}
+
+/** A time on which the period begins, and the one before which it ends. */
+export type CountedPeriod = { readonly from: Date; readonly before: Date }
+
+export type DecidedCount = { readonly kind: CaseKind; readonly outcome: Resolution; readonly count: number }
+
+export function decidedCounts(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidedCount[]> {
+  return tx.rows<DecidedCount>(
+    acrossPartners(
+      'counts what was decided about cases of all partners in a month, from an index alone',
+      sql`/* cases.decidedCounts */
+        select kind, resolution as outcome, count(*)::integer as count from cases.cases
+        where resolved_at >= ${from} and resolved_at < ${before} group by kind, resolution order by kind, resolution`,
+    ),
+  )
+}
+
+/** Seconds from the opening to the decision: half of the decisions took at most `median`, nine tenths at most `ninety`. */
+export type DecidingTime<Kind = CaseKind> = {
+  readonly kind: Kind
+  readonly count: number
+  readonly median: number
+  readonly ninety: number
+}
+
+/** Leaves out what ended by itself, or went on after a decision elsewhere. */
+export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidingTime[]> {
+  return tx.rows<DecidingTime>(
+    acrossPartners(
+      'reads how long decisions about cases of all partners took, from an index alone',
+      sql`/* cases.decidingTimes */
+        select kind, count(*)::integer as count,
+          percentile_disc(0.5) within group (order by extract(epoch from resolved_at - opened_at)::float8) as median,
+          percentile_disc(0.9) within group (order by extract(epoch from resolved_at - opened_at)::float8) as ninety
+        from cases.cases
+        where resolved_at >= ${from} and resolved_at < ${before} and resolution not in ('gone', 'released')
+        group by kind order by kind`,
+    ),
+  )
+}
+
+export type DecidedAlert = Pick<CaseRow, 'partnerId' | 'id'> & {
+  readonly resolvedAt: Date
+  readonly outcome: Resolution
+  /** What persons have found. Null: it ended by itself, or a version before has decided it. */
+  readonly disposition: Disposition | null
+}
+
+/** The alerts of monitoring that were decided in a period, after one of them. */
+export function decidedAlerts(
+  tx: Tx,
+  { from, before }: CountedPeriod,
+  after: Pick<DecidedAlert, 'resolvedAt' | 'id'> | undefined,
+  rowsMax: number,
+): Promise<readonly DecidedAlert[]> {
+  const { resolvedAt, id } = after ?? { resolvedAt: from, id: nilId }
+  return tx.rows<DecidedAlert>(
+    acrossPartners(
+      'lists decided alerts of all partners, whose rules are counted, from an index alone',
+      sql`/* cases.decidedAlerts */
+        select partner_id, id, resolved_at, resolution as outcome, disposition from cases.cases
+        where kind = 'monitoring_alert' and resolved_at is not null and resolved_at < ${before}
+          and (resolved_at, id) > (${resolvedAt}, ${id}::uuid)
+        order by resolved_at, id limit ${rowsMax}`,
+    ),
+  )
+}

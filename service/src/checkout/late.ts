@@ -1,0 +1,284 @@
+/**
+ * Late payments: money that named a session and did not fit it. It stands in suspense with a case, which the operator may decide as any other. Until
+ * a time the partner may choose instead: accept it, as a payment of its own, or return it to the account that paid. The lock of the case makes one
+ * choice, or one decision of the operator, the first.
+ */
+import type { EventData, LatePaymentReason, LatePaymentStatus } from '@partner-payments/wire'
+import { type CaseRow, reportOf } from '../cases/index.ts'
+import type { Deposit, DepositStatus, LateMoney } from '../deposits/index.ts'
+import type { EventOutbox } from '../events/index.ts'
+import { notFound, Refusal } from '../kernel/api/index.ts'
+import { after, type Clock, dayMs, partnerKey, present, writeAmount } from '../kernel/index.ts'
+import { inTransaction, type Tx } from '../postgres/index.ts'
+import { countriesOfAccount } from '../screening/index.ts'
+import type { CheckoutDeps, LatePayment } from './session.ts'
+import { sessionById, type SessionRow } from './store.ts'
+import * as store from './store-late.ts'
+
+export type Late = {
+  /**
+   * Moves the money to the balance as a payment of the customer. The same choice again changes nothing. Refuses: not_found,
+   * late_payment_decided, account_blocked, balance_limit_exceeded, currency_not_supported, payer_account_unknown, request_in_progress.
+   */
+  readonly acceptLate: Choose
+  /** Sends the money back. Refuses: not_found, late_payment_decided, account_blocked, payer_account_unknown, request_in_progress. */
+  readonly returnLate: Choose
+  /** Tells the partner how the return of its late payment has ended. A case of other money is left alone. */
+  readonly returnEnded: (
+    tx: Tx,
+    key: { readonly partnerId: string; readonly id: string },
+    status: 'Returned' | 'WithOperator',
+  ) => Promise<void>
+}
+/** `customerId`: whose account the money came to. */
+type Chosen = LatePayment & { readonly customerId: string }
+type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<Chosen>
+
+// What arrives.
+
+type OfferDeps = { readonly clock: Clock; readonly eventOutbox: EventOutbox; readonly choiceDays: number }
+
+const reasonsByStatus: Readonly<Partial<Record<DepositStatus, LatePaymentReason>>> = {
+  Expired: 'AfterEnd',
+  Failed: 'AfterEnd',
+  Completed: 'SecondPayment',
+  Screening: 'SecondPayment',
+  Accepted: 'SecondPayment',
+}
+
+/** Offers money that has a case to the partner, in the transaction that opens the case. */
+export const createLateOffers = ({ clock, eventOutbox, choiceDays }: OfferDeps): LateMoney => ({
+  offer: async (tx, offered) => {
+    for (const [partnerId, ofPartner] of Map.groupBy(offered, ({ deposit }) => deposit.partnerId)) {
+      const depositIds = [...new Set(ofPartner.map(({ deposit }) => deposit.id))]
+      const sessions = await store.sessionsOfDeposits(tx, partnerId, depositIds)
+      const sessionOf = new Map(sessions.map(({ depositId, id }) => [depositId, id]))
+      const now = clock.now()
+      const made = ofPartner.flatMap(({ caseId: id, deposit, reason, money }) => {
+        const sessionId = sessionOf.get(deposit.id)
+        if (sessionId === undefined || money.amount <= 0n) return []
+        const why = reason ?? reasonsByStatus[deposit.status] ?? 'OtherAmount'
+        const times = { receivedAt: now, chooseBy: after(now, choiceDays * dayMs) }
+        return [{ deposit, row: { partnerId, id, sessionId, reason: why, ...money, ...times } }]
+      })
+      if (made.length === 0) continue
+      await store.insertLate(
+        tx,
+        made.map(({ row }) => row),
+      )
+      for (const { row, deposit } of made) append(eventOutbox, tx, row, deposit, 'Waiting', null, now)
+    }
+  },
+})
+
+type Data = Omit<EventData<'checkout.late.payment.updated'>, 'eventType' | 'timestamp'>
+
+function append(
+  eventOutbox: EventOutbox,
+  tx: Tx,
+  row: Pick<store.LateRow, 'partnerId' | 'id' | 'sessionId' | 'reason' | 'currency' | 'amount' | 'chooseBy'>,
+  deposit: Pick<Deposit, 'reference' | 'websiteReference' | 'amount' | 'currency'>,
+  status: LatePaymentStatus,
+  acceptedReference: string | null,
+  now: Date,
+): void {
+  const { partnerId, id, sessionId, reason, currency, amount, chooseBy } = row
+  const { reference, websiteReference, amount: asked, currency: currencyAsked } = deposit
+  const data: Data = {
+    ...{ amount: writeAmount(asked, currencyAsked), currency: currencyAsked, customFields: null, idempotencyKey: null },
+    ...{ lateAmount: writeAmount(amount, currency), lateCurrency: currency },
+    ...{ reference, websiteReference, acceptedReference, chooseBy: chooseBy.toISOString() },
+    ...{ latePaymentId: id, reason, sessionId, status },
+  }
+  eventOutbox.append(tx, partnerId, 'checkout.late.payment.updated', now, data)
+}
+
+// What is shown.
+
+const wentBack: ReadonlySet<CaseRow['resolution']> = new Set(['returned', 'reversed'])
+
+function statusOf({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date): LatePaymentStatus {
+  if (choice === 'Accept') return 'Accepted'
+  if (wentBack.has(found.resolution)) return 'Returned'
+  if (found.resolution !== null) return 'Decided'
+  if (found.returningSince !== null) return 'Returning'
+  return choice === null && now < chooseBy ? 'Waiting' : 'WithOperator'
+}
+
+/** The late payments of sessions by session, oldest first. A session without any is absent. */
+export async function latePaymentsOf(
+  { cases, clock, deposits }: Pick<CheckoutDeps, 'cases' | 'clock' | 'deposits'>,
+  tx: Tx,
+  partnerId: string,
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly LatePayment[]>> {
+  if (sessionIds.length === 0) return new Map()
+  const rows = await store.lateOfSessions(
+    tx,
+    sessionIds.map((id) => ({ partnerId, id })),
+  )
+  if (rows.length === 0) return new Map()
+  const found = await cases.byIds(
+    tx,
+    partnerId,
+    rows.map(({ id }) => id),
+  )
+  const caseOf = new Map(found.map((each) => [each.id, each]))
+  const accepted = await deposits.byIds(
+    tx,
+    rows.flatMap(({ depositId: id }) => (id === null ? [] : [{ partnerId, id }])),
+  )
+  const references = new Map(accepted.map(({ id, reference }) => [id, reference]))
+  const now = clock.now()
+  const shown = rows.flatMap((row) => {
+    const each = caseOf.get(row.id)
+    return each === undefined ? [] : [toLate(row, each, references.get(row.depositId ?? '') ?? null, now)]
+  })
+  return Map.groupBy(shown, ({ sessionId }) => sessionId)
+}
+
+function toLate(row: store.LateRow, found: CaseRow, acceptedReference: string | null, now: Date): LatePayment {
+  const { id, sessionId, amount, currency, reason, receivedAt, chooseBy, chosenAt } = row
+  const name = reportOf(found).debtor?.name.trim() ?? ''
+  return {
+    ...{ id, sessionId, amount, currency, reason, receivedAt, chooseBy, chosenAt, acceptedReference },
+    status: statusOf(row, found, now),
+    debtorName: name === '' ? null : name,
+  }
+}
+
+// What the partner chooses.
+
+type Choosing = {
+  readonly row: store.LateRow
+  readonly found: CaseRow
+  readonly session: SessionRow
+  readonly deposit: Deposit
+}
+
+export function createLate(deps: CheckoutDeps): Late {
+  const { db, cases, clock, deposits, eventOutbox } = deps
+  const read = async (tx: Tx, partnerId: string, sessionId: string): Promise<Pick<Choosing, 'session' | 'deposit'>> => {
+    const session = present(await sessionById(tx, partnerId, sessionId), `no session ${sessionId} of a late payment`)
+    const [deposit] = await deposits.byIds(tx, [{ partnerId, id: session.depositId }])
+    return { session, deposit: present(deposit, `no deposit ${session.depositId} for session ${session.id}`) }
+  }
+  const choose =
+    (choice: store.Choice): Choose =>
+    (partnerId, sessionId, id, outerTx) =>
+      inTransaction(db, outerTx, async (tx) => {
+        const named = await store.lateById(tx, partnerId, id)
+        if (named === undefined || named.sessionId !== sessionId.toLowerCase()) throw notFound('late payment')
+        const found = await cases.hold(tx, partnerId, id)
+        if (found === undefined) throw notFound('late payment')
+        // Read again behind the lock: another choice may have come first.
+        const row = present(await store.lateById(tx, partnerId, id), `no late payment ${id}`)
+        const now = clock.now()
+        const context = await read(tx, partnerId, row.sessionId)
+        const { customerId } = context.session
+        if (row.choice === choice) return { ...(await shownAgain(deps, tx, row)), customerId }
+        if (row.choice !== null || statusOf(row, found, now) !== 'Waiting')
+          throw new Refusal('late_payment_decided', `The late payment is ${statusOf(row, found, now)}.`)
+        const choosing = { row, found, ...context }
+        const accepted = choice === 'Accept' ? await accept(deps, tx, choosing) : await sendBack(deps, tx, choosing)
+        const chosen = { choice, chosenAt: now, depositId: accepted?.id ?? null }
+        await store.chooseLate(tx, row, chosen)
+        const status = choice === 'Accept' ? 'Accepted' : 'Returning'
+        const acceptedReference = accepted?.reference ?? null
+        append(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
+        return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status, customerId }
+      })
+  return {
+    acceptLate: choose('Accept'),
+    returnLate: choose('Return'),
+    returnEnded: async (tx, { partnerId, id }, status) => {
+      const row = await store.lateById(tx, partnerId, id)
+      if (row === undefined) return
+      const { deposit } = await read(tx, partnerId, row.sessionId)
+      append(eventOutbox, tx, row, deposit, status, null, clock.now())
+    },
+  }
+}
+
+async function shownAgain(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id }: store.LateRow) {
+  const found = (await latePaymentsOf(deps, tx, partnerId, [sessionId])).get(sessionId)
+  return present(
+    found?.find((each) => each.id === id),
+    `no late payment ${id}`,
+  )
+}
+
+/** The payer, as the bank named it. Refuses: payer_account_unknown. */
+function debtorOf(found: CaseRow) {
+  const report = reportOf(found)
+  if (report.debtor !== undefined) return { report, debtor: report.debtor }
+  throw new Refusal('payer_account_unknown', 'The bank named no account with the money. The operator decides about it.')
+}
+
+const stopped = () =>
+  new Refusal(
+    'account_blocked',
+    'The money cannot be moved now. Until the account takes money again, the operator decides.',
+  )
+
+/** The account of the owner takes no money, for a reason that is not told. Refuses: account_blocked. */
+async function requireReceiving({ deposits }: CheckoutDeps, tx: Tx, { session, row }: Choosing): Promise<void> {
+  const { partnerId, customerId } = session
+  const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId, currency: row.currency }])
+  if (isStopped) throw stopped()
+}
+
+/**
+ * Takes the money out of suspense as it came, and books it as a credit of the customer. Names are screened, and data of the payer asked for, as of
+ * any credit: the new deposit then waits, and its money is in suspense again.
+ */
+async function accept(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<{ id: string; reference: string }> {
+  const { cases, customers, deposits, ledger } = deps
+  const { row, found, session, deposit } = choosing
+  const { partnerId, currency, amount } = row
+  if (currency !== deposit.currency)
+    throw new Refusal('currency_not_supported', `The session is in ${deposit.currency}. Return the money.`)
+  const { report, debtor } = debtorOf(found)
+  await requireReceiving(deps, tx, choosing)
+  const payer = (await customers.payersByIds(tx, [{ partnerId, id: session.customerId }])).get(
+    partnerKey(partnerId, session.customerId),
+  )
+  const above =
+    payer && (await customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/latePaymentId' }))
+  if (above !== undefined) throw above
+  const note = `The partner accepted the money for the checkout session ${session.id}.`
+  for (const entry of await cases.accept(tx, found, note)) await ledger.enter(tx, entry)
+  const notification = {
+    ...({ kind: 'credit.booked', partnerId, id: `case ${found.id}`, money: { currency, amount }, debtor } as const),
+    subjectId: report.subjectId ?? `case ${found.id}`,
+    account: report.account ?? session.iban,
+    remittance: report.remittance ?? null,
+    endToEndId: report.endToEndId ?? null,
+  }
+  const owner = { partnerId, customerId: session.customerId }
+  return deposits.acceptCredit(tx, found.connector, owner, notification, { ...deposit, sessionId: session.id })
+}
+
+/** Refuses money of a party that is listed or not screened yet: it must not leave. */
+async function sendBack(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<undefined> {
+  const { cases, screening } = deps
+  const { row, found, session } = choosing
+  const { report, debtor } = debtorOf(found)
+  await requireReceiving(deps, tx, choosing)
+  const { partnerId, customerId: id } = session
+  const { account, bic, countryCode: country } = debtor
+  const names = [debtor.name, ...(debtor.onBehalfOf === undefined ? [] : [debtor.onBehalfOf])]
+  const holds = await screening.holdsOfCredits(
+    tx,
+    names.map((payerName) => ({
+      ...{ partnerId, customer: { partnerId, kind: 'customer', id } as const, payer: undefined, payerName },
+      payerAccount: account,
+      payerCountries: countriesOfAccount({ account, bic, country }).map((each) => each.country),
+      craftText: screening.textOf([report.remittance, report.endToEndId]),
+    })),
+  )
+  if (holds.includes('unscreened'))
+    throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
+  if (holds.some((hold) => hold !== undefined)) throw stopped()
+  await cases.sendBack(tx, [row], `The partner returned the money of the checkout session ${session.id}.`)
+}

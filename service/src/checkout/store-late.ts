@@ -1,0 +1,75 @@
+/** All SQL of late payments: money that did not fit its session, and what the partner chose. Its amount in the ledger is that of its case. */
+import type { LatePaymentReason } from '@partner-payments/wire'
+import type { Currency, Minor } from '../kernel/index.ts'
+import { insertBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import type { SessionKey } from './store.ts'
+
+export type Choice = 'Accept' | 'Return'
+
+/** `id`: that of the case. */
+export type LateRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly sessionId: string
+  readonly reason: LatePaymentReason
+  readonly currency: Currency
+  readonly amount: Minor
+  readonly receivedAt: Date
+  readonly chooseBy: Date
+  readonly choice: Choice | null
+  readonly chosenAt: Date | null
+  /** The deposit that accepted money became. */
+  readonly depositId: string | null
+}
+
+const columns = sql`partner_id, id, session_id, reason, currency, amount, received_at, choose_by, choice, chosen_at, deposit_id`
+
+type NewRow = Omit<LateRow, 'choice' | 'chosenAt' | 'depositId'>
+const newRows = insertBy<NewRow>(
+  {
+    ...{ partnerId: 'uuid', id: 'uuid', sessionId: 'uuid', reason: 'text', currency: 'text', amount: 'bigint' },
+    ...{ receivedAt: 'timestamptz', chooseBy: 'timestamptz' },
+  },
+  [],
+)
+
+export async function insertLate(tx: Tx, rows: readonly NewRow[]): Promise<void> {
+  await tx.run(sql`/* checkout.insertLate */
+    insert into checkout.late_payments (partner_id, id, session_id, reason, currency, amount, received_at, choose_by)
+    ${newRows(tx, rows)}`)
+}
+
+/** The sessions of these deposits. A deposit without a session is absent. */
+export function sessionsOfDeposits(
+  tx: Tx,
+  partnerId: string,
+  depositIds: readonly string[],
+): Promise<readonly { readonly id: string; readonly depositId: string }[]> {
+  return tx.rows(sql`/* checkout.sessionsOfDeposits */
+    select id, deposit_id from checkout.sessions
+    where partner_id = ${partnerId} and deposit_id = any(${depositIds}::uuid[])`)
+}
+
+export function lateById(tx: Tx, partnerId: string, id: string): Promise<LateRow | undefined> {
+  return tx.row<LateRow>(sql`/* checkout.lateById */
+    select ${columns} from checkout.late_payments where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** The late payments of these sessions, oldest first. */
+export function lateOfSessions(tx: Tx, keys: readonly SessionKey[]): Promise<readonly LateRow[]> {
+  return tx.rows<LateRow>(sql`/* checkout.lateOfSessions */
+    select ${columns} from checkout.late_payments
+    where ${ofPartners(keys.map(({ partnerId }) => partnerId))} and session_id = any(${keys.map(({ id }) => id)}::uuid[])
+    order by id`)
+}
+
+/** The caller holds the case, so that no other choice comes between. */
+export async function chooseLate(
+  tx: Tx,
+  { partnerId, id }: Pick<LateRow, 'partnerId' | 'id'>,
+  { choice, chosenAt, depositId }: Pick<LateRow, 'choice' | 'chosenAt' | 'depositId'>,
+): Promise<void> {
+  await tx.run(sql`/* checkout.chooseLate */
+    update checkout.late_payments set choice = ${choice}, chosen_at = ${chosenAt}, deposit_id = ${depositId}
+    where partner_id = ${partnerId} and id = ${id} and choice is null`)
+}

@@ -1,0 +1,403 @@
+/** What persons are told of: entries and mails of real acts, on a real database and by a real SMTP server. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { addApprovers, setApprovalRule } from '../../../test/support/approvals.ts'
+import { addPartner, ip, pay, stepMsDefault, type TestPartner } from '../../../test/support/composition.ts'
+import { useModules } from '../../../test/support/fixture.ts'
+import { addMember, addStaff, queueMails, spread, useInboxMails } from '../../../test/support/inbox.ts'
+import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../banks/settlement/index.ts'
+import { operatorPartnerId } from '../cases/index.ts'
+import { dayMs, hourMs, newId, present } from '../kernel/index.ts'
+import { sql } from '../postgres/index.ts'
+import type { Reader } from './index.ts'
+
+const service = await useModules()
+const { db, clock, inbox } = service
+const mails = await useInboxMails(service)
+after(mails.stop)
+
+const titlesOf = async (reader: Reader, language: 'en' | 'de' = 'en') =>
+  (await inbox.page(reader, language, { beforeId: null, rowsMax: 50 })).entries.map(({ title }) => title)
+
+async function settle(rounds = 4): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    await submitDuePayouts(service.settlement)
+    clock.advance(stepMsDefault)
+    while ((await processBankNotifications(service.settlement)) > 0);
+  }
+}
+
+const choose = async (
+  reader: Reader,
+  choices: Readonly<Record<string, string>>,
+  given: { zone?: string; dailyHour?: string; language?: string } = {},
+) => {
+  const { kinds } = await inbox.choices(reader)
+  const all = Object.fromEntries(kinds.map(({ kind, when }): [string, string] => [kind, choices[kind] ?? when]))
+  await inbox.choose(reader, { language: '', zone: 'UTC', dailyHour: '8', ...given, choices: all }, ip)
+}
+
+test('an approval is told at once to who may give it, with the facts, a link and no token, and not to its maker', async () => {
+  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const { partnerId } = partner
+  const maker = await addMember(service, partnerId, 'Operator', 'Mary Maker')
+  const approver = await addMember(service, partnerId, 'Operator', 'Alan Approver')
+  const developer = await addMember(service, partnerId, 'Developer', 'Dora Developer')
+  const caller = { ...partner.caller, serviceAccountId: maker.personId, name: maker.fullName }
+  const { payout } = await pay(service, { ...partner, caller }, '1250.50', { reference: 'INV-2026-17' })
+  await pay(service, { ...partner, caller }, '1.00')
+  await spread(service)
+  const title = 'Payout of 1,250.50 EUR to Grace Hopper waits for your approval'
+  assert.deepEqual(await titlesOf(approver), [title])
+  assert.deepEqual(await titlesOf(approver, 'de'), [
+    'Auszahlung über 1.250,50 EUR an Grace Hopper wartet auf Ihre Freigabe',
+  ])
+  assert.deepEqual([await titlesOf(maker), await titlesOf(developer)], [[], []])
+  assert.equal(await inbox.unread(approver, 'en'), 1)
+  await queueMails(service)
+  await mails.sent()
+  const [mail, ...others] = mails.mailsTo(approver)
+  assert.deepEqual([others.length, mails.mailsTo(maker).length, mails.mailsTo(developer).length], [0, 0, 0])
+  assert.equal(mail?.one('Subject'), title)
+  for (const part of [
+    'INV-2026-17',
+    'Mary Maker',
+    'Approve before',
+    `to=payouts%2F${payout.id}`,
+    `partner=${partnerId}`,
+  ])
+    assert.ok(mail?.text.includes(part), part)
+  assert.ok(!/token|secret|nonce/i.test(mail?.text ?? ''))
+  const [kept] = await db.rows<{ text: string }>(sql`select messages::text as text from mail.messages
+    where partner_id = ${partnerId} and kind = 'inbox'`)
+  assert.ok(kept && !kept.text.includes('Grace Hopper'), 'the row of a mail that has gone names no payee')
+  // Decided meanwhile: shown as such.
+  await service.payouts.approve({ ...partner.second }, payout.id)
+  const [entry] = (await inbox.page(approver, 'en', { beforeId: null, rowsMax: 5 })).entries
+  assert.equal(entry?.isOver, true)
+  assert.equal(await inbox.open(approver, entry?.id ?? ''), `payouts/${payout.id}`)
+  assert.equal(await inbox.unread(approver, 'en'), 0)
+})
+
+test('an approval that is given before the mail is due is not mailed', async () => {
+  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const approver = await addMember(service, partner.partnerId, 'Operator', 'Alan Approver')
+  const { payout } = await pay(service, partner, '70.00')
+  await spread(service)
+  await service.payouts.approve(partner.second, payout.id)
+  await queueMails(service)
+  await mails.sent()
+  assert.equal(mails.mailsTo(approver).length, 0)
+})
+
+test('a person who lost the role, or was removed, between the act and the mail gets none', async () => {
+  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const { partnerId, caller } = partner
+  const kept = await addMember(service, partnerId, 'Admin', 'Ada Admin')
+  const demoted = await addMember(service, partnerId, 'Operator', 'Oscar Other')
+  const removed = await addMember(service, partnerId, 'Operator', 'Rita Removed')
+  await pay(service, partner, '70.00')
+  await spread(service)
+  await service.members.updateUser(caller, demoted.personId, { role: 'Developer' })
+  await service.members.removeUser(caller, removed.personId)
+  await queueMails(service)
+  await mails.sent()
+  assert.deepEqual(
+    [kept, demoted, removed].map((each) => mails.mailsTo(each).length),
+    [1, 0, 0],
+  )
+  const left = await db.rows(
+    sql`select id from inbox.entries where partner_id = ${partnerId} and person_id = ${removed.personId}`,
+  )
+  const readers = await db.rows(
+    sql`select person_id from inbox.readers where partner_id = ${partnerId} and person_id = ${removed.personId}`,
+  )
+  assert.deepEqual([left.length, readers.length], [0, 0])
+  assert.deepEqual(
+    await titlesOf({ ...demoted, role: 'Developer' }),
+    ['Oscar Other has the role Developer now', 'Rita Removed was removed from the team'].toReversed(),
+  )
+})
+
+test('1,000 payouts of a bulk are one entry and one mail', async () => {
+  const partner = await addApprovers(service, { aboveBulkAmount: 1_00n }, 100_000_00n)
+  const { partnerId, caller, beneficiary } = partner
+  const approver = await addMember(service, partnerId, 'Operator', 'Alan Approver')
+  const payouts = Array.from({ length: 1000 }, () => ({
+    ...{ amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId: beneficiary.id, idempotencyKey: newId() },
+  }))
+  const body = { mode: 'BestEffort', idempotencyKey: newId(), payouts } as const
+  const { bulk } = await service.bulkPayouts.create(caller, body, ip)
+  while ((await service.bulkPayouts.step()) > 0) await spread(service)
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  const title = 'Bulk of 1,000 payouts, 10,000.00 EUR, waits for your approval'
+  assert.deepEqual(await titlesOf(approver), [title])
+  const found = mails.mailsTo(approver)
+  assert.deepEqual(
+    found.map((mail) => mail.one('Subject')),
+    [title],
+  )
+  assert.ok(found[0]?.text.includes(`bulk-payouts%2F${bulk.id}`))
+  // A day before its end, and once.
+  await queueMails(service, 23 * hourMs)
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  assert.match(mails.mailsTo(approver)[1]?.one('Subject') ?? '', /is cancelled soon unless it is approved/)
+  assert.equal(mails.mailsTo(approver).length, 2)
+})
+
+test('failed, returned and refused: each act makes its entry, and many make one mail', async () => {
+  const partner = await addPartner(service, 1_000_00n)
+  const { partnerId, caller, customer } = partner
+  const operator = await addMember(service, partnerId, 'Operator', 'Olga Operator')
+  for (let made = 0; made < 30; made += 1)
+    await service.payouts.simulate(
+      caller,
+      { customerRef: customer.id, amount: 100n, currency: 'EUR', outcome: 'failed', idempotencyKey: null },
+      ip,
+    )
+  await settle()
+  await spread(service)
+  assert.equal((await titlesOf(operator)).filter((title) => title.endsWith('failed')).length, 30)
+  await queueMails(service)
+  await mails.sent()
+  const [mail, ...others] = mails.mailsTo(operator)
+  assert.equal(others.length, 0)
+  assert.match(mail?.one('Subject') ?? '', /^Payout of 1\.00 EUR to Sandbox Beneficiary failed, and 29 more$/)
+  assert.ok(mail?.text.includes('There are 10 more.'))
+  const { payout } = await pay(service, partner, '10.00')
+  await settle()
+  await service.recalls.create(caller, payout.id, { reason: 'FRAD', text: 'It was forged.' })
+  await sendDueRecalls(service.settlement, service.bank)
+  await settle()
+  await spread(service)
+  const newest = (await titlesOf(operator)).slice(0, 2).toSorted()
+  assert.deepEqual(newest, [
+    'Payout of 10.00 EUR to Grace Hopper came back',
+    'Recall of 10.00 EUR from Grace Hopper: the money comes back',
+  ])
+})
+
+test('a payout that no one approves in time is told as cancelled', async () => {
+  const partner = await addApprovers(service, { aboveAmount: 50_00n, expiresHours: 24 })
+  const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
+  await pay(service, partner, '70.00')
+  await spread(service)
+  clock.advance(19 * hourMs)
+  await spread(service)
+  clock.advance(6 * hourMs)
+  while ((await service.payoutLife.lapseStep()) > 0);
+  await spread(service)
+  assert.deepEqual(await titlesOf(operator), [
+    'Payout of 70.00 EUR to Grace Hopper was cancelled: it was not approved in time',
+    'Payout of 70.00 EUR to Grace Hopper is cancelled soon unless it is approved',
+    'Payout of 70.00 EUR to Grace Hopper waits for your approval',
+  ])
+})
+
+test('a daily mail comes at the hour of the zone of the person, once, in the language of the person', async () => {
+  const partner = await addPartner(service)
+  const { partnerId } = partner
+  const reader = await addMember(service, partnerId, 'Admin', 'Ada Admin')
+  const silent = await addMember(service, partnerId, 'Admin', 'Sam Silent')
+  await choose(reader, { rules: 'daily' }, { zone: 'Europe/Berlin', dailyHour: '9', language: 'de' })
+  await choose(silent, { rules: 'no' })
+  await setApprovalRule(service, partnerId, { aboveAmount: 1n })
+  await setApprovalRule(service, partnerId, { aboveAmount: 2n })
+  await spread(service)
+  const [row] = await db.rows<{ mailDueAt: Date }>(sql`select mail_due_at from inbox.readers
+    where partner_id = ${partnerId} and person_id = ${reader.personId}`)
+  const dueAt = present(row, 'a row of the reader').mailDueAt
+  const local = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', timeStyle: 'short' }).format(dueAt)
+  assert.equal(local, '09:00')
+  await queueMails(service, dueAt.getTime() - clock.now().getTime() - 1)
+  await mails.sent()
+  assert.equal(mails.mailsTo(reader).length, 0)
+  await queueMails(service, 1)
+  await mails.sent()
+  const [mail] = mails.mailsTo(reader)
+  assert.equal(mails.mailsTo(reader).length, 1)
+  assert.match(mail?.text ?? '', /Guten Tag Ada Admin/)
+  assert.match(mail?.source ?? '', /lang=3D"de"/)
+  assert.equal(
+    (mail?.text.match(/Der Betreiber hat eine Regel für Auszahlungen gesetzt: Freigabe EUR/g) ?? []).length,
+    2,
+  )
+  assert.equal(mails.mailsTo(silent).length, 0)
+  assert.equal((await titlesOf(silent)).length, 2)
+  await queueMails(service, 2 * dayMs)
+  await mails.sent()
+  assert.equal(mails.mailsTo(reader).length, 1)
+})
+
+test('a key that expires is told two weeks before, unless it was given a later end', async () => {
+  const partner = await addPartner(service)
+  const { partnerId } = partner
+  const developer = await addMember(service, partnerId, 'Developer', 'Dora Developer')
+  const make = (name: string, days: number) =>
+    db.transaction((tx) =>
+      service.access.createServiceAccount(tx, {
+        ...{
+          partnerId,
+          name,
+          permissions: ['payouts:read'] as const,
+          expiresAt: new Date(clock.now().getTime() + days * dayMs),
+        },
+      }),
+    )
+  await make('Payroll', 20)
+  const { serviceAccountId } = await make('Extended', 20)
+  await db.transaction(async (tx) => {
+    const account = await service.access.lockServiceAccount(tx, partnerId, serviceAccountId)
+    await service.access.changeServiceAccount(tx, {
+      ...account,
+      expiresAt: new Date(clock.now().getTime() + 90 * dayMs),
+    })
+  })
+  await spread(service)
+  assert.deepEqual(await titlesOf(developer), [])
+  clock.advance(6 * dayMs + hourMs)
+  await spread(service)
+  assert.deepEqual(await titlesOf(developer), ['The service account Payroll expires soon'])
+})
+
+test('staff are told of cases by kind, age, money and link, without names; the proposer is not told of the own proposal', async () => {
+  const partner = await addPartner(service)
+  const finance = await addStaff(service, 'finance', 'Fiona Finance')
+  const second = await addStaff(service, 'finance', 'Frank Second')
+  const support = await addStaff(service, 'support', 'Susan Support')
+  const subject = newId()
+  await service.cases.open({
+    ...{
+      partnerId: partner.partnerId,
+      kind: 'unknown_payment',
+      connector: 'sandbox',
+      notificationId: newId(),
+      subject,
+    },
+    report: { debtor: { name: 'Heinrich Secret', account: 'DE89370400440532013000' } },
+    booked: { currency: 'EUR', amount: 123_45n },
+  })
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  const [mail, ...others] = mails.mailsTo(finance)
+  assert.deepEqual([others.length, mails.mailsTo(support).length], [0, 0])
+  assert.equal(mail?.one('Subject'), 'A case waits: unknown_payment')
+  for (const part of ['123.45 EUR', `/desk/cases/${partner.partnerId}/`, 'minutes ago'])
+    assert.ok(mail?.text.includes(part), part)
+  assert.ok(!/Heinrich|DE8937/.test(mail?.source ?? ''))
+  const [row] = await db.rows<{ id: string }>(sql`select id from cases.cases where subject = ${subject}`)
+  await db.transaction((tx) =>
+    service.decisions.propose(tx, {
+      ...{ partnerId: partner.partnerId, id: row?.id ?? '', staff: finance.fullName, staffId: finance.personId },
+      ...{ action: 'write-off', note: 'Nothing fits.' },
+    }),
+  )
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  assert.deepEqual([mails.mailsTo(finance).length, mails.mailsTo(second).length], [1, 2])
+  assert.equal((await inbox.choices(finance)).kinds.find(({ kind }) => kind === 'cases')?.when, 'now')
+  const rows = await db.rows(
+    sql`select id from inbox.entries where partner_id = ${operatorPartnerId} and person_id = ${support.personId}`,
+  )
+  assert.equal(rows.length, 0)
+})
+
+test('two workers at once make one entry for each person and one mail', async () => {
+  const other = await service.anotherProcess()
+  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const approvers = await Promise.all(
+    ['One', 'Two', 'Three'].map((name) => addMember(service, partner.partnerId, 'Operator', `${name} Approver`)),
+  )
+  await Promise.all(Array.from({ length: 10 }, () => pay(service, partner, '70.00')))
+  await Promise.all([inbox.spreadStep(), other.inbox.spreadStep(), inbox.spreadStep(), other.inbox.spreadStep()])
+  await spread(service)
+  clock.advance(hourMs)
+  await Promise.all([inbox.mailStep(), other.inbox.mailStep(), inbox.mailStep()])
+  await queueMails(service)
+  await mails.sent()
+  for (const approver of approvers) {
+    assert.equal((await titlesOf(approver)).length, 10)
+    assert.equal(mails.mailsTo(approver).length, 1)
+  }
+})
+
+test('a change that is rolled back is not told', async () => {
+  const partner = await addPartner(service)
+  const reader = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
+  const failing = db.transaction(async (tx) => {
+    await service.payoutControls.coolingOffs.set(tx, {
+      partnerId: partner.partnerId,
+      currency: 'EUR',
+      hours: 4,
+    } as never)
+    throw new Error('rolled back')
+  })
+  await assert.rejects(failing)
+  await spread(service)
+  assert.deepEqual(await titlesOf(reader), [])
+})
+
+test('pages go by key, and entries go after 90 days', async () => {
+  const partner = await addPartner(service)
+  const reader = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
+  for (let made = 1; made <= 5; made += 1)
+    await setApprovalRule(service, partner.partnerId, { aboveAmount: BigInt(made) })
+  await spread(service)
+  const seen: string[] = []
+  let beforeId: string | null = null
+  for (;;) {
+    const page: Awaited<ReturnType<typeof inbox.page>> = await inbox.page(reader, 'en', { beforeId, rowsMax: 2 })
+    seen.push(...page.entries.map(({ id }) => id))
+    if (page.nextId === undefined) break
+    beforeId = page.nextId
+  }
+  assert.equal(new Set(seen).size, 5)
+  await inbox.markAllRead(reader, seen[1] ?? '')
+  assert.equal(await inbox.unread(reader, 'en'), 1)
+  await assert.rejects(inbox.open({ ...reader, personId: newId() }, seen[0] ?? ''), { code: 'not_found' })
+  clock.advance(91 * dayMs)
+  while ((await inbox.retain()) > 0);
+  assert.deepEqual(await titlesOf(reader), [])
+})
+
+test('choices are refused in words that name the field, and keep what is fixed', async () => {
+  const partner: TestPartner = await addPartner(service)
+  const admin = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
+  const { kinds } = await inbox.choices(admin)
+  const good = Object.fromEntries(kinds.map(({ kind, when }) => [kind, when]))
+  const given = { language: 'de', zone: 'Europe/Berlin', dailyHour: '7', choices: good }
+  const refusals = [
+    [{ ...given, language: 'fr' }, '/language'],
+    [{ ...given, zone: 'Mars/Base' }, '/zone'],
+    [{ ...given, dailyHour: '24' }, '/dailyHour'],
+    [{ ...given, dailyHour: 'x' }, '/dailyHour'],
+    [{ ...given, choices: { ...good, rules: 'sometimes' } }, '/choices/rules'],
+  ] as const
+  for (const [each, pointer] of refusals)
+    await assert.rejects(
+      inbox.choose(admin, each, ip),
+      (error: { errors: { pointer: string }[] }) => error.errors[0]?.pointer === pointer,
+    )
+  await Promise.all([
+    inbox.choose(admin, given, ip),
+    inbox.choose(admin, { ...given, choices: { ...good, team: 'no' } }, ip),
+  ])
+  const chosen = await inbox.choices(admin)
+  assert.deepEqual([chosen.language, chosen.zone, chosen.dailyHour], ['de', 'Europe/Berlin', 7])
+  assert.deepEqual(
+    chosen.kinds.find(({ kind }) => kind === 'team'),
+    { kind: 'team', when: 'now', isFixed: true },
+  )
+  const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
+  assert.deepEqual(
+    (await inbox.choices(operator)).kinds.map(({ kind }) => kind),
+    ['approvals', 'payments', 'refunds', 'recalls', 'rules'],
+  )
+})

@@ -1,0 +1,59 @@
+/**
+ * Inbox: what persons are told of. A change adds a fact in its own transaction; a job makes an entry of it for each person who may know it; another
+ * one mails the entries as each person has chosen. README.md says more.
+ *
+ * Tables: inbox.facts, inbox.entries, inbox.readers. Invariants: a fact is taken once; a person has one entry of an occasion; an entry is mailed
+ * at most once; who may not see a thing is neither shown nor mailed it, as the rights are at that moment. An entry is kept for 90 days.
+ */
+import { defineJob, type Job } from '../postgres/jobs/index.ts'
+import { after, type Clock, dayMs, hourMs } from '../kernel/index.ts'
+import type { Database } from '../postgres/index.ts'
+import { createMailStep } from './mails.ts'
+import { createReaders, type Inbox as Readers, type ReadersDeps } from './readers.ts'
+import { createSpreadStep } from './spread.ts'
+import * as store from './store.ts'
+
+export { createFactQueue, type FactQueue, type NewFact } from './facts.ts'
+export { zoneNames } from './hours.ts'
+export type { FactType } from './kinds.ts'
+export { whens } from './kinds.ts'
+export { renderInboxMail } from './mails.ts'
+export type { ChoicesShown, InboxEntry, Reader } from './readers.ts'
+export type { Asked } from './spread.ts'
+export type { Details } from './words.ts'
+
+const keptMs = 90 * dayMs
+const partnersPerStepMax = 100
+
+export type Inbox = Readers & {
+  /** Makes the entries of facts. Returns how many facts it has taken. */
+  readonly spreadStep: () => Promise<number>
+  /** Queues the mails that are due. Returns how many persons it has looked at. */
+  readonly mailStep: () => Promise<number>
+  /** Deletes entries that are 90 days old. Returns how many. */
+  readonly retain: () => Promise<number>
+}
+
+export const createInbox = (deps: ReadersDeps): Inbox => ({
+  ...createReaders(deps),
+  spreadStep: createSpreadStep(deps),
+  mailStep: createMailStep(deps),
+  retain: createRetain(deps),
+})
+
+const createRetain =
+  ({ db, clock }: { readonly db: Database; readonly clock: Clock }) =>
+  async (): Promise<number> => {
+    const before = after(clock.now(), -keptMs)
+    const found = await store.partnersWithOldEntries(db, before, partnersPerStepMax)
+    let deleted = 0
+    for (const partnerId of new Set(found.map((row) => row.partnerId)))
+      deleted += await store.deleteOldEntries(db, partnerId, before)
+    return deleted
+  }
+
+export const inboxJobs = ({ spreadStep, mailStep, retain }: Inbox): readonly Job[] => [
+  defineJob({ name: 'inbox.facts', due: store.factsDue, run: spreadStep, age: { queue: 'inbox_facts' } }),
+  defineJob({ name: 'inbox.mails', due: store.mailsDue, run: mailStep }),
+  defineJob({ name: 'inbox.retention', everyMs: hourMs, run: retain }),
+]

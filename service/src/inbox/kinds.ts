@@ -1,0 +1,144 @@
+/** What persons are told of: each type of fact with its kind, who may know it, and where its page is. */
+import { type Permission, roleAllows, type users as wire } from '@partner-payments/wire'
+
+export const whens = ['now', 'daily', 'no'] as const
+export type When = (typeof whens)[number]
+
+/** Kinds among which a member of a team chooses. */
+export const teamKinds = ['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const
+export type TeamKind = (typeof teamKinds)[number]
+
+/** Kinds among which a person of staff chooses. */
+export const staffKinds = ['cases', 'alerts', 'hits', 'changes'] as const
+export type StaffKind = (typeof staffKinds)[number]
+
+type Facts = Readonly<Record<string, string | null>>
+
+type Definition = {
+  readonly kind: TeamKind
+  readonly permission: Permission
+  /** True if it is told only while the thing waits. */
+  readonly waits?: true
+  /** Path of the page below the root of the console. */
+  readonly path: (subject: string, facts: Facts) => string
+}
+
+const payout = (subject: string) => `payouts/${subject}`
+const bulk = (subject: string) => `bulk-payouts/${subject}`
+const webhook = (subject: string) => `webhooks/${subject}`
+const account = (subject: string) => `service-accounts/${subject}`
+const ofPayout = { kind: 'payments', permission: 'payouts:read', path: payout } as const
+const approval = { kind: 'approvals', permission: 'payouts:write', waits: true } as const
+const refund = {
+  kind: 'refunds',
+  permission: 'checkout:read',
+  path: (_subject: string, { sessionId }: Facts) => `checkout/${sessionId ?? ''}`,
+} as const
+const recall = {
+  kind: 'recalls',
+  permission: 'payouts:read',
+  path: (_subject: string, { payoutId }: Facts) => payout(payoutId ?? ''),
+} as const
+const endpoint = { kind: 'webhooks', permission: 'webhooks:read', path: webhook } as const
+const member = { kind: 'team', permission: 'users:read', path: () => 'team' } as const
+const rule = { kind: 'rules', permission: 'payouts:read', path: () => 'payouts' } as const
+
+export const teamTypes = {
+  'payout.waits': { ...approval, path: payout },
+  'payout.lapses': { ...approval, path: payout },
+  'bulk.waits': { ...approval, path: bulk },
+  'bulk.lapses': { ...approval, path: bulk },
+  'signOn.waits': { ...approval, permission: 'users:write', path: () => 'team/single-sign-on' },
+  'payout.lapsed': ofPayout,
+  'payout.failed': ofPayout,
+  'payout.returned': ofPayout,
+  'deposit.reversed': {
+    kind: 'payments',
+    permission: 'transactions:read',
+    path: (_subject: string, { reference }: Facts) => `transactions/${reference ?? ''}`,
+  },
+  'refund.completed': refund,
+  'refund.failed': refund,
+  'recall.accepted': recall,
+  'recall.refused': recall,
+  'recall.expired': recall,
+  'endpoint.failing': endpoint,
+  'endpoint.disabled': endpoint,
+  'key.expires': { kind: 'keys', permission: 'users:read', waits: true, path: account },
+  'key.created': { kind: 'keys', permission: 'users:read', path: account },
+  'key.rotated': { kind: 'keys', permission: 'users:read', path: account },
+  'key.changed': { kind: 'keys', permission: 'users:read', path: account },
+  'key.revoked': { kind: 'keys', permission: 'users:read', path: account },
+  'member.joined': member,
+  'member.changed': member,
+  'member.removed': member,
+  'signOn.changed': { ...member, path: () => 'team/single-sign-on' },
+  'rule.set': rule,
+  'rule.removed': rule,
+} as const satisfies Readonly<Record<string, Definition>>
+export type TeamType = keyof typeof teamTypes
+
+type StaffDefinition = {
+  readonly kind: StaffKind
+  readonly waits: true
+  /** Path of the page below the root of the desk. */
+  readonly path: (subject: string, partnerId: string) => string
+}
+const caseOf = { waits: true, path: (subject: string, partnerId: string) => `cases/${partnerId}/${subject}` } as const
+
+export const staffTypes = {
+  'case.opened': { kind: 'cases', ...caseOf },
+  'case.proposed': { kind: 'changes', ...caseOf },
+  'alert.opened': { kind: 'alerts', ...caseOf },
+  'hit.opened': { kind: 'hits', waits: true, path: (subject, partnerId) => `hits/${partnerId}/${subject}` },
+  'hit.proposed': { kind: 'changes', waits: true, path: (subject, partnerId) => `hits/${partnerId}/${subject}` },
+  'change.waits': { kind: 'changes', waits: true, path: () => 'changes' },
+} as const satisfies Readonly<Record<string, StaffDefinition>>
+export type StaffType = keyof typeof staffTypes
+
+export type FactType = TeamType | StaffType
+
+export const isTeamType = (type: string): type is TeamType => type in teamTypes
+export const isStaffType = (type: string): type is StaffType => type in staffTypes
+
+export const mayKnow = (role: wire.Role, type: TeamType): boolean => roleAllows(role, teamTypes[type].permission)
+
+/** The kinds of which a role can be told. */
+export const kindsOfRole = (role: wire.Role): readonly TeamKind[] =>
+  teamKinds.filter((kind) =>
+    Object.values<Definition>(teamTypes).some((each) => each.kind === kind && roleAllows(role, each.permission)),
+  )
+
+const teamDefaults: Readonly<Record<wire.Role, Partial<Readonly<Record<TeamKind, When>>>>> = {
+  Admin: { approvals: 'now', payments: 'daily', refunds: 'daily', recalls: 'daily', webhooks: 'now', rules: 'now' },
+  Operator: { approvals: 'now', payments: 'now', refunds: 'daily', recalls: 'now', rules: 'daily' },
+  Developer: { webhooks: 'now', keys: 'now' },
+}
+export const teamDefault = (role: wire.Role, kind: TeamKind): When => teamDefaults[role][kind] ?? 'no'
+
+/**
+ * Changes of the team, of keys and of the single sign-on are mailed to each Admin when they are made, and cannot be switched off: a stranger
+ * who has taken over an account would. The inbox mails them to other roles only.
+ */
+const toldToAdmins: ReadonlySet<string> = new Set([
+  'member.joined',
+  'member.changed',
+  'member.removed',
+  'signOn.changed',
+  'signOn.waits',
+  'key.created',
+  'key.rotated',
+  'key.changed',
+  'key.revoked',
+])
+export const isToldOtherwise = (role: wire.Role, type: TeamType): boolean => role === 'Admin' && toldToAdmins.has(type)
+
+/** The kinds whose every type an Admin is told of otherwise. */
+export const fixedKinds = (role: wire.Role): ReadonlySet<TeamKind> => new Set(role === 'Admin' ? ['team'] : [])
+
+const staffDefaults: Readonly<Record<string, Partial<Readonly<Record<StaffKind, When>>>>> = {
+  compliance: { alerts: 'now', hits: 'now', changes: 'now' },
+  finance: { cases: 'now', changes: 'now' },
+  admin: { cases: 'daily', alerts: 'daily', hits: 'daily', changes: 'now' },
+}
+export const staffDefault = (role: string, kind: StaffKind): When => staffDefaults[role]?.[kind] ?? 'no'

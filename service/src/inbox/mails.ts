@@ -1,0 +1,243 @@
+/**
+ * Mails of the inbox: what came within some minutes, or the sum of a day, in one mail to each person. The entries are taken and the mail is
+ * queued in one transaction. Rights and choices are those of that moment.
+ */
+import { ownJson } from '@partner-payments/wire'
+import { hourMs, minuteMs, dayMs, secondMs } from '../kernel/index.ts'
+import { escapeHtml, htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine } from '../mail/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { isStaffType, isTeamType, staffTypes, teamTypes, type FactType } from './kinds.ts'
+import { isLeftOut, mayBeTold, type Person, whenOf } from './people.ts'
+import { type InboxDeps, waits } from './spread.ts'
+import * as store from './store.ts'
+import { type Details, worded } from './words.ts'
+
+export type InboxMailDeps = InboxDeps & {
+  readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
+  /** Addresses without a slash at their end. */
+  readonly consoleUrl: string
+  readonly deskUrl: string
+}
+
+const partnersPerStepMax = 20
+const readersPerStepMax = 20
+/** Entries that one mail shows. It says how many more there are. */
+const shownMax = 20
+
+/** Returns how many persons it has looked at. */
+export function createMailStep(deps: InboxMailDeps): () => Promise<number> {
+  const { db, clock } = deps
+  return async () => {
+    let done = 0
+    for (const { partnerId } of await store.partnersWithMails(db, clock.now(), partnersPerStepMax))
+      done += await db.transaction((tx) => mailPartner(deps, tx, partnerId))
+    return done
+  }
+}
+
+async function mailPartner(deps: InboxMailDeps, tx: Tx, partnerId: string): Promise<number> {
+  const { clock, operatorId, staffOf, teamOf } = deps
+  const readers = await store.lockReaders(tx, partnerId, clock.now(), readersPerStepMax)
+  if (readers.length === 0) return 0
+  const people = await (partnerId === operatorId ? staffOf(tx) : teamOf(tx, partnerId))
+  const byId = new Map(people.map((person) => [person.id, person]))
+  for (const reader of readers) await mailReader(deps, tx, reader, byId.get(reader.personId))
+  return readers.length
+}
+
+/** `person`: undefined if it was removed. */
+async function mailReader(deps: InboxMailDeps, tx: Tx, reader: store.ReaderRow, person: Person | undefined) {
+  const now = deps.clock.now()
+  const isStaff = reader.partnerId === deps.operatorId
+  const rows = await store.entriesToMail(tx, reader, now, shownMax)
+  const taken = await store.markMailed(tx, reader, now)
+  if (person !== undefined) {
+    const wanted = rows
+      .flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
+      .filter(({ type }) => mayBeTold(person, type, isStaff) && whenOf(person, type, reader.choices) !== 'no')
+    const items = await itemsOf(deps, tx, { reader, person }, wanted)
+    if (items.length > 0) await queueMail(deps, tx, { reader, person, items, more: taken - rows.length })
+  }
+  await store.setMailDue(tx, reader, person === undefined ? null : await store.nextMailAt(tx, reader))
+}
+
+type Entry = Omit<store.EntryRow, 'type'> & { readonly type: FactType }
+
+/** An entry as the mail shows it. */
+type Item = {
+  readonly title: string
+  readonly lines: readonly (readonly [label: string, value: string])[]
+  readonly url: string
+}
+
+/** The entries in words. Things that no longer wait are left out. */
+async function itemsOf(
+  deps: InboxMailDeps,
+  tx: Tx,
+  { reader, person }: Pick<Queued, 'reader' | 'person'>,
+  entries: readonly Entry[],
+): Promise<readonly Item[]> {
+  const details = await detailsOfEntries(deps, tx, reader.partnerId, entries)
+  return entries.flatMap((entry, index): Item[] => {
+    const found = details[index]
+    if (waits(entry.type) && (found?.isCurrent !== true || isLeftOut(person, found))) return []
+    return [itemOf(deps, reader, entry, found)]
+  })
+}
+
+/** The facts of staff are about several partners. */
+export async function detailsOfEntries(
+  { detailsOf, operatorId }: Pick<InboxDeps, 'detailsOf' | 'operatorId'>,
+  tx: Tx,
+  partnerId: string,
+  entries: readonly Pick<Entry, 'type' | 'subject' | 'facts'>[],
+): Promise<readonly (Details | undefined)[]> {
+  const ownerOf = ({ facts }: Pick<Entry, 'facts'>) =>
+    partnerId === operatorId ? (facts['partnerId'] ?? partnerId) : partnerId
+  const found = new Map<Pick<Entry, 'facts'>, Details | undefined>()
+  for (const [owner, group] of Map.groupBy(entries, ownerOf)) {
+    const details = await detailsOf(tx, owner, group)
+    group.forEach((entry, index) => found.set(entry, details[index]))
+  }
+  return entries.map((entry) => found.get(entry))
+}
+
+function itemOf(deps: InboxMailDeps, reader: store.ReaderRow, entry: Entry, details: Details | undefined): Item {
+  const { consoleUrl, deskUrl, clock } = deps
+  const { partnerId, zone } = reader
+  const language = languageOf(reader)
+  const { type, subject, facts, occurredAt } = entry
+  const timeText = (at: Date): string =>
+    new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
+      ...{ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' },
+      ...{ timeZone: zone, timeZoneName: 'short' },
+    }).format(at)
+  const { title, lines } = worded(language, entry, details)
+  const shown = lines.map(
+    ([label, value]) => [label, value instanceof Date ? timeText(value) : oneLine(value)] as const,
+  )
+  const path = isStaffType(type)
+    ? staffTypes[type].path(subject, facts['partnerId'] ?? '')
+    : teamTypes[type].path(subject, facts)
+  const query = new URLSearchParams({ partner: partnerId, to: path }).toString()
+  const at = `${timeText(occurredAt)} (${ageText(language, clock.now().getTime() - occurredAt.getTime())})`
+  return {
+    title: oneLine(title),
+    lines: [...shown, [texts[language].since, at]],
+    url: isStaffType(type) ? `${deskUrl}/desk/${path}` : `${consoleUrl}/open?${query}`,
+  }
+}
+
+function ageText(language: store.Language, ms: number): string {
+  const format = new Intl.RelativeTimeFormat(language, { numeric: 'always' })
+  if (ms < minuteMs) return format.format(-Math.max(1, Math.floor(ms / secondMs)), 'second')
+  if (ms < hourMs) return format.format(-Math.floor(ms / minuteMs), 'minute')
+  return ms < dayMs ? format.format(-Math.floor(ms / hourMs), 'hour') : format.format(-Math.floor(ms / dayMs), 'day')
+}
+
+export const languageOf = ({ language, seenLanguage }: Pick<store.ReaderRow, 'language' | 'seenLanguage'>) =>
+  language ?? seenLanguage ?? 'en'
+
+type Queued = {
+  readonly reader: store.ReaderRow
+  readonly person: Person
+  readonly items: readonly Item[]
+  /** Entries that the mail does not show. */
+  readonly more: number
+}
+
+async function queueMail(deps: InboxMailDeps, tx: Tx, { reader, person, items, more }: Queued): Promise<void> {
+  const { mail, consoleUrl, deskUrl, operatorId } = deps
+  const { partnerId, mailSubjectId: subjectId } = reader
+  const isStaff = partnerId === operatorId
+  const open = (to: string) => `${consoleUrl}/open?${new URLSearchParams({ partner: partnerId, to }).toString()}`
+  await mail.enqueue(tx, partnerId, [
+    {
+      kind: 'inbox',
+      subjectId,
+      to: { name: person.fullName, address: person.email },
+      data: {
+        language: languageOf(reader),
+        more: String(more),
+        all: isStaff ? `${deskUrl}/desk/queue` : open('inbox'),
+        settings: isStaff ? `${deskUrl}/desk/notifications` : open('notifications'),
+      },
+      // Sealed, and erased when the mail has gone: it names payees.
+      secret: JSON.stringify(items),
+      expiresAt: null,
+    },
+  ])
+}
+
+type Texts = Readonly<Record<'hello' | 'since' | 'more' | 'andMore' | 'open' | 'all' | 'settings' | 'why', string>>
+
+const texts: Readonly<Record<store.Language, Texts>> = {
+  en: {
+    hello: 'Hello {name},',
+    since: 'Since',
+    more: '{title}, and {count} more',
+    andMore: 'There are {count} more.',
+    open: 'Open: {url}',
+    all: 'All of them: {url}',
+    settings: 'Choose what you get by mail: {url}',
+    why: 'The links lead to pages that ask you to sign in. No mail of ours asks for a password or approves a payment.',
+  },
+  de: {
+    hello: 'Guten Tag {name},',
+    since: 'Seit',
+    more: '{title}, und {count} weitere',
+    andMore: 'Es gibt {count} weitere.',
+    open: 'Öffnen: {url}',
+    all: 'Alle: {url}',
+    settings: 'Wählen Sie, was Sie per E-Mail erhalten: {url}',
+    why: 'Die Links führen auf Seiten, auf denen Sie sich anmelden. Keine E-Mail von uns fragt nach einem Passwort oder gibt eine Zahlung frei.',
+  },
+}
+
+const filled = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
+
+type MailValues = Readonly<Record<'more' | 'all' | 'settings', string>> & { readonly language: store.Language }
+
+/** The template. A mail whose items are erased was sent. */
+export function renderInboxMail(mail: MailToRender): MailContent {
+  const { language, more, all, settings } = mail.data as MailValues
+  const t = texts[language]
+  const items = ownJson<readonly Item[]>(mail.secret ?? '[]')
+  const others = Number(more)
+  const count = items.length - 1 + others
+  const [first] = items
+  const title = first?.title ?? ''
+  const link = first !== undefined && count === 0 ? first.url : all
+  const hello = filled(t.hello, { name: oneLine(mail.toName) })
+  const partner = oneLine(mail.partnerName)
+  const urlText = (text: string, url: string) => filled(text, { url })
+  const urlHtml = (text: string, url: string) =>
+    escapeHtml(text).replace('{url}', () => `<a href="${escapeHtml(url)}">${escapeHtml(url)}</a>`)
+  const rest = others > 0 ? [filled(t.andMore, { count: others.toLocaleString(language) })] : []
+  const blocks = items.map(({ lines, ...item }) => ({
+    ...item,
+    lines: lines.map(([label, value]) => `${label}: ${value}`),
+  }))
+  const text = [
+    ...[hello, ...(partner === '' ? [] : [partner])],
+    ...blocks.map((item) => [item.title, ...item.lines, urlText(t.open, item.url)].join('\n')),
+    ...[...rest, ...(count > 0 ? [urlText(t.all, all)] : []), t.why, urlText(t.settings, settings)],
+  ]
+  const html = [
+    ...[escapeHtml(hello), ...(partner === '' ? [] : [escapeHtml(partner)])],
+    ...blocks.map((item) =>
+      [`<strong>${escapeHtml(item.title)}</strong>`, ...item.lines.map(escapeHtml), urlHtml(t.open, item.url)].join(
+        '<br>',
+      ),
+    ),
+    ...[...rest.map(escapeHtml), ...(count > 0 ? [urlHtml(t.all, all)] : []), escapeHtml(t.why)],
+    urlHtml(t.settings, settings),
+  ]
+  return {
+    subject: oneLine(count > 0 ? filled(t.more, { title, count: count.toLocaleString(language) }) : title),
+    text: `${text.join('\n\n')}\n`,
+    html: htmlPage(html, language),
+    link,
+  }
+}

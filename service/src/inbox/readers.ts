@@ -1,0 +1,197 @@
+/** The verbs of a person's own inbox: its entries, and the choices of what comes by mail. */
+import type { users as wire } from '@partner-payments/wire'
+import type { Audit } from '../audit/index.ts'
+import { notFound, refuseField } from '../kernel/api/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { isZone, nextDaily } from './hours.ts'
+import {
+  type FactType,
+  fixedKinds,
+  isStaffType,
+  isTeamType,
+  kindsOfRole,
+  staffDefault,
+  type StaffKind,
+  staffKinds,
+  teamDefault,
+  type TeamKind,
+  teamTypes,
+  type When,
+  whens,
+} from './kinds.ts'
+import { detailsOfEntries, type InboxMailDeps } from './mails.ts'
+import { mayBeTold, type Person } from './people.ts'
+import { newReader, waits } from './spread.ts'
+import * as store from './store.ts'
+import { worded, type Worded } from './words.ts'
+
+/** The person who reads, with the role that it has now. */
+export type Reader = store.PersonKey & Pick<Person, 'fullName'> & { readonly role: string }
+
+export type InboxEntry = Worded & {
+  readonly id: string
+  readonly occurredAt: Date
+  readonly isRead: boolean
+  /** True if it waited when it came and waits no longer. */
+  readonly isOver: boolean
+}
+
+export type ChoicesShown = {
+  readonly language: store.Language | null
+  readonly zone: string
+  readonly dailyHour: number
+  /** Each kind of which the role can be told. `fixed`: it is always told at once, by other mails. */
+  readonly kinds: readonly { readonly kind: TeamKind | StaffKind; readonly when: When; readonly isFixed: boolean }[]
+}
+
+type GivenChoices = {
+  readonly language: string
+  readonly zone: string
+  readonly dailyHour: string
+  readonly choices: Readonly<Record<string, string>>
+}
+
+export type Inbox = {
+  /** Counts unread entries up to 100, and keeps the language in which the person reads the console. */
+  readonly unread: (reader: store.PersonKey, language: store.Language) => Promise<number>
+  /** Newest first, before an entry. Entries whose thing the person may no longer see are left out. */
+  readonly page: (
+    reader: Reader,
+    language: store.Language,
+    page: { readonly beforeId: string | null; readonly rowsMax: number },
+  ) => Promise<{ readonly entries: readonly InboxEntry[]; readonly nextId: string | undefined }>
+  /** Marks an entry as read, and returns the path of its page. Refuses: not_found. */
+  readonly open: (reader: Reader, id: string) => Promise<string>
+  /** Refuses: not_found. */
+  readonly markUnread: (reader: Reader, id: string) => Promise<void>
+  readonly markAllRead: (reader: Reader, upToId: string) => Promise<void>
+  readonly choices: (reader: Reader) => Promise<ChoicesShown>
+  /** Refuses: validation_failed (/language, /zone, /dailyHour, /choices). */
+  readonly choose: (reader: Reader, given: GivenChoices, ip: string) => Promise<void>
+  /** Ends the mails of a person who may no longer read them: it was removed or has another role. */
+  readonly endMails: (tx: Tx, key: store.PersonKey) => Promise<void>
+  /** Deletes everything of a person who was removed. */
+  readonly forget: (tx: Tx, key: store.PersonKey) => Promise<void>
+}
+
+export type ReadersDeps = InboxMailDeps & { readonly audit: Pick<Audit, 'append'> }
+
+const unreadMax = 100
+
+const isKnown = (type: string): type is FactType => isTeamType(type) || isStaffType(type)
+
+export function createReaders(deps: ReadersDeps): Inbox {
+  const { db, clock, mail, operatorId } = deps
+  const readerOf = async (tx: Tx, { partnerId, personId }: store.PersonKey) =>
+    (await store.readersOf(tx, partnerId, [personId]))[0]
+  const endMails: Inbox['endMails'] = async (tx, key) => {
+    const reader = await store.lockReader(tx, key)
+    if (reader !== undefined)
+      await mail.endPending(tx, key.partnerId, reader.mailSubjectId, 'the person may no longer read it')
+  }
+  return {
+    unread: async (key, language) => {
+      const reader = await readerOf(db, key)
+      if (reader?.seenLanguage !== language) {
+        const row = reader ?? newReader(key.partnerId, key.personId, clock.now())
+        await db.transaction((tx) => store.putSeenLanguage(tx, { ...row, mailDueAt: null, seenLanguage: language }))
+      }
+      return store.countUnread(db, key, unreadMax)
+    },
+    page: createPage(deps),
+    open: async (reader, id) => {
+      const entry = await store.entryById(db, reader, id)
+      if (entry === undefined || !isTeamType(entry.type) || !mayBeTold(personOf(reader), entry.type, false))
+        throw notFound('entry of the inbox')
+      if (entry.readAt === null) await store.markEntry(db, reader, id, clock.now())
+      return teamTypes[entry.type].path(entry.subject, entry.facts)
+    },
+    markUnread: async (reader, id) => {
+      if ((await store.markEntry(db, reader, id, null)) === 0) throw notFound('entry of the inbox')
+    },
+    markAllRead: (reader, upToId) => store.markAllRead(db, reader, upToId, clock.now()),
+    choices: async (reader) => {
+      const { language = null, ...row } =
+        (await readerOf(db, reader)) ?? newReader(reader.partnerId, reader.personId, clock.now())
+      return { language, zone: row.zone, dailyHour: row.dailyHour, kinds: kindsOf(deps, reader, row.choices) }
+    },
+    choose: createChoose(deps),
+    endMails,
+    forget: async (tx, key) => {
+      await endMails(tx, key)
+      await store.deleteEntriesOf(tx, key)
+      await store.deleteReader(tx, key)
+    },
+  }
+
+  function createPage({ detailsOf }: ReadersDeps): Inbox['page'] {
+    return async (reader, language, { beforeId, rowsMax }) => {
+      const rows = await store.entriesOf(db, reader, { beforeId, rowsMax: rowsMax + 1 })
+      const shown = rows.slice(0, rowsMax)
+      const person = personOf(reader)
+      const entries = shown.flatMap(({ type, ...row }) =>
+        isKnown(type) && mayBeTold(person, type, false) ? [{ ...row, type }] : [],
+      )
+      const details = await detailsOfEntries({ detailsOf, operatorId }, db, reader.partnerId, entries)
+      return {
+        entries: entries.map((entry, index) => ({
+          ...worded(language, entry, details[index]),
+          ...{ id: entry.id, occurredAt: entry.occurredAt, isRead: entry.readAt !== null },
+          isOver: waits(entry.type) && details[index]?.isCurrent !== true,
+        })),
+        nextId: rows.length > rowsMax ? shown.at(-1)?.id : undefined,
+      }
+    }
+  }
+}
+
+const personOf = ({ personId: id, fullName, role }: Reader): Person => ({ id, fullName, email: '', role })
+
+function kindsOf(
+  { operatorId }: Pick<ReadersDeps, 'operatorId'>,
+  { partnerId, role }: Reader,
+  choices: store.Choices,
+): ChoicesShown['kinds'] {
+  if (partnerId === operatorId)
+    return staffKinds.map((kind) => ({ kind, when: choices[kind] ?? staffDefault(role, kind), isFixed: false }))
+  const team = role as wire.Role
+  const fixed = fixedKinds(team)
+  return kindsOfRole(team).map((kind) => ({
+    ...{ kind, isFixed: fixed.has(kind) },
+    when: fixed.has(kind) ? 'now' : (choices[kind] ?? teamDefault(team, kind)),
+  }))
+}
+
+const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
+
+function createChoose(deps: ReadersDeps): Inbox['choose'] {
+  const { db, clock, audit, operatorId, addOperator } = deps
+  return async (reader, given, ip) => {
+    const { partnerId, personId, fullName: name } = reader
+    const language = store.languages.find((each) => each === given.language) ?? null
+    if (language === null && given.language !== '') throw refuse('/language', 'must be one of the languages')
+    if (!isZone(given.zone)) throw refuse('/zone', 'must be the name of a time zone')
+    const dailyHour = /^\d{1,2}$/.test(given.dailyHour) ? Number(given.dailyHour) : Number.NaN
+    if (!(dailyHour <= 23)) throw refuse('/dailyHour', 'must be an hour from 0 to 23')
+    const kinds = kindsOf(deps, reader, {}).filter(({ isFixed }) => !isFixed)
+    const chosen = kinds.map(({ kind }): [string, When] => {
+      const when = whens.find((each) => each === given.choices[kind])
+      if (when === undefined) throw refuse(`/choices/${kind}`, 'must be now, daily or no')
+      return [kind, when]
+    })
+    await db.transaction(async (tx) => {
+      const isStaff = partnerId === operatorId
+      if (isStaff) await addOperator(tx, operatorId)
+      const now = clock.now()
+      const before = (await store.lockReader(tx, reader)) ?? newReader(partnerId, personId, now)
+      // Choices of kinds that the role does not have now stay, in case that it has them again.
+      const choices = { ...before.choices, ...Object.fromEntries(chosen) }
+      await store.putReader(tx, { ...before, language, zone: given.zone, dailyHour, choices, updatedAt: now })
+      await store.moveDaily(tx, reader, nextDaily(now, given.zone, dailyHour))
+      await store.setMailDue(tx, reader, await store.nextMailAt(tx, reader))
+      const actor = { kind: isStaff ? 'operator' : 'partner', id: personId, name, ip } as const
+      const details = { language, zone: given.zone, dailyHour, ...Object.fromEntries(chosen) }
+      audit.append(tx, [{ partnerId, actor, action: 'notifications.chosen', subject: { userId: personId }, details }])
+    })
+  }
+}

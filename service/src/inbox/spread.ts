@@ -1,0 +1,143 @@
+/**
+ * Makes the entries of facts: one for each person who may know it. The facts are taken, the entries are added and the next mail of each person is
+ * set in one transaction, so that a worker that dies leaves neither a loss nor a second entry.
+ */
+import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { createFactQueue } from './facts.ts'
+import { isStaffType, isTeamType, staffTypes, teamTypes, type FactType } from './kinds.ts'
+import { isLeftOut, mayBeTold, type PeopleOf, type Person, whenOf } from './people.ts'
+import { nextDaily } from './hours.ts'
+import * as store from './store.ts'
+import type { Details } from './words.ts'
+
+export type Asked = { readonly type: FactType; readonly subject: string; readonly facts: store.Facts }
+
+export type InboxDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly teamOf: PeopleOf
+  readonly staffOf: (tx: Tx) => Promise<readonly Person[]>
+  /** The operator's own partner, whose rows are those of staff. */
+  readonly operatorId: string
+  readonly addOperator: (tx: Tx, id: string) => Promise<void>
+  /** Reads what the modules know of things now. Undefined: they know none. */
+  readonly detailsOf: (tx: Tx, partnerId: string, asked: readonly Asked[]) => Promise<readonly (Details | undefined)[]>
+  /** INBOX_GATHER_SECONDS. */
+  readonly gatherSeconds: number
+}
+
+const partnersPerStepMax = 20
+const factsPerStepMax = 100
+export const hourDefault = 8
+export const zoneDefault = 'UTC'
+
+/** Returns how many facts it has taken. */
+export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
+  const { db, clock } = deps
+  return async () => {
+    let taken = 0
+    for (const { partnerId } of await store.partnersWithFacts(db, clock.now(), partnersPerStepMax))
+      taken += await db.transaction((tx) => spread(deps, tx, partnerId))
+    return taken
+  }
+}
+
+type Told = { readonly fact: store.FactRow & { readonly type: FactType }; readonly details: Details | undefined }
+
+async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<number> {
+  const { clock, operatorId } = deps
+  const rows = await store.lockFacts(tx, partnerId, clock.now(), factsPerStepMax)
+  if (rows.length === 0) return 0
+  // A type of another version is not told by this one.
+  const facts = rows.flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
+  const details = await deps.detailsOf(tx, partnerId, facts)
+  const told = facts
+    .map((fact, index): Told => ({ fact, details: details[index] }))
+    .filter(({ fact, details: found }) => !waits(fact.type) || found?.isCurrent === true)
+  const ofTeam = told.filter(({ fact }) => isTeamType(fact.type))
+  const ofStaff = told.filter(({ fact }) => isStaffType(fact.type))
+  if (ofTeam.length > 0) await addEntries(deps, tx, partnerId, await deps.teamOf(tx, partnerId), ofTeam)
+  if (ofStaff.length > 0) {
+    await deps.addOperator(tx, operatorId)
+    const withPartner = ofStaff.map(({ fact, ...rest }) => ({
+      ...{ ...rest, fact: { ...fact, facts: { ...fact.facts, partnerId } } },
+    }))
+    await addEntries(deps, tx, operatorId, await deps.staffOf(tx), withPartner)
+  }
+  createFactQueue(deps).append(tx, ofTeam.flatMap(lapseOf))
+  await store.deleteFacts(
+    tx,
+    partnerId,
+    rows.map(({ id }) => id),
+  )
+  return rows.length
+}
+
+export const waits = (type: FactType): boolean =>
+  isStaffType(type) ? staffTypes[type].waits : 'waits' in teamTypes[type]
+
+const lapses = { 'payout.waits': 'payout.lapses', 'bulk.waits': 'bulk.lapses' } as const
+/** An approval lapses soon when the last quarter of its time begins, and at most a day before its end. */
+const leadMsMax = 24 * hourMs
+
+function lapseOf({ fact, details }: Told) {
+  const { partnerId, type, subject, occurredAt } = fact
+  if ((type !== 'payout.waits' && type !== 'bulk.waits') || details?.until === undefined) return []
+  const leadMs = Math.min(leadMsMax, (details.until.getTime() - occurredAt.getTime()) / 4)
+  return [{ partnerId, type: lapses[type], subject, dueAt: after(details.until, -leadMs) }]
+}
+
+async function addEntries(
+  { clock, operatorId, gatherSeconds }: InboxDeps,
+  tx: Tx,
+  partnerId: string,
+  people: readonly Person[],
+  told: readonly Told[],
+): Promise<void> {
+  const now = clock.now()
+  const isStaff = partnerId === operatorId
+  const readers = new Map(
+    (
+      await store.readersOf(
+        tx,
+        partnerId,
+        people.map(({ id }) => id),
+      )
+    ).map((row) => [row.personId, row]),
+  )
+  const entries: store.NewEntry[] = []
+  const schedules: store.ReaderRow[] = []
+  for (const person of people) {
+    const reader = readers.get(person.id) ?? newReader(partnerId, person.id, now)
+    const own = told
+      .filter(({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !isLeftOut(person, details))
+      .map(({ fact }): store.NewEntry => {
+        const { type, subject, occasion, facts, occurredAt } = fact
+        const when = whenOf(person, type, reader.choices)
+        const mailDueAt =
+          when === 'no'
+            ? null
+            : when === 'now'
+              ? after(now, gatherSeconds * secondMs)
+              : nextDaily(now, reader.zone, reader.dailyHour)
+        return {
+          ...{ partnerId, personId: person.id, id: newId(), type, subject, occasion, facts: JSON.stringify(facts) },
+          ...{ occurredAt, mailBy: when === 'no' ? null : when, mailDueAt, readAt: isStaff ? now : null },
+        }
+      })
+      // Staff have the queue at the desk: only what is mailed has a row.
+      .filter(({ mailBy }) => !isStaff || mailBy !== null)
+    entries.push(...own)
+    const dueTimes = own.flatMap(({ mailDueAt }) => mailDueAt?.getTime() ?? [])
+    if (dueTimes.length > 0) schedules.push({ ...reader, mailDueAt: new Date(Math.min(...dueTimes)) })
+  }
+  // The rows of readers first: the job of mails holds them while it reads the entries.
+  if (schedules.length > 0) await store.scheduleMails(tx, schedules)
+  if (entries.length > 0) await store.insertEntries(tx, entries)
+}
+
+export const newReader = (partnerId: string, personId: string, now: Date): store.ReaderRow => ({
+  ...{ partnerId, personId, language: null, seenLanguage: null, zone: zoneDefault, dailyHour: hourDefault },
+  ...{ choices: {}, mailSubjectId: newId(), mailDueAt: null, updatedAt: now },
+})

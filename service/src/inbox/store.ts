@@ -1,0 +1,335 @@
+/** All SQL of the inbox. */
+import { ownJson } from '@partner-payments/wire'
+import { dueWork, insertBy, noSql, type RowOf, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
+import type { When } from './kinds.ts'
+
+export type Facts = Readonly<Record<string, string | null>>
+
+const factColumns = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  type: 'text',
+  subject: 'text',
+  occasion: 'text',
+  facts: 'jsonb',
+  occurredAt: 'timestamptz',
+  dueAt: 'timestamptz',
+} as const
+type StoredFact = RowOf<typeof factColumns>
+export type FactRow = Omit<StoredFact, 'facts' | 'dueAt'> & { readonly facts: Facts }
+
+const newFacts = insertBy<StoredFact>(factColumns, [['partnerId'], ['type', 'occurredAt', 'dueAt']])
+
+export function insertFacts(tx: Tx, rows: readonly StoredFact[]): void {
+  tx.later(sql`/* inbox.insertFacts */
+    insert into inbox.facts (partner_id, id, type, subject, occasion, facts, occurred_at, due_at) ${newFacts(tx, rows)}`)
+}
+
+/** When the next fact is due. */
+export const factsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next fact for the inbox is due',
+    (whose) => sql`/* inbox.factsDue */
+      select min(due_at) as due_at from inbox.facts where due_at > ${after} and ${whose()}`,
+  )
+
+export function partnersWithFacts(
+  tx: Tx,
+  now: Date,
+  partnersMax: number,
+): Promise<readonly { readonly partnerId: string }[]> {
+  return tx.rows(
+    dueWork('finds partners with facts for the inbox, without a lock', (whose) =>
+      unprepared(sql`/* inbox.partnersWithFacts */
+        select partner_id from inbox.facts where due_at <= ${now} and ${whose()}
+        group by partner_id order by min(due_at) limit ${partnersMax}`),
+    ),
+  )
+}
+
+/** Locks the due facts of a partner, oldest first, without those that another worker has. */
+export async function lockFacts(tx: Tx, partnerId: string, now: Date, rowsMax: number): Promise<readonly FactRow[]> {
+  const rows = await tx.rows<Omit<StoredFact, 'dueAt'>>(
+    unprepared(sql`/* inbox.lockFacts */
+      select partner_id, id, type, subject, occasion, facts, occurred_at from inbox.facts
+      where partner_id = ${partnerId} and due_at <= ${now} order by due_at, id for update skip locked limit ${rowsMax}`),
+  )
+  return rows.map((row) => ({ ...row, facts: ownJson<Facts>(row.facts) }))
+}
+
+export async function deleteFacts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
+  await tx.run(sql`/* inbox.deleteFacts */
+    delete from inbox.facts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
+}
+
+// The entries of persons.
+
+export type PersonKey = { readonly partnerId: string; readonly personId: string }
+
+const entryColumns = {
+  partnerId: 'uuid',
+  personId: 'uuid',
+  id: 'uuid',
+  type: 'text',
+  subject: 'text',
+  occasion: 'text',
+  facts: 'jsonb',
+  occurredAt: 'timestamptz',
+  mailBy: 'text?',
+  mailDueAt: 'timestamptz?',
+  readAt: 'timestamptz?',
+} as const
+type StoredEntry = RowOf<typeof entryColumns>
+export type NewEntry = StoredEntry
+export type EntryRow = Omit<StoredEntry, 'facts' | 'occasion' | 'mailDueAt' | 'mailBy' | keyof PersonKey> & {
+  readonly facts: Facts
+}
+
+const newEntries = insertBy<StoredEntry>(
+  entryColumns,
+  [['partnerId'], ['type', 'occurredAt']],
+  ['personId', 'type', 'occasion'],
+)
+
+/** Adds the entries that the persons do not have. Waits for a concurrent transaction that adds the same one. */
+export async function insertEntries(tx: Tx, rows: readonly StoredEntry[]): Promise<void> {
+  await tx.run(sql`/* inbox.insertEntries */
+    insert into inbox.entries (partner_id, person_id, id, type, subject, occasion, facts, occurred_at, mail_by, mail_due_at,
+      read_at) ${newEntries(tx, rows)}
+    on conflict (partner_id, person_id, type, occasion) do nothing`)
+}
+
+const shownColumns = sql`id, type, subject, facts, occurred_at, read_at`
+const read = (rows: readonly (Omit<EntryRow, 'facts'> & { readonly facts: string })[]): readonly EntryRow[] =>
+  rows.map((row) => ({ ...row, facts: ownJson<Facts>(row.facts) }))
+
+/** Newest first, before one of them. */
+export async function entriesOf(
+  tx: Tx,
+  { partnerId, personId }: PersonKey,
+  { beforeId, rowsMax }: { readonly beforeId: string | null; readonly rowsMax: number },
+): Promise<readonly EntryRow[]> {
+  return read(
+    await tx.rows(sql`/* inbox.entriesOf */
+      select ${shownColumns} from inbox.entries
+      where partner_id = ${partnerId} and person_id = ${personId} ${beforeId === null ? noSql : sql`and id < ${beforeId}`}
+      order by id desc limit ${rowsMax}`),
+  )
+}
+
+export async function entryById(tx: Tx, { partnerId, personId }: PersonKey, id: string): Promise<EntryRow | undefined> {
+  return read(
+    await tx.rows(sql`/* inbox.entryById */
+      select ${shownColumns} from inbox.entries
+      where partner_id = ${partnerId} and person_id = ${personId} and id = ${id}`),
+  )[0]
+}
+
+/** Counts by the index of unread entries, and no further than `countMax`. */
+export async function countUnread(tx: Tx, { partnerId, personId }: PersonKey, countMax: number): Promise<number> {
+  const rows = await tx.rows(sql`/* inbox.countUnread */
+    select 1 as found from inbox.entries
+    where partner_id = ${partnerId} and person_id = ${personId} and read_at is null limit ${countMax}`)
+  return rows.length
+}
+
+/** Marks an entry as read, or as unread by null. Returns 0 if there is none. */
+export function markEntry(
+  tx: Tx,
+  { partnerId, personId }: PersonKey,
+  id: string,
+  readAt: Date | null,
+): Promise<number> {
+  return tx.run(sql`/* inbox.markEntry */
+    update inbox.entries set read_at = ${readAt}
+    where partner_id = ${partnerId} and person_id = ${personId} and id = ${id}`)
+}
+
+/** Marks the unread entries up to the newest one that the person has seen. */
+export async function markAllRead(tx: Tx, key: PersonKey, upToId: string, now: Date): Promise<void> {
+  await tx.run(sql`/* inbox.markAllRead */
+    update inbox.entries set read_at = ${now}
+    where partner_id = ${key.partnerId} and person_id = ${key.personId} and read_at is null and id <= ${upToId}`)
+}
+
+/** The entries that a mail tells now, oldest first: those that are due, and those that wait for more to come with them. */
+export async function entriesToMail(
+  tx: Tx,
+  { partnerId, personId }: PersonKey,
+  now: Date,
+  rowsMax: number,
+): Promise<readonly EntryRow[]> {
+  return read(
+    await tx.rows(sql`/* inbox.entriesToMail */
+      select ${shownColumns} from inbox.entries
+      where partner_id = ${partnerId} and person_id = ${personId} and mail_due_at is not null
+        and (mail_due_at <= ${now} or mail_by = 'now')
+      order by id limit ${rowsMax}`),
+  )
+}
+
+/** Takes the entries of a mail. Returns how many there were. */
+export function markMailed(tx: Tx, { partnerId, personId }: PersonKey, now: Date): Promise<number> {
+  return tx.run(sql`/* inbox.markMailed */
+    update inbox.entries set mail_due_at = null
+    where partner_id = ${partnerId} and person_id = ${personId} and mail_due_at is not null
+      and (mail_due_at <= ${now} or mail_by = 'now')`)
+}
+
+export async function nextMailAt(tx: Tx, { partnerId, personId }: PersonKey): Promise<Date | null> {
+  const row = await tx.row<{ readonly dueAt: Date | null }>(sql`/* inbox.nextMailAt */
+    select min(mail_due_at) as due_at from inbox.entries
+    where partner_id = ${partnerId} and person_id = ${personId} and mail_due_at is not null`)
+  return row?.dueAt ?? null
+}
+
+/** Moves the entries of the daily mail to another hour. */
+export async function moveDaily(tx: Tx, { partnerId, personId }: PersonKey, dueAt: Date): Promise<void> {
+  await tx.run(sql`/* inbox.moveDaily */
+    update inbox.entries set mail_due_at = ${dueAt}
+    where partner_id = ${partnerId} and person_id = ${personId} and mail_due_at is not null and mail_by = 'daily'`)
+}
+
+export async function deleteEntriesOf(tx: Tx, { partnerId, personId }: PersonKey): Promise<void> {
+  await tx.run(sql`/* inbox.deleteEntriesOf */
+    delete from inbox.entries where partner_id = ${partnerId} and person_id = ${personId}`)
+}
+
+export function partnersWithOldEntries(
+  tx: Tx,
+  before: Date,
+  rowsMax: number,
+): Promise<readonly { readonly partnerId: string }[]> {
+  return tx.rows(
+    dueWork('finds partners whose oldest entries of the inbox have reached their age, without a lock', (whose) =>
+      unprepared(sql`/* inbox.partnersWithOldEntries */
+        select partner_id from inbox.entries where occurred_at < ${before} and ${whose()}
+        order by occurred_at limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** Deletes entries that have reached their age. Returns how many. */
+export function deleteOldEntries(tx: Tx, partnerId: string, before: Date): Promise<number> {
+  return tx.run(sql`/* inbox.deleteOldEntries */
+    delete from inbox.entries where partner_id = ${partnerId} and occurred_at < ${before}`)
+}
+
+// The choices of persons, and when each gets the next mail.
+
+export const languages = ['en', 'de'] as const
+export type Language = (typeof languages)[number]
+
+const readerColumns = {
+  partnerId: 'uuid',
+  personId: 'uuid',
+  language: 'text?',
+  seenLanguage: 'text?',
+  zone: 'text',
+  dailyHour: 'integer',
+  choices: 'jsonb',
+  mailSubjectId: 'uuid',
+  mailDueAt: 'timestamptz?',
+  updatedAt: 'timestamptz',
+} as const
+type StoredReader = RowOf<typeof readerColumns, { language: Language; seenLanguage: Language }>
+export type Choices = Readonly<Record<string, When>>
+export type ReaderRow = Omit<StoredReader, 'choices'> & { readonly choices: Choices }
+
+const readerNames = sql`partner_id, person_id, language, seen_language, zone, daily_hour, choices, mail_subject_id,
+  mail_due_at, updated_at`
+const readReaders = (rows: readonly StoredReader[]): readonly ReaderRow[] =>
+  rows.map((row) => ({ ...row, choices: ownJson<Choices>(row.choices) }))
+
+const newReaders = insertBy<StoredReader>(
+  readerColumns,
+  [['partnerId'], ['zone', 'dailyHour', 'choices', 'updatedAt']],
+  ['personId'],
+)
+
+export async function readersOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly ReaderRow[]> {
+  return readReaders(
+    await tx.rows<StoredReader>(sql`/* inbox.readersOf */
+      select ${readerNames} from inbox.readers where partner_id = ${partnerId} and person_id = any(${[...ids]}::uuid[])`),
+  )
+}
+
+/** Adds the rows of readers who have none, and makes the next mail of each no later than that of its row. */
+export async function scheduleMails(tx: Tx, rows: readonly ReaderRow[]): Promise<void> {
+  const stored = rows.map((row): StoredReader => ({ ...row, choices: JSON.stringify(row.choices) }))
+  await tx.run(sql`/* inbox.scheduleMails */
+    insert into inbox.readers (${readerNames}) ${newReaders(tx, stored)}
+    on conflict (partner_id, person_id) do update set mail_due_at = least(readers.mail_due_at, excluded.mail_due_at)`)
+}
+
+/** Writes the choices of a person. */
+export async function putReader(tx: Tx, row: ReaderRow): Promise<void> {
+  const stored = { ...row, choices: JSON.stringify(row.choices) }
+  await tx.run(sql`/* inbox.putReader */
+    insert into inbox.readers (${readerNames}) ${newReaders(tx, [stored])}
+    on conflict (partner_id, person_id) do update set language = excluded.language, zone = excluded.zone,
+      daily_hour = excluded.daily_hour, choices = excluded.choices, updated_at = excluded.updated_at`)
+}
+
+/** Keeps the language of the last page that a person has read. */
+export async function putSeenLanguage(tx: Tx, row: ReaderRow): Promise<void> {
+  const stored = { ...row, choices: JSON.stringify(row.choices) }
+  await tx.run(sql`/* inbox.putSeenLanguage */
+    insert into inbox.readers (${readerNames}) ${newReaders(tx, [stored])}
+    on conflict (partner_id, person_id) do update set seen_language = excluded.seen_language`)
+}
+
+export const mailsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next mail of an inbox is due',
+    (whose) => sql`/* inbox.mailsDue */
+      select min(mail_due_at) as due_at from inbox.readers where mail_due_at > ${after} and ${whose()}`,
+  )
+
+export function partnersWithMails(
+  tx: Tx,
+  now: Date,
+  partnersMax: number,
+): Promise<readonly { readonly partnerId: string }[]> {
+  return tx.rows(
+    dueWork('finds partners with persons to mail, without a lock', (whose) =>
+      unprepared(sql`/* inbox.partnersWithMails */
+        select partner_id from inbox.readers where mail_due_at <= ${now} and ${whose()}
+        group by partner_id order by min(mail_due_at) limit ${partnersMax}`),
+    ),
+  )
+}
+
+/** Locks the persons of a partner whose mail is due, without those that another worker has. */
+export async function lockReaders(
+  tx: Tx,
+  partnerId: string,
+  now: Date,
+  rowsMax: number,
+): Promise<readonly ReaderRow[]> {
+  return readReaders(
+    await tx.rows<StoredReader>(
+      unprepared(sql`/* inbox.lockReaders */
+        select ${readerNames} from inbox.readers
+        where partner_id = ${partnerId} and mail_due_at <= ${now}
+        order by mail_due_at, person_id for update skip locked limit ${rowsMax}`),
+    ),
+  )
+}
+
+export async function lockReader(tx: Tx, { partnerId, personId }: PersonKey): Promise<ReaderRow | undefined> {
+  return readReaders(
+    await tx.rows<StoredReader>(sql`/* inbox.lockReader */
+      select ${readerNames} from inbox.readers where partner_id = ${partnerId} and person_id = ${personId} for update`),
+  )[0]
+}
+
+export async function setMailDue(tx: Tx, { partnerId, personId }: PersonKey, dueAt: Date | null): Promise<void> {
+  await tx.run(sql`/* inbox.setMailDue */
+    update inbox.readers set mail_due_at = ${dueAt} where partner_id = ${partnerId} and person_id = ${personId}`)
+}
+
+export async function deleteReader(tx: Tx, { partnerId, personId }: PersonKey): Promise<void> {
+  await tx.run(sql`/* inbox.deleteReader */
+    delete from inbox.readers where partner_id = ${partnerId} and person_id = ${personId}`)
+}

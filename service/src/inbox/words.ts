@@ -1,0 +1,199 @@
+/** The sentences of facts in each language, for mails and for the pages, which render them when a person reads them. */
+import type { FactType } from './kinds.ts'
+import type { Facts, Language } from './store.ts'
+
+type Money = { readonly amount: string; readonly currency: string }
+
+/** What the modules know of the thing when a person reads of it. */
+export type Details = {
+  /** False if it waits no longer, or was never more than a report. */
+  readonly isCurrent: boolean
+  readonly amounts?: readonly Money[] | undefined
+  readonly payee?: string | undefined
+  readonly reference?: string | undefined
+  readonly askedBy?: string | undefined
+  readonly until?: Date | undefined
+  readonly payouts?: number | undefined
+  readonly reason?: string | undefined
+  readonly name?: string | undefined
+  /** Persons who cannot act on it, such as its maker. */
+  readonly notFor?: readonly string[] | undefined
+  /** Their names: a second account of one person has a similar one. */
+  readonly notForNames?: readonly string[] | undefined
+}
+
+/** Text of a label and its value. A time is shown in the zone of the reader. */
+export type Line = readonly [label: string, value: string | Date]
+export type Worded = { readonly title: string; readonly lines: readonly Line[] }
+
+type Titles = Readonly<Record<FactType, string>>
+
+const english: Titles = {
+  'payout.waits': 'Payout of {amount} to {payee} waits for your approval',
+  'payout.lapses': 'Payout of {amount} to {payee} is cancelled soon unless it is approved',
+  'bulk.waits': 'Bulk of {payouts} payouts, {amount}, waits for your approval',
+  'bulk.lapses': 'Bulk of {payouts} payouts, {amount}, is cancelled soon unless it is approved',
+  'signOn.waits': 'A change of the single sign-on waits for a second Admin',
+  'payout.lapsed': 'Payout of {amount} to {payee} was cancelled: it was not approved in time',
+  'payout.failed': 'Payout of {amount} to {payee} failed',
+  'payout.returned': 'Payout of {amount} to {payee} came back',
+  'deposit.reversed': 'The bank took back a payment of {amount} that you had received',
+  'refund.completed': 'Refund of {amount} to {payee} was paid',
+  'refund.failed': 'Refund of {amount} to {payee} was not paid',
+  'recall.accepted': 'Recall of {amount} from {payee}: the money comes back',
+  'recall.refused': 'Recall of {amount} from {payee}: refused',
+  'recall.expired': 'Recall of {amount} from {payee}: no answer in time',
+  'endpoint.failing': 'Webhooks to {name} fail',
+  'endpoint.disabled': 'Webhooks to {name} were disabled',
+  'key.expires': 'The service account {name} expires soon',
+  'key.created': 'The service account {name} was created',
+  'key.rotated': 'The service account {name} got a new key',
+  'key.changed': 'The service account {name} was changed',
+  'key.revoked': 'The service account {name} was revoked',
+  'member.joined': '{name} joined the team as {role}',
+  'member.changed': '{name} has the role {role} now',
+  'member.removed': '{name} was removed from the team',
+  'signOn.changed': 'The single sign-on of the team was changed',
+  'rule.set': 'The operator set a rule for payouts: {rule}',
+  'rule.removed': 'The operator removed a rule for payouts: {rule}',
+  'case.opened': 'A case waits: {kind}',
+  'case.proposed': 'The decision of a case waits for a second person: {kind}',
+  'alert.opened': 'An alert waits',
+  'hit.opened': 'A hit waits',
+  'hit.proposed': 'The decision of a hit waits for a second person',
+  'change.waits': 'A change waits for a second person: {kind}',
+}
+
+const german: Titles = {
+  'payout.waits': 'Auszahlung über {amount} an {payee} wartet auf Ihre Freigabe',
+  'payout.lapses': 'Auszahlung über {amount} an {payee} wird bald storniert, wenn sie nicht freigegeben wird',
+  'bulk.waits': 'Sammelauszahlung mit {payouts} Auszahlungen, {amount}, wartet auf Ihre Freigabe',
+  'bulk.lapses':
+    'Sammelauszahlung mit {payouts} Auszahlungen, {amount}, wird bald storniert, wenn sie nicht freigegeben wird',
+  'signOn.waits': 'Eine Änderung der einmaligen Anmeldung wartet auf einen zweiten Admin',
+  'payout.lapsed': 'Auszahlung über {amount} an {payee} wurde storniert: Sie wurde nicht rechtzeitig freigegeben',
+  'payout.failed': 'Auszahlung über {amount} an {payee} ist fehlgeschlagen',
+  'payout.returned': 'Auszahlung über {amount} an {payee} kam zurück',
+  'deposit.reversed': 'Die Bank hat eine Zahlung über {amount} zurückgeholt, die Sie erhalten hatten',
+  'refund.completed': 'Erstattung über {amount} an {payee} wurde bezahlt',
+  'refund.failed': 'Erstattung über {amount} an {payee} wurde nicht bezahlt',
+  'recall.accepted': 'Rückruf von {amount} von {payee}: Das Geld kommt zurück',
+  'recall.refused': 'Rückruf von {amount} von {payee}: abgelehnt',
+  'recall.expired': 'Rückruf von {amount} von {payee}: keine Antwort in der Frist',
+  'endpoint.failing': 'Webhooks an {name} schlagen fehl',
+  'endpoint.disabled': 'Webhooks an {name} wurden abgeschaltet',
+  'key.expires': 'Das Dienstkonto {name} läuft bald ab',
+  'key.created': 'Das Dienstkonto {name} wurde angelegt',
+  'key.rotated': 'Das Dienstkonto {name} hat einen neuen Schlüssel',
+  'key.changed': 'Das Dienstkonto {name} wurde geändert',
+  'key.revoked': 'Das Dienstkonto {name} wurde widerrufen',
+  'member.joined': '{name} gehört jetzt zum Team: {role}',
+  'member.changed': '{name} hat jetzt die Rolle {role}',
+  'member.removed': '{name} wurde aus dem Team entfernt',
+  'signOn.changed': 'Die einmalige Anmeldung des Teams wurde geändert',
+  'rule.set': 'Der Betreiber hat eine Regel für Auszahlungen gesetzt: {rule}',
+  'rule.removed': 'Der Betreiber hat eine Regel für Auszahlungen entfernt: {rule}',
+  'case.opened': 'Ein Fall wartet: {kind}',
+  'case.proposed': 'Die Entscheidung eines Falls wartet auf eine zweite Person: {kind}',
+  'alert.opened': 'Eine Warnung wartet',
+  'hit.opened': 'Ein Treffer wartet',
+  'hit.proposed': 'Die Entscheidung eines Treffers wartet auf eine zweite Person',
+  'change.waits': 'Eine Änderung wartet auf eine zweite Person: {kind}',
+}
+
+type Words = {
+  readonly titles: Titles
+  readonly unknown: string
+  readonly reference: string
+  readonly askedBy: string
+  readonly until: string
+  readonly lapsesAt: string
+  readonly expiresAt: string
+  readonly reason: string
+  readonly by: string
+  readonly since: string
+  readonly amount: string
+  readonly rules: Readonly<Record<string, string>>
+}
+
+const words: Readonly<Record<Language, Words>> = {
+  en: {
+    titles: english,
+    unknown: '–',
+    reference: 'Reference',
+    askedBy: 'Asked for by',
+    until: 'Approve before',
+    lapsesAt: 'Cancelled at',
+    expiresAt: 'Expires',
+    reason: 'Reason',
+    by: 'By',
+    since: 'No delivery since',
+    amount: 'Amount',
+    rules: { limit: 'limit', fee: 'fee', approval: 'approval', coolingOff: 'waiting time of new payees' },
+  },
+  de: {
+    titles: german,
+    unknown: '–',
+    reference: 'Verwendungszweck',
+    askedBy: 'Beantragt von',
+    until: 'Freigeben bis',
+    lapsesAt: 'Storniert am',
+    expiresAt: 'Läuft ab',
+    reason: 'Grund',
+    by: 'Von',
+    since: 'Keine Zustellung seit',
+    amount: 'Betrag',
+    rules: { limit: 'Limit', fee: 'Gebühr', approval: 'Freigabe', coolingOff: 'Wartezeit neuer Empfänger' },
+  },
+}
+
+const sumText = (language: Language, { amount, currency }: Money): string => {
+  const decimals = amount.split('.')[1]?.length ?? 0
+  const format = new Intl.NumberFormat(language, { minimumFractionDigits: decimals })
+  return `${format.format(amount as Intl.StringNumericLiteral)} ${currency}`
+}
+
+const sumsText = (language: Language, amounts: readonly Money[]): string =>
+  new Intl.ListFormat(language).format(amounts.map((each) => sumText(language, each)))
+
+/** Amounts of a fact are in major units. */
+function amountsOf(facts: Facts, details: Details | undefined): readonly Money[] {
+  const { amount, currency } = facts
+  if (details?.amounts !== undefined) return details.amounts
+  return amount && currency ? [{ amount, currency }] : []
+}
+
+const isLapse = (type: FactType) => type === 'payout.lapses' || type === 'bulk.lapses'
+
+/** The sentence of a fact, and what a person wants to know before opening its page. */
+export function worded(
+  language: Language,
+  { type, facts }: { readonly type: FactType; readonly facts: Facts },
+  details?: Details,
+): Worded {
+  const w = words[language]
+  const amounts = amountsOf(facts, details)
+  const rule = facts['rule']
+  const values: Readonly<Record<string, string | null | undefined>> = {
+    amount: amounts.length === 0 ? undefined : sumsText(language, amounts),
+    payee: details?.payee,
+    payouts: details?.payouts?.toLocaleString(language),
+    name: details?.name ?? facts['name'],
+    role: facts['role'],
+    rule: rule == null ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
+    kind: facts['kind'],
+  }
+  const title = w.titles[type].replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
+  const [since, by] = [facts['since'], facts['by']]
+  const until = type === 'key.expires' ? w.expiresAt : isLapse(type) ? w.lapsesAt : w.until
+  const lines: (readonly [string, string | Date | null | undefined])[] = [
+    [w.amount, w.titles[type].includes('{amount}') ? undefined : values['amount']],
+    [w.reference, details?.reference],
+    [w.askedBy, details?.askedBy],
+    [until, details?.until],
+    [w.reason, details?.reason ?? facts['reason']],
+    [w.since, since == null ? undefined : new Date(since)],
+    [w.by, by],
+  ]
+  return { title, lines: lines.flatMap(([label, value]) => (value == null || value === '' ? [] : [[label, value]])) }
+}

@@ -1,0 +1,430 @@
+/** The page of a file of payouts before it is sent: what is wrong with inputs to correct it, new payees, sums, what may have been paid before. */
+import { amountText } from '../../kernel/index.ts'
+import type { CheckedBulk, CheckedLine, CheckedPayee, LineColumn, TypedLine } from '../../payouts/bulk/index.ts'
+import { html, type Html } from '../html.ts'
+import { confirmed, field, hiddenField, input, type Problems, select } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import {
+  accountText,
+  badge,
+  freeText,
+  heading,
+  inFours,
+  message,
+  money,
+  moneyText,
+  section,
+  strip,
+  table,
+  timeText,
+} from '../kit/parts.ts'
+import { fill } from '../language.ts'
+import { columnName, usedColumns } from './bulk-file.ts'
+import { texts } from './texts/index.ts'
+
+export type BulkMode = 'AllOrNothing' | 'BestEffort'
+
+/** What a person keeps while a file is checked. */
+export type BulkDraft = { readonly mode: BulkMode; readonly lines: readonly TypedLine[] }
+
+export const draftDone = ['corrected', 'replaced', 'verified'] as const
+
+export type CheckPage = CheckedBulk & {
+  readonly id: string
+  readonly revision: number
+  readonly mode: BulkMode
+  readonly expiresAt: Date
+  readonly mayWritePayees: boolean
+  /** Page of all payouts, from 1. */
+  readonly page: number
+  readonly done?: (typeof draftDone)[number] | undefined
+  readonly problems: Problems
+}
+
+/** Lines that are corrected at once: the page stays small, and the form below the limit of its body. */
+const correctedAtOnce = 25
+const payeesShown = 100
+const duplicatesShown = 50
+const linesPerPage = 100
+
+/** The kind of a line, the first one that holds. Only `wrong` keeps the bulk from being sent. */
+type LineState = 'wrong' | 'refused' | 'unreachable' | 'held' | 'pay'
+
+export const isWrong = ({ mistakes, resolved }: CheckedLine): boolean =>
+  mistakes.length > 0 || resolved?.kind === 'question' || resolved?.kind === 'problem'
+
+function stateOf(line: CheckedLine): LineState {
+  if (isWrong(line)) return 'wrong'
+  if (line.refusal !== undefined) return 'refused'
+  if (line.unreachable !== undefined) return 'unreachable'
+  return line.isHeld ? 'held' : 'pay'
+}
+
+export const mayRepeat = ({ duplicates }: CheckedLine): boolean =>
+  duplicates.payouts.length > 0 || duplicates.lines.length > 0
+
+/** The names whose bank was not asked yet. */
+export const notAsked = (payees: readonly CheckedPayee[]): readonly CheckedPayee[] =>
+  payees.filter(({ fields, verification }) => fields.iban !== undefined && verification === undefined)
+
+const count = ({ language }: ConsoleView, n: number): string => n.toLocaleString(language)
+
+export function checkBulkPage(view: ConsoleView, given: CheckPage): string {
+  const b = texts[view.language].bulk
+  const path = `${view.root}bulk-payouts/drafts/${given.id}`
+  const { lines, newPayees, problems, done } = given
+  const wrong = lines.filter(isWrong)
+  return shell(view, {
+    ...{ title: b.title, wide: true, problems },
+    main: html`${done !== undefined && message('good', b[done])} ${heading(b.title, undefined)}
+      <p class="lead">${b.titleText} ${fill(b.kept, { time: timeText(view, given.expiresAt) })}</p>
+      ${summary(view, given)} ${wrong.length > 0 && correction(view, { path, given, wrong })}
+      ${newPayees.length > 0 && payeesPart(view, path, newPayees)} ${repeatedPart(view, given)}
+      ${sendPart(view, path, given)} ${allPart(view, path, given)}
+      ${confirmed(view, {
+        ...{ id: 'discard', title: b.discardTitle, action: `${path}/discard`, about: b.bulk },
+        ...{ effects: [b.discardEffect], submit: b.discard },
+      })}
+      <p class="foot"><a href="${view.root}bulk-payouts/new">${b.otherFile}</a></p>`,
+  })
+}
+
+function summary(view: ConsoleView, { lines, funds, mode }: CheckPage): Html {
+  const b = texts[view.language].bulk
+  const sums = funds.map(({ currency, needed, fees }) =>
+    money(view, amountText(needed - fees, currency), currency, 'main'),
+  )
+  return html`${strip([
+    [b.payouts, count(view, lines.length)],
+    [b.sums, html`<span class="lines">${sums}</span>`],
+    [b.mode, b.modes[mode]],
+  ])}
+  ${
+    funds.length > 0 &&
+    section(
+      'funds',
+      b.fundsTitle,
+      table({
+        caption: b.fundsTitle,
+        columns: [
+          [texts[view.language].payments.currency, 'head'],
+          [b.fees, 'number'],
+          [b.needed, 'number'],
+          [b.available, 'number'],
+          b.state,
+        ],
+        rows: funds.map(({ currency, needed, fees, available, covers }) => [
+          currency,
+          money(view, amountText(fees, currency), currency),
+          money(view, amountText(needed, currency), currency),
+          money(view, amountText(available, currency), currency),
+          covers
+            ? badge('good', b.enough)
+            : badge(
+                'bad',
+                fill(b.short, {
+                  amount: moneyText(
+                    view,
+                    amountText(needed > available ? needed - available : needed, currency),
+                    currency,
+                  ),
+                }),
+              ),
+        ]),
+      }),
+    )
+  }`
+}
+
+type Correction = { readonly path: string; readonly given: CheckPage; readonly wrong: readonly CheckedLine[] }
+
+/** Inputs for the wrong lines, and the way by a file. Lines that are right are not in the form, so that they stay. */
+function correction(view: ConsoleView, { path, given, wrong }: Correction): Html {
+  const b = texts[view.language].bulk
+  const shown = wrong.slice(0, correctedAtOnce)
+  const used = usedColumns(given.lines.map(({ typed }) => typed))
+  const counts = { count: count(view, wrong.length), right: count(view, given.lines.length - wrong.length) }
+  const part = html`<p>${fill(b.wrongText, counts)}</p>
+    ${wrong.length > shown.length && html`<p>${fill(b.wrongShown, { ...counts, shown: count(view, shown.length) })}</p>`}
+    <form method="post" action="${path}/correct">
+      ${hiddenField('revision', String(given.revision))} ${shown.map((line) => lineFields(view, line, used))}
+      <button type="submit" class="primary">${b.saveAgain}</button>
+    </form>
+    <h3>${b.orFile}</h3>
+    <p>${fill(b.orFileText, counts)}</p>
+    <p><a href="${path}/wrong.csv" download>${b.wrongFile}</a></p>
+    <form method="post" action="${path}/replace" enctype="multipart/form-data">
+      ${hiddenField('revision', String(given.revision))}
+      ${field({
+        ...{ id: 'file', name: 'file', label: b.correctedFile, error: given.problems['file'] },
+        more: html`accept=".csv,text/csv"`,
+        type: 'file',
+      })}
+      <button type="submit">${b.addCorrected}</button>
+    </form>`
+  return section('wrong', fill(b.wrongTitle, { count: counts.count }), part)
+}
+
+function lineFields(view: ConsoleView, line: CheckedLine, used: readonly LineColumn[]): Html {
+  const b = texts[view.language].bulk
+  const { typed, mistakes, resolved } = line
+  const name = (column: string) => `l${typed.line}.${column}`
+  const problems = Object.fromEntries(mistakes.map(({ column, code }) => [name(column), b.mistake[code]]))
+  const whole = payeeText(view, line)
+  const columns = new Set([...used, ...mistakes.map(({ column }) => column)])
+  const values = Object.fromEntries([...columns].map((column) => [name(column), typed.cells[column]]))
+  return html`<fieldset class="card" id="line-${typed.line}">
+    <legend>${fill(b.lineOf, { line: String(typed.line) })}</legend>
+    ${whole !== undefined && html`<p class="error">${whole}</p>`}
+    <div class="grid">
+      ${resolved?.kind === 'question' && questionField(view, line, name('choice'))}
+      ${[...columns].map((column) =>
+        input(
+          view,
+          { values, problems },
+          {
+            ...{ name: name(column), label: columnName(view.language, column), optional: 'unmarked' },
+          },
+        ),
+      )}
+    </div>
+    <p class="check">
+      <input type="checkbox" id="${name('leave')}" name="${name('leave')}" value="yes" />
+      <label for="${name('leave')}">${b.leaveOut}</label>
+    </p>
+  </fieldset>`
+}
+
+/** What is wrong with the payee of a line as a whole. */
+function payeeText(view: ConsoleView, { resolved, typed }: CheckedLine): string | undefined {
+  const b = texts[view.language].bulk
+  const given = typed.cells.name || typed.cells.payee
+  if (resolved?.kind === 'question')
+    return fill(b.question[resolved.about], { given, name: resolved.options[0]?.name ?? '' })
+  if (resolved?.kind !== 'problem') return undefined
+  return fill(b.payeeProblem[resolved.code], { currencies: (resolved.currencies ?? []).join(', ') })
+}
+
+function questionField(view: ConsoleView, { resolved, typed }: CheckedLine, name: string): Html | undefined {
+  const b = texts[view.language].bulk
+  if (resolved?.kind !== 'question') return undefined
+  const ours = resolved.options.map(
+    (payee) =>
+      [
+        payee.id,
+        fill(b.ours, { name: payee.name, account: inFours(payee.iban ?? payee.domesticAccount ?? '') }),
+      ] as const,
+  )
+  const asNew = resolved.about === 'name' ? [['new', fill(b.asNew, { name: typed.cells.name })] as const] : []
+  return select({
+    ...{ id: name, name, label: b.resultColumns.name, value: typed.choice, any: b.choose },
+    options: [...ours, ...asNew],
+  })
+}
+
+const verificationTones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad', NotPossible: 'neutral' } as const
+
+function payeesPart(view: ConsoleView, path: string, payees: readonly CheckedPayee[]): Html {
+  const b = texts[view.language].bulk
+  const p = texts[view.language].payments
+  const shown = payees.slice(0, payeesShown)
+  const open = notAsked(payees).length
+  const check = ({ fields, verification }: CheckedPayee): Html => {
+    if (verification === undefined) return badge('neutral', fields.iban === undefined ? b.noIban : b.notAsked)
+    const { result, matchedName } = verification
+    return html`${badge(verificationTones[result], p.resultShort[result])}
+    ${matchedName !== null && html`<span class="soft">${p.matchedName}: ${matchedName}</span>`}`
+  }
+  const part = html`<p>${b.newText}</p>
+    ${payees.length > shown.length && html`<p>${fill(b.newShown, { shown: count(view, shown.length), count: count(view, payees.length) })}</p>`}
+    ${table({
+      caption: b.resultColumns.name,
+      columns: [[p.payee, 'head'], p.account, p.currency, b.nameCheck, [b.lines, 'number']],
+      rows: shown.map((payee) => [
+        html`${payee.name}
+        ${payee.refusal !== undefined && html`<span class="error">${refusalText(view, payee.refusal)}</span>`}`,
+        html`<code class="account">${inFours(accountText(payee.fields))}</code>`,
+        payee.currency,
+        check(payee),
+        payee.lines.slice(0, linesNamed).join(', ') + (payee.lines.length > linesNamed ? ', …' : ''),
+      ]),
+    })}
+    ${
+      open > 0 &&
+      html`<form method="post" action="${path}/verify" class="more">
+        <button type="submit">${fill(b.verify, { count: count(view, open) })}</button>
+      </form>`
+    }`
+  return section('new-payees', fill(b.newTitle, { count: count(view, payees.length) }), part)
+}
+
+const linesNamed = 5
+
+/** A refusal in the language of the page, with what only the service says. */
+export function refusalText(
+  view: ConsoleView,
+  {
+    code,
+    detail,
+    errors,
+  }: { readonly code: string; readonly detail: string; readonly errors: readonly { readonly message: string }[] },
+): string {
+  const known: Readonly<Record<string, string>> = texts[view.language].payments.refusal
+  return known[code] ?? errors[0]?.message ?? detail
+}
+
+function repeatedPart(view: ConsoleView, { id: _id, lines, earlier }: CheckPage): Html | undefined {
+  const b = texts[view.language].bulk
+  const repeated = lines.filter(mayRepeat)
+  if (repeated.length === 0 && earlier.length === 0) return undefined
+  const files = earlier.map(({ id, createdAt, accountName, same, of }) => {
+    const text = fill(same === of ? b.earlierWhole : b.earlier, {
+      same: count(view, same),
+      of: count(view, of),
+      name: accountName,
+    })
+    return html`<li>
+      ${text} <a href="${view.root}bulk-payouts/${id}">${fill(b.openEarlier, { time: timeText(view, createdAt) })}</a>
+    </li> `
+  })
+  const rows = repeated
+    .slice(0, duplicatesShown)
+    .map(({ typed, read, duplicates }) => [
+      String(typed.line),
+      typed.cells.name || typed.cells.payee,
+      read === undefined ? '' : money(view, amountText(read.amount, read.currency), read.currency),
+      html`<span class="lines">
+        ${duplicates.payouts.map(
+          ({ id, createdAt, remittance, reference }) =>
+            html`<a href="${view.root}payouts/${id}"
+              >${fill(b.paidBefore, { time: timeText(view, createdAt), reference: remittance ?? reference })}</a
+            >`,
+        )}
+        ${duplicates.lines.map((line) => html`<span>${fill(b.repeatsLine, { line: String(line) })}</span>`)}
+      </span>`,
+    ])
+  const part = html`${
+    files.length > 0 &&
+    html`<ul class="effects">
+      ${files}
+    </ul>`
+  }
+  ${
+    rows.length > 0 &&
+    html`<p>${b.duplicatesText}</p>
+      ${table({
+        caption: b.states.again,
+        columns: [[b.line, 'head'], b.resultColumns.name, [b.resultColumns.amount, 'number'], b.states.again],
+        rows,
+      })}`
+  }`
+  return section('repeated', fill(b.duplicatesTitle, { count: count(view, Math.max(repeated.length, 1)) }), part)
+}
+
+/** The refusals that keep the whole bulk from being made. */
+export const blocksAll = (mode: BulkMode, lines: readonly CheckedLine[]): boolean =>
+  mode === 'AllOrNothing' && lines.some(({ refusal }) => refusal !== undefined)
+
+function sendPart(view: ConsoleView, path: string, given: CheckPage): Html {
+  const b = texts[view.language].bulk
+  const { lines, mode, newPayees, earlier, revision, seen, problems } = given
+  const wrong = lines.filter(isWrong).length
+  const refused = lines.filter(({ refusal }) => refusal !== undefined).length
+  const leaveOut = html`<form method="post" action="${path}/leave-out">
+    ${hiddenField('revision', String(revision))}
+    <button type="submit">${b.leftOut}</button>
+  </form>`
+  if (lines.length === 0) return html`<p>${b.nothingLeft}</p>`
+  if (wrong > 0) return html`<p>${fill(b.blockedWrong, { count: count(view, wrong) })}</p>`
+  if (blocksAll(mode, lines))
+    return html`${message('bad', fill(b.blockedRefused, { count: count(view, refused) }))}
+      <div class="buttons">${leaveOut}</div>`
+  if (newPayees.length > 0 && !given.mayWritePayees) return message('bad', b.noWritePayees)
+  const repeated = lines.filter(mayRepeat).length
+  const asks = repeated > 0 || earlier.length > 0
+  const error = problems['again']
+  return html`${
+      refused > 0 &&
+      html`<p>${fill(b.someRefused, { count: count(view, refused) })}</p>
+        <div class="buttons">${leaveOut}</div>`
+    }
+    <form method="post" action="${path}/send" class="more">
+      ${hiddenField('revision', String(revision))} ${hiddenField('seen', seen)}
+      ${
+        asks &&
+        html`<div class="field${error !== undefined && ' wrong'}">
+          ${error !== undefined && html`<p class="error" id="again-error">${error}</p>`}
+          <p class="check">
+            <input
+              type="checkbox"
+              id="again"
+              name="again"
+              value="yes"
+              required
+              ${error !== undefined && html` aria-invalid="true" aria-describedby="again-error"`}
+            />
+            <label for="again">${repeated > 0 ? fill(b.again, { count: count(view, repeated) }) : b.againFile}</label>
+          </p>
+        </div>`
+      }
+      <button type="submit" class="primary">
+        ${lines.length === 1 ? b.sendOne : fill(b.send, { count: count(view, lines.length) })}
+      </button>
+    </form>`
+}
+
+const stateTones = { pay: 'good', held: 'warning', wrong: 'bad', refused: 'bad', unreachable: 'bad' } as const
+
+function allPart(view: ConsoleView, path: string, given: CheckPage): Html | undefined {
+  const b = texts[view.language].bulk
+  const p = texts[view.language].payments
+  if (given.lines.length === 0) return undefined
+  const pages = Math.ceil(given.lines.length / linesPerPage)
+  const at = Math.min(Math.max(1, given.page), pages)
+  const shown = given.lines.slice((at - 1) * linesPerPage, at * linesPerPage)
+  const part = html`${table({
+    caption: b.payouts,
+    columns: [[b.line, 'head'], p.payee, p.reference, b.state, [p.amount, 'number']],
+    rows: shown.map((line) => [
+      String(line.typed.line),
+      payeeCell(view, line),
+      freeText(line.typed.cells.reference),
+      stateCell(view, line),
+      amountCell(view, line),
+    ]),
+  })}
+  ${
+    pages > 1 &&
+    html`<p class="more buttons">
+      ${at > 1 && html`<a class="button" href="${path}?page=1#all">${view.t.firstPage}</a>`}
+      ${at < pages && html`<a class="button" href="${path}?page=${at + 1}#all">${view.t.nextPage}</a>`}
+    </p>`
+  }`
+  return section('all', b.allTitle, part)
+}
+
+function payeeCell(view: ConsoleView, { typed, resolved }: CheckedLine): Html | string {
+  const b = texts[view.language].bulk
+  if (resolved?.kind === 'saved') {
+    const { id, name, iban, domesticAccount } = resolved.payee
+    return html`<a href="${view.root}payees/${id}">${name}</a>
+      <span class="soft">${inFours(iban ?? domesticAccount ?? '')}</span>`
+  }
+  if (resolved?.kind === 'new')
+    return html`${resolved.payee.name} ${badge('neutral', b.newPayee)}
+      <span class="soft">${inFours(accountText(resolved.payee.fields))}</span>`
+  return typed.cells.name || typed.cells.payee
+}
+
+function stateCell(view: ConsoleView, line: CheckedLine): Html {
+  const b = texts[view.language].bulk
+  const state = stateOf(line)
+  const reason = line.refusal === undefined ? line.unreachable : refusalText(view, line.refusal)
+  return html`${badge(stateTones[state], b.states[state])} ${mayRepeat(line) && badge('warning', b.states.again)}
+  ${reason !== undefined && html`<span class="soft">${reason}</span>`}`
+}
+
+const amountCell = (view: ConsoleView, { read, typed }: CheckedLine): Html | string =>
+  read === undefined
+    ? `${typed.cells.amount} ${typed.cells.currency}`
+    : money(view, amountText(read.amount, read.currency), read.currency)

@@ -1,0 +1,356 @@
+/** The file of a bulk from its upload to its sending: kept for its person, checked, corrected, and sent once. */
+import { createHash } from 'node:crypto'
+import { bulkPayouts, decimalText, rawNumber } from '@partner-payments/wire'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import { after, amountText, secondMs } from '../../kernel/index.ts'
+import { type CheckedBulk, type CheckedLine, lineKey, type TypedLine } from '../../payouts/bulk/index.ts'
+import type { SendingLease, Upload } from '../../people/users/index.ts'
+import { spreadsheetText } from '../kit/csv.ts'
+import { readFormData } from '../kit/multipart.ts'
+import type { Problems } from '../kit/forms.ts'
+import { headersOf, idOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { blocksAll, type BulkDraft, checkBulkPage, draftDone, isWrong, mayRepeat, notAsked } from './bulk-check-page.ts'
+import { type BulkFile, readBulkFile, templateCells, templateHead, withCorrected } from './bulk-file.ts'
+import { type NewBulk, newBulkPage } from './bulk-new-page.ts'
+import { inTurns, turnsAtOnce } from './in-turns.ts'
+import { callOf, type Frame, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { texts } from './texts/index.ts'
+
+type Draft = Upload<BulkDraft>
+
+/** A file of 1,000 lines with long texts, and what a spreadsheet adds. */
+const fileBytesMax = 4 * 1024 * 1024
+/** The inputs of all lines that are corrected at once, in percent-encoding. */
+const formBytesMax = 512 * 1024
+
+const showForm = (request: PublicRequest, { view }: Person, given: NewBulk): PublicAnswer =>
+  page(request, statusOf(given.problems), newBulkPage({ ...view, current: 'bulk-payouts' }, given))
+
+/** What a person reads about a file that cannot be checked. */
+function fileProblem(
+  { view }: Person,
+  file: Exclude<BulkFile, { readonly kind: 'lines' }>,
+): Pick<NewBulk, 'problems' | 'rows'> {
+  const b = texts[view.language].bulk
+  const count = (n: number) => n.toLocaleString(view.language)
+  if (file.kind === 'many')
+    return {
+      problems: { file: fill(b.fileMany, { count: file.isMore ? `> ${count(file.count)}` : count(file.count) }) },
+    }
+  if (file.kind === 'rows')
+    return { problems: { file: fill(b.fileRows, { count: count(file.problems.length) }) }, rows: file.problems }
+  const words = {
+    workbook: b.fileWorkbook,
+    binary: b.fileBinary,
+    xml: b.fileXml,
+    header: b.fileHeader,
+    empty: b.fileEmpty,
+  }
+  return { problems: { file: words[file.code] } }
+}
+
+async function fileOf(request: PublicRequest) {
+  const form = await readFormData(request.body)
+  const file = form.get('file')
+  const bytes = file instanceof File ? new Uint8Array(await file.arrayBuffer()) : new Uint8Array()
+  const text = (name: string) => {
+    const value = form.get(name)
+    return typeof value === 'string' ? value : ''
+  }
+  return { bytes, text }
+}
+
+async function upload(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const b = texts[person.view.language].bulk
+  const { bytes, text } = await fileOf(request)
+  const given = text('mode')
+  const mode = bulkPayouts.bulkModes.find((each) => each === given)
+  if (mode === undefined)
+    return showForm(request, person, {
+      mode: given,
+      problems: { mode: texts[person.view.language].payments.fieldRequired },
+    })
+  if (bytes.length === 0) return showForm(request, person, { mode, problems: { file: b.fileMissing } })
+  const file = await readBulkFile(bytes)
+  if (file.kind !== 'lines') return showForm(request, person, { mode, ...fileProblem(person, file) })
+  const draft: BulkDraft = { mode, lines: file.lines }
+  const id = await frame.uploads.keep(person, 'Bulk', draft)
+  const checked = await frame.bulks.check(person.caller, id, draft.lines)
+  await askBanks(frame, request, person, checked)
+  return seeOther(`drafts/${id}`)
+}
+
+/** Names whose banks are asked by one request, for so long: a scheme may need seconds for each. */
+const askedAtOnce = 100
+const askingMs = 10 * secondMs
+
+/** Asks about the names of new payees. What the bank or the operator refuses stays not asked. */
+async function askBanks(
+  { operate, clock }: Frame,
+  request: PublicRequest,
+  person: Person,
+  { newPayees }: CheckedBulk,
+): Promise<void> {
+  if (!person.caller.permissions.includes('beneficiaries:write')) return
+  const call = callOf(person, request)
+  const until = after(clock.now(), askingMs)
+  await inTurns(notAsked(newPayees).slice(0, askedAtOnce), turnsAtOnce, async ({ name, fields: { iban = '' } }) => {
+    if (clock.now() >= until) return
+    await operate('createBeneficiaryVerification', { ...call, body: { name, iban } }).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error
+    })
+  })
+}
+
+/** Answers with the page of a draft. One that was sent leads to its bulk. */
+async function withDraft(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  act: (draft: Draft & { readonly content: BulkDraft }) => Promise<PublicAnswer>,
+): Promise<PublicAnswer> {
+  const id = idOf(request)
+  const draft = await frame.uploads.find<BulkDraft>(person, 'Bulk', id)
+  // A process that ended between the bulk and the note about it leaves only the bulk.
+  const made = draft.resultId ?? (await frame.bulks.idByKey(person.caller.partnerId, draft.id))
+  const up = request.path.endsWith(id) ? '../' : '../../'
+  if (made !== undefined || draft.content === undefined) return seeOther(`${up}${made ?? ''}`)
+  return act({ ...draft, content: draft.content })
+}
+
+async function showDraft(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  problems: Problems = {},
+): Promise<PublicAnswer> {
+  return withDraft(frame, request, person, async ({ id, revision, content, expiresAt }) => {
+    const checked = await frame.bulks.check(person.caller, id, content.lines)
+    const query = readQuery(request, ['page', 'done'])
+    const shown = {
+      ...{ ...checked, id, revision, expiresAt, problems, mode: content.mode },
+      mayWritePayees: person.caller.permissions.includes('beneficiaries:write'),
+      page: Number.parseInt(query['page'] ?? '1', 10) || 1,
+      done: draftDone.find((each) => each === query['done']),
+    }
+    return page(request, statusOf(problems), checkBulkPage({ ...person.view, current: 'bulk-payouts' }, shown))
+  })
+}
+
+/** Changes the lines of a draft by a form, if it has the revision that the person saw. Null: cells of lines are changed in any revision. */
+const changed = (
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  done: string,
+  linesOf: (lines: readonly TypedLine[], checked: () => Promise<CheckedBulk>) => Promise<readonly TypedLine[]>,
+  revision: string | null = readForm(request)('revision'),
+): Promise<PublicAnswer> =>
+  withDraft(frame, request, person, async (draft) => {
+    const { id, content } = draft
+    const b = texts[person.view.language].bulk
+    const lines = await linesOf(content.lines, () => frame.bulks.check(person.caller, id, content.lines))
+    const isSaved =
+      (revision ?? String(draft.revision)) === String(draft.revision) &&
+      (await frame.uploads.replace(person, draft, { ...content, lines }))
+    return isSaved ? seeOther(`../${id}?done=${done}`) : showDraft(frame, request, person, { form: b.changed })
+  })
+
+/** Takes the cells that the form has, and drops the lines that it leaves out. The answer about a payee holds for all lines with the same one. */
+function corrected(lines: readonly TypedLine[], given: URLSearchParams): readonly TypedLine[] {
+  const payeeKey = ({ cells: { amount: _a, currency, reference: _r, ...payee } }: TypedLine) =>
+    JSON.stringify([payee, currency])
+  const choices = new Map<string, string>()
+  const typed = lines.flatMap((line) => {
+    const name = (column: string) => `l${line.line}.${column}`
+    if (given.get(name('leave')) === 'yes') return []
+    const cells = Object.fromEntries(
+      Object.entries(line.cells).map(([column, cell]) => [column, given.get(name(column))?.trim() ?? cell]),
+    ) as TypedLine['cells']
+    const choice = given.get(name('choice')) || line.choice
+    const next = { line: line.line, cells, ...(choice === undefined ? {} : { choice }) }
+    if (choice !== undefined && choice !== '') choices.set(payeeKey(next), choice)
+    return [next]
+  })
+  return typed.map((line) => {
+    const choice = line.choice ?? choices.get(payeeKey(line))
+    return choice === undefined ? line : { ...line, choice }
+  })
+}
+
+async function replaceWrong(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const b = texts[person.view.language].bulk
+  const { bytes, text } = await fileOf(request)
+  if (bytes.length === 0) return showDraft(frame, request, person, { file: b.fileMissing })
+  const file = await readBulkFile(bytes)
+  if (file.kind !== 'lines') return showDraft(frame, request, person, fileProblem(person, file).problems)
+  return changed(
+    frame,
+    request,
+    person,
+    'replaced',
+    async (lines, check) => {
+      const wrong = new Set((await check()).lines.filter(isWrong).map(({ typed }) => typed.line))
+      return withCorrected(lines, wrong, file.lines)
+    },
+    text('revision'),
+  )
+}
+
+/** The wrong lines as a file, with what is wrong. */
+const wrongLines = (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>
+  withDraft(frame, request, person, async ({ id, content }) => {
+    const { language } = person.view
+    const b = texts[language].bulk
+    const { lines } = await frame.bulks.check(person.caller, id, content.lines)
+    const textOf = ({ mistakes, resolved }: CheckedLine) =>
+      [
+        ...mistakes.map(({ code }) => b.mistake[code]),
+        ...(resolved?.kind === 'problem'
+          ? [fill(b.payeeProblem[resolved.code], { currencies: (resolved.currencies ?? []).join(', ') })]
+          : []),
+        ...(resolved?.kind === 'question'
+          ? resolved.options.map(({ name }) => fill(b.question.name, { name, given: '' })).slice(0, 1)
+          : []),
+      ].join(' ')
+    const rows = lines.filter(isWrong).map((line) => [...templateCells(line.typed), textOf(line)])
+    return download(`${b.bulk}.csv`, spreadsheetText(language, [[...templateHead(language), b.problemColumn], ...rows]))
+  })
+
+export const download = (name: string, body: string): PublicAnswer => ({
+  status: 200,
+  headers: {
+    ...headersOf,
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${name.toLowerCase().replaceAll(/[^a-z0-9.-]+/g, '-')}"`,
+  },
+  body,
+})
+
+/** Begins a file with the payouts of a bulk that were not made. Each gets a key of its own, because none was paid. */
+async function again({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
+  const [{ mode }, { data }] = [await operate('getBulkPayout', call), await operate('listBulkPayoutItems', call)]
+  const lines = data.flatMap((item): readonly TypedLine[] => {
+    if (item.status !== 'Refused' && item.status !== 'NotMade') return []
+    const { beneficiaryId: payee, amount, currency, userReference: reference = '' } = item
+    const none = { name: '', iban: '', sortCode: '', routingNumber: '', accountNumber: '' }
+    return [{ line: item.position + 1, cells: { ...none, payee, amount: decimalText(amount), currency, reference } }]
+  })
+  const draft: BulkDraft = { mode, lines }
+  return seeOther(`../drafts/${await uploads.keep(person, 'Bulk', draft)}`)
+}
+
+async function send(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const b = texts[person.view.language].bulk
+  const given = readForm(request)
+  return withDraft(frame, request, person, async (draft) => {
+    const { id, content } = draft
+    const checked = await frame.bulks.check(person.caller, id, content.lines)
+    const isSeen = given('revision') === String(draft.revision) && given('seen') === checked.seen
+    if (!isSeen || checked.lines.some(isWrong) || blocksAll(content.mode, checked.lines) || checked.lines.length === 0)
+      return showDraft(frame, request, person, { form: b.changed })
+    const asks = checked.lines.some(mayRepeat) || checked.earlier.length > 0
+    if (asks && given('again') !== 'yes') return showDraft(frame, request, person, { again: b.confirm })
+    const lease = await frame.uploads.lease(person, draft)
+    if (lease === undefined) return showDraft(frame, request, person, { form: b.sending })
+    try {
+      const made = await makeBulk(frame, request, person, { id, content, checked, lease })
+      return seeOther(`../../${made}?done=created`)
+    } catch (error) {
+      await frame.uploads.release(person, lease)
+      if (!(error instanceof Refusal)) throw error
+      return showDraft(frame, request, person, problemsOf(texts[person.view.language].payments, error, []))
+    }
+  })
+}
+
+type Sending = {
+  readonly id: string
+  readonly content: BulkDraft
+  readonly checked: CheckedBulk
+  readonly lease: SendingLease
+}
+
+/** Saves the new payees and makes the bulk, each under a key of the draft: what a dead process had made is found and not made again. */
+async function makeBulk(
+  { operate, uploads }: Frame,
+  request: PublicRequest,
+  person: Person,
+  { id, content, checked, lease }: Sending,
+): Promise<string> {
+  const call = callOf(person, request)
+  const ids = new Map<string, string>()
+  await inTurns(checked.newPayees, turnsAtOnce, async ({ key, name, currency, fields }) => {
+    const idempotencyKey = `${id}-${createHash('sha256').update(key).digest('hex')}`
+    const made = await operate('createBeneficiary', { ...call, idempotencyKey, body: { name, currency, ...fields } })
+    ids.set(key, made.id)
+  })
+  const payouts = checked.lines.flatMap(({ typed, read, resolved }) => {
+    const beneficiaryId =
+      resolved?.kind === 'saved'
+        ? resolved.payee.id
+        : resolved?.kind === 'new'
+          ? ids.get(resolved.payee.key)
+          : undefined
+    if (read === undefined || beneficiaryId === undefined) return []
+    const { amount, currency, reference } = read
+    const own = { beneficiaryId, currency, idempotencyKey: lineKey(id, typed) }
+    return [{ ...own, amount: rawNumber(amountText(amount, currency)), ...(reference === null ? {} : { reference }) }]
+  })
+  const body = { mode: content.mode, idempotencyKey: id, payouts }
+  const bulk = await operate('createBulkPayout', { ...call, body })
+  await uploads.finish(person, lease, bulk.id)
+  return bulk.id
+}
+
+export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'bulk-payouts')
+  const write = 'payouts:write'
+  const template = (_frame: Frame, _request: PublicRequest, { view }: Person) =>
+    download(`${texts[view.language].bulk.bulk}.csv`, spreadsheetText(view.language, [templateHead(view.language)]))
+  return [
+    route('GET', '/new', write, (_frame, request, person) =>
+      showForm(request, person, { mode: undefined, problems: {} }),
+    ),
+    route('GET', '/template.csv', write, template),
+    { ...route('POST', '/new', write, upload), bodyBytesMax: fileBytesMax },
+    route('POST', '/{id}/again', write, again),
+    route('GET', '/drafts/{id}', write, (_frame, request, person) => showDraft(frame, request, person)),
+    {
+      ...route('POST', '/drafts/{id}/correct', write, (_frame, request, person) =>
+        changed(
+          frame,
+          request,
+          person,
+          'corrected',
+          async (lines) => corrected(lines, new URLSearchParams(request.body.toString('utf8'))),
+          null,
+        ),
+      ),
+      bodyBytesMax: formBytesMax,
+    },
+    { ...route('POST', '/drafts/{id}/replace', write, replaceWrong), bodyBytesMax: fileBytesMax },
+    route('GET', '/drafts/{id}/wrong.csv', write, wrongLines),
+    route('POST', '/drafts/{id}/leave-out', write, (_frame, request, person) =>
+      changed(frame, request, person, 'corrected', async (lines, check) => {
+        const refused = new Set(
+          (await check()).lines.filter(({ refusal }) => refusal !== undefined).map(({ typed }) => typed.line),
+        )
+        return lines.filter(({ line }) => !refused.has(line))
+      }),
+    ),
+    route('POST', '/drafts/{id}/verify', write, (_frame, request, person) =>
+      withDraft(frame, request, person, async ({ id, content }) => {
+        await askBanks(frame, request, person, await frame.bulks.check(person.caller, id, content.lines))
+        return seeOther(`../${id}?done=verified`)
+      }),
+    ),
+    route('POST', '/drafts/{id}/send', write, send),
+    route('POST', '/drafts/{id}/discard', write, async (_frame, request, person) => {
+      await frame.uploads.remove(person, 'Bulk', idOf(request))
+      return seeOther('../../../bulk-payouts')
+    }),
+  ]
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { spreadsheetText, textOfFile } from '../kit/csv.ts'
+import { columnName, readBulkFile, templateHead, withCorrected } from './bulk-file.ts'
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text))
+const latin = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
+const iban = 'DE89370400440532013000'
+
+async function linesOf(file: Uint8Array) {
+  const read = await readBulkFile(file)
+  assert.equal(read.kind, 'lines', JSON.stringify(read))
+  return read.kind === 'lines' ? read.lines : []
+}
+async function cellsOf(file: Uint8Array) {
+  const lines = await linesOf(file)
+  return lines.map(({ cells: { name, iban: account, amount, currency, reference, payee } }) =>
+    [payee, name, account, amount, currency, reference].join('|'),
+  )
+}
+
+const german = `Name;IBAN;Betrag;Währung;Verwendungszweck\r\nMüller & Söhne;${iban};1.234,56;EUR;"Rechnung ""7"""\r\n;;;;\r\n\r\n`
+const germanCells = [`|Müller & Söhne|${iban}|1.234,56|EUR|Rechnung "7"`]
+
+test('files are read as Excel writes them in German and in English', async () => {
+  const utf16 = new Uint8Array(Buffer.from(`\uFEFF${german.replaceAll(';', '\t')}`, 'utf16le'))
+  for (const file of [bytes(`\uFEFF${german}`), bytes(german), latin(german), utf16, bytes(`sep=;\r\n${german}`)])
+    assert.deepEqual(await cellsOf(file), germanCells)
+  const english = `Name,IBAN,Amount,Currency,Reference\r\n"Lovelace, Ada",DE89 3704 0044 0532 0130 00,"1,234.56",EUR,Rent\r\n`
+  assert.deepEqual(await cellsOf(bytes(english)), ['|Lovelace, Ada|DE89 3704 0044 0532 0130 00|1,234.56|EUR|Rent'])
+})
+
+test('Windows-1252 keeps the euro sign, and UTF-8 is never taken for it', async () => {
+  const euro = new Uint8Array([...latin(`Name;IBAN;Betrag;Währung\r\nJörg;${iban};5,00 `), 0x80, ...latin(';EUR\r\n')])
+  assert.deepEqual(await cellsOf(euro), [`|Jörg|${iban}|5,00 €|EUR|`])
+  assert.deepEqual(textOfFile(bytes('Jörg €')), { text: 'Jörg €' })
+})
+
+test('formulas that keep zeros, guards against formulas, and columns in any order are read', async () => {
+  const file = `Currency;Amount;Account number;Sort code;Name;Remarks\nGBP;5;="01234567";"=""040004""";'+Ada;x\n`
+  const [line] = await linesOf(bytes(file))
+  assert.deepEqual(
+    [line?.cells.accountNumber, line?.cells.sortCode, line?.cells.name, line?.line],
+    ['01234567', '040004', '+Ada', 2],
+  )
+})
+
+test('the numbers of lines are those of the file, also behind line breaks and empty lines', async () => {
+  const file = `payee,amount,currency\n"two\nlines",5,EUR\n\n,,\nlandlord,6,EUR`
+  assert.deepEqual(
+    (await linesOf(bytes(file))).map(({ line }) => line),
+    [2, 6],
+  )
+})
+
+test('"Empfänger" is a saved payee, or the name beside an account', async () => {
+  assert.deepEqual(await cellsOf(bytes(`Empfänger;Betrag;Währung\nVermieter;5;EUR`)), ['Vermieter|||5|EUR|'])
+  assert.deepEqual(await cellsOf(bytes(`Empfaenger;IBAN;Betrag;Waehrung\nAda;${iban};5;EUR\nBo;;5;EUR`)), [
+    `|Ada|${iban}|5|EUR|`,
+    'Bo|||5|EUR|',
+  ])
+})
+
+test('the file of the last version is read: ids of payees under beneficiaryId', async () => {
+  const id = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
+  assert.deepEqual(await cellsOf(bytes(`beneficiaryId,amount,currency,reference\n${id},5,EUR,x`)), [`${id}|||5|EUR|x`])
+})
+
+test('a file that cannot be read says why', async () => {
+  const kind = async (file: Uint8Array) => {
+    const read = await readBulkFile(file)
+    return read.kind === 'problem' ? read.code : read.kind
+  }
+  assert.equal(await kind(new Uint8Array([0x50, 0x4b, 0x03, 0x04, 1, 2])), 'workbook')
+  assert.equal(await kind(new Uint8Array([0xd0, 0xcf, 0x11, 0xe0, 1, 2])), 'workbook')
+  assert.equal(await kind(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 0, 1])), 'binary')
+  assert.equal(await kind(bytes('<?xml version="1.0"?>\n<Document/>')), 'xml')
+  for (const text of ['', '\n\n', 'Name;IBAN\nAda;x', 'amount,currency\n5,EUR'])
+    assert.equal(await kind(bytes(text)), 'header', JSON.stringify(text))
+  for (const text of ['payee,amount,currency', 'payee,amount,currency\n,,\n\n'])
+    assert.equal(await kind(bytes(text)), 'empty')
+  const unquoted = await readBulkFile(bytes('payee,amount,currency\nAda,1,250.00,EUR\nBo,"5,EUR'))
+  assert.deepEqual(unquoted, {
+    kind: 'rows',
+    problems: [
+      { line: 2, code: 'cells' },
+      { line: 3, code: 'quote' },
+    ],
+  })
+})
+
+test('a file of 1,001 payouts is refused with their number, and a very long one is not read to its end', async () => {
+  const many = (lines: number) =>
+    bytes(['payee,amount,currency', ...Array.from({ length: lines }, () => 'Ada,5,EUR')].join('\n'))
+  assert.equal((await linesOf(many(1000))).length, 1000)
+  assert.deepEqual(await readBulkFile(many(1001)), { kind: 'many', count: 1001, isMore: false })
+  assert.deepEqual(await readBulkFile(many(50_000)), { kind: 'many', count: 10_000, isMore: true })
+  assert.equal((await readBulkFile(bytes(`payee,amount,currency\n${','.repeat(4_000_000)}`))).kind, 'problem')
+})
+
+test('other work runs while a file is read', async () => {
+  let turns = 0
+  const timer = setInterval(() => (turns += 1), 0)
+  await readBulkFile(bytes(['payee,amount,currency', ...Array.from({ length: 10_000 }, () => 'Ada,5,EUR')].join('\n')))
+  clearInterval(timer)
+  assert.ok(turns > 0)
+})
+
+test('the template of each language is read back, column by column', async () => {
+  for (const language of ['en', 'de'] as const) {
+    const head = templateHead(language)
+    const row = head.map((name) => (name === columnName(language, 'currency') ? 'EUR' : `cell of ${name}`))
+    const [line] = await linesOf(bytes(spreadsheetText(language, [head, row])))
+    assert.equal(new Set(Object.values(line?.cells ?? {})).size, head.length, language)
+  }
+  assert.match(spreadsheetText('de', [['a', 'b;c', '=1']]), /^\uFEFFa;"b;c";'=1\r\n$/)
+  assert.match(spreadsheetText('en', [['1,5', 'ä']]), /^\uFEFF"1,5",ä\r\n$/)
+})
+
+test('a file with corrected lines replaces the wrong ones and keeps those that are right', async () => {
+  const lines = await linesOf(bytes('payee,amount,currency\nAda,5,EUR\nBo,x,EUR\nCy,7,EUR'))
+  const corrected = await linesOf(bytes('payee,amount,currency\nBo,6,EUR'))
+  const merged = withCorrected(lines, new Set([3]), corrected)
+  assert.deepEqual(
+    merged.map(({ line, cells }) => `${line} ${cells.payee} ${cells.amount}`),
+    ['2 Ada 5', '4 Cy 7', '5 Bo 6'],
+  )
+})

@@ -1,0 +1,91 @@
+/** The file of a bulk: its columns in English and German, the template, its lines, and the result as a file. Pure. */
+import { bulkPayouts } from '@partner-payments/wire'
+import { lineColumns, type LineColumn, type TypedLine } from '../../payouts/bulk/index.ts'
+import { type FileColumns, type NoText, readTable, type RowProblem, textOfFile } from '../kit/csv.ts'
+
+/** The names by which files call the columns, beside the names themselves. The first two head the template in English and German. */
+export const bulkColumns: FileColumns<LineColumn> = {
+  payee: [
+    ...['Saved payee', 'Gespeicherter Empfänger', 'beneficiaryId', 'beneficiary', 'recipient', 'alias', 'short name'],
+    ...['Empfänger', 'Zahlungsempfänger', 'Begünstigter', 'Kurzname'],
+  ],
+  name: [
+    ...['Name', 'Name des Empfängers', 'payee name', 'beneficiary name', 'recipient name', 'account holder'],
+    ...['Empfängername', 'Kontoinhaber', 'Name des Begünstigten', 'creditor name'],
+  ],
+  iban: ['IBAN', 'IBAN', 'account', 'Konto', 'IBAN des Empfängers', 'creditor account'],
+  sortCode: ['Sort code', 'Sort Code'],
+  routingNumber: ['Routing number', 'Routing Number', 'ABA', 'ABA number'],
+  accountNumber: ['Account number', 'Kontonummer'],
+  amount: ['Amount', 'Betrag', 'Summe'],
+  currency: ['Currency', 'Währung', 'ccy', 'Whg'],
+  reference: [
+    ...['Reference', 'Verwendungszweck', 'payment reference', 'remittance information', 'purpose', 'invoice'],
+    ...['invoice number', 'Referenz', 'Zweck', 'Rechnungsnummer', 'Rechnung'],
+  ],
+}
+
+/** The columns in the order of the template. */
+const templateColumns = [
+  ...(['name', 'iban', 'amount', 'currency', 'reference'] as const),
+  ...(['payee', 'sortCode', 'routingNumber', 'accountNumber'] as const),
+] as const
+
+/** What a column is called in a file of a language. */
+export const columnName = (language: 'en' | 'de', column: LineColumn): string =>
+  bulkColumns[column][language === 'en' ? 0 : 1] ?? column
+
+export const templateHead = (language: 'en' | 'de'): readonly string[] =>
+  templateColumns.map((column) => columnName(language, column))
+
+/** The cells of a line in the order of the template. */
+export const templateCells = ({ cells }: TypedLine): readonly string[] => templateColumns.map((column) => cells[column])
+
+/** Lines that are read: some for each payout that a bulk can have. */
+const linesMax = 10 * bulkPayouts.bulkPayoutsMax
+
+export type BulkFile =
+  | { readonly kind: 'lines'; readonly lines: readonly TypedLine[] }
+  | { readonly kind: 'problem'; readonly code: NoText | 'xml' | 'header' | 'empty' }
+  | { readonly kind: 'many'; readonly count: number; readonly isMore: boolean }
+  | { readonly kind: 'rows'; readonly problems: readonly RowProblem[] }
+
+/** Reads the lines of a file. Their cells are as they were typed: the check of the bulk says what is wrong in them. */
+export async function readBulkFile(bytes: Uint8Array): Promise<BulkFile> {
+  const decoded = textOfFile(bytes)
+  if (typeof decoded === 'string') return { kind: 'problem', code: decoded }
+  if (/^\s*</.test(decoded.text)) return { kind: 'problem', code: 'xml' }
+  const { named, rows, problems, isCut } = await readTable(decoded.text, bulkColumns, linesMax)
+  const hasPayee = named.has('payee') || named.has('name')
+  if (!named.has('amount') || !named.has('currency') || !hasPayee) return { kind: 'problem', code: 'header' }
+  if (problems.length > 0) return { kind: 'rows', problems }
+  if (isCut || rows.length > bulkPayouts.bulkPayoutsMax) return { kind: 'many', count: rows.length, isMore: isCut }
+  if (rows.length === 0) return { kind: 'problem', code: 'empty' }
+  // "Empfänger" beside an IBAN is the name of the account holder, if no other column has it.
+  const isName = !named.has('name')
+  const lines = rows.map(({ line, cells }): TypedLine => {
+    const hasAccount = accountColumns.some((column) => cells[column] !== '')
+    return { line, cells: isName && hasAccount ? { ...cells, name: cells.payee, payee: '' } : cells }
+  })
+  return { kind: 'lines', lines }
+}
+
+const accountColumns = ['iban', 'sortCode', 'routingNumber', 'accountNumber'] as const
+
+/** The columns that lines use: a file of IBANs needs no sort codes. */
+export const usedColumns = (lines: readonly TypedLine[]): readonly LineColumn[] =>
+  lineColumns.filter((column) => lines.some(({ cells }) => cells[column] !== ''))
+
+/**
+ * Lines with those of a second file. The second file has the lines that were wrong: they are replaced, and the others stay. New lines get
+ * numbers of their own, because payouts are named by them.
+ */
+export function withCorrected(
+  lines: readonly TypedLine[],
+  wrong: ReadonlySet<number>,
+  corrected: readonly TypedLine[],
+): readonly TypedLine[] {
+  const last = Math.max(0, ...lines.map(({ line }) => line))
+  const added = corrected.map(({ cells }, index): TypedLine => ({ line: last + index + 1, cells }))
+  return [...lines.filter(({ line }) => !wrong.has(line)), ...added]
+}

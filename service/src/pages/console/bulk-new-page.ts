@@ -1,0 +1,75 @@
+/** The page on which a bulk begins: the template, what its columns mean, and the form with the file. */
+import { html, type Html } from '../html.ts'
+import { choices, field, type Problems } from '../kit/forms.ts'
+import type { RowProblem } from '../kit/csv.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { linkButton, section, table } from '../kit/parts.ts'
+import { columnName } from './bulk-file.ts'
+import { texts } from './texts/index.ts'
+
+export type NewBulk = {
+  readonly mode: string | undefined
+  readonly problems: Problems
+  /** Lines of the file that are not divided into columns. */
+  readonly rows?: readonly RowProblem[] | undefined
+}
+
+const rowsShown = 100
+
+const explained = [
+  'name',
+  'iban',
+  'amount',
+  'currency',
+  'reference',
+  'payee',
+  'sortCode',
+  'routingNumber',
+  'accountNumber',
+] as const
+
+export function newBulkPage(view: ConsoleView, { mode, problems, rows = [] }: NewBulk): string {
+  const b = texts[view.language].bulk
+  const modes = ['BestEffort', 'AllOrNothing'] as const
+  return shell(view, {
+    ...{ title: b.newBulk, problems },
+    main: html`<h1>${b.newBulk}</h1>
+      <p class="lead">${b.templateText}</p>
+      <p class="buttons">${linkButton(`${view.root}bulk-payouts/template.csv`, b.template)}</p>
+      <form class="card" method="post" action="${view.root}bulk-payouts/new" enctype="multipart/form-data">
+        ${field({
+          ...{ id: 'file', name: 'file', type: 'file', label: b.file, help: b.fileHelp, error: problems['file'] },
+          more: html`accept=".csv,.txt,text/csv"`,
+        })}
+        ${choices({
+          ...{ id: 'mode', name: 'mode', legend: b.mode, chosen: mode ?? 'BestEffort', error: problems['mode'] },
+          options: modes.map((value) => ({ value, label: b.modes[value], help: b.modeHelp[value] })),
+        })}
+        <button type="submit" class="primary">${b.check}</button>
+      </form>
+      ${rows.length > 0 && rowTable(view, rows)} ${section('columns', b.columnsTitle, columnTable(view))}
+      <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
+  })
+}
+
+function rowTable(view: ConsoleView, rows: readonly RowProblem[]): Html {
+  const b = texts[view.language].bulk
+  return table({
+    caption: b.problem,
+    columns: [[b.line, 'head'], b.problem],
+    rows: rows.slice(0, rowsShown).map(({ line, code }) => [String(line), b.rowProblem[code]]),
+  })
+}
+
+function columnTable(view: ConsoleView): Html {
+  const b = texts[view.language].bulk
+  return html`<dl class="facts">
+    ${explained.map(
+      (column) =>
+        html`<div>
+          <dt>${columnName(view.language, column)}</dt>
+          <dd>${b.columnHelp[column]}</dd>
+        </div>`,
+    )}
+  </dl>`
+}

@@ -1,0 +1,137 @@
+/** The import and the download of customers: their columns, and what a row would do. */
+import { customers as wire, kycFields, type ResponseOf, selectForeign } from '@partner-payments/wire'
+import type { PublicRequest } from '../../kernel/api/index.ts'
+import type { FileColumns, Row } from '../kit/csv.ts'
+import { queryText } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import type { Importer, Planned } from './imports.ts'
+import { inTurns, turnsAtOnce } from './in-turns.ts'
+import { callOf, type Frame, ifFound, type Person } from './request.ts'
+import { texts } from './texts/index.ts'
+
+type KycField = (typeof kycFields)[number]
+type Column = 'id' | 'partnerCustomerIdentifier' | 'email' | 'customerType' | KycField
+type Customer = ResponseOf<'getCustomer'>
+type CustomerRow = Row<Column>
+
+/** No answer has it, so that no download has it: an import may set it. */
+const pin = 'personalIdentificationNumber'
+
+const columns = {
+  id: ['serviceId', 'guid'],
+  partnerCustomerIdentifier: ['identifier', 'Kennung', 'Kundennummer', 'customer number'],
+  email: ['E-Mail', 'mail'],
+  customerType: ['type'],
+  ...Object.fromEntries(kycFields.map((name) => [name, []])),
+} as unknown as FileColumns<Column>
+const order = Object.keys(columns) as readonly Column[]
+
+/** The customer of each row: by its id, else by the partner's identifier. Undefined: there is none. */
+async function matched(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  rows: readonly CustomerRow[],
+): Promise<ReadonlyMap<CustomerRow, Customer>> {
+  const call = callOf(person, request)
+  const found = new Map<CustomerRow, Customer>()
+  await inTurns(rows, turnsAtOnce, async (row) => {
+    const { id, partnerCustomerIdentifier } = row.cells
+    const customer =
+      id === ''
+        ? await byIdentifier(operate, call, partnerCustomerIdentifier)
+        : await ifFound(operate('getCustomer', { ...call, params: { id } }))
+    if (customer !== undefined) found.set(row, customer)
+  })
+  return found
+}
+
+async function byIdentifier(operate: Frame['operate'], call: ReturnType<typeof callOf>, identifier: string) {
+  if (identifier === '' || identifier.length > identifierCharsMax) return undefined
+  const query = queryText({ partnerCustomerIdentifier: identifier })
+  return (await operate('listCustomers', { ...call, query })).data[0]
+}
+const identifierCharsMax = 140
+
+async function plan(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  rows: readonly CustomerRow[],
+): Promise<readonly Planned<Column>[]> {
+  const i = texts[person.view.language].imports
+  const call = callOf(person, request)
+  const known = await matched(frame, request, person, rows)
+  const first = new Map<string, number>()
+  return rows.map((row): Planned<Column> => {
+    const { id, partnerCustomerIdentifier: identifier, fullName, legalName, email } = row.cells
+    const customer = known.get(row)
+    const label = fullName || legalName || email || identifier || id
+    const refuse = (reason: string): Planned<Column> => ({ row, label, effect: 'Refused', fields: [], reason })
+    if (id !== '' && customer === undefined) return refuse(i.unknownId)
+    // Without either a repeated import would make the customer again.
+    if (id === '' && identifier === '') return refuse(fill(i.fileHeader, { columns: 'id, partnerCustomerIdentifier' }))
+    const key = customer?.guid ?? identifier
+    const earlier = first.get(key)
+    if (earlier !== undefined) return refuse(fill(i.twice, { line: String(earlier) }))
+    first.set(key, row.line)
+    const body = bodyOf(row, customer)
+    const wrong = wrongFields(body)
+    if (wrong.length > 0) return refuse(`${texts[person.view.language].bulk.problem}: ${wrong.join(', ')}`)
+    const fields = [...Object.keys(body).filter((name) => name !== 'kyc'), ...Object.keys(body.kyc ?? {})]
+    if (customer === undefined) {
+      const apply = async (idempotencyKey: string) =>
+        void (await frame.operate('createCustomer', { ...call, idempotencyKey, body }))
+      return { row, label, effect: 'Create', fields, apply }
+    }
+    const apply = async () =>
+      void (await frame.operate('updateCustomer', { ...call, params: { id: customer.guid }, body }))
+    return fields.length === 0
+      ? { row, label, effect: 'Same', fields }
+      : { row, label, effect: 'Change', fields, apply }
+  })
+}
+
+type Body = Readonly<Record<string, unknown>> & { readonly kyc?: Readonly<Record<string, string>> }
+
+/** The cells that set something: all of a new customer, of a known one those with another value. A type is given once. */
+function bodyOf({ cells }: CustomerRow, customer: Customer | undefined): Body {
+  const values: Readonly<Record<string, string | undefined>> = customer?.kyc ?? {}
+  const kyc = kycFields.flatMap((name) =>
+    cells[name] === '' || cells[name] === values[name] ? [] : [[name, cells[name]] as const],
+  )
+  const own = (['email', 'partnerCustomerIdentifier'] as const).flatMap((name) =>
+    cells[name] === '' || cells[name] === customer?.[name] ? [] : [[name, cells[name]] as const],
+  )
+  const type = customer === undefined && cells.customerType !== '' ? { customerType: cells.customerType } : {}
+  return { ...Object.fromEntries(own), ...type, ...(kyc.length > 0 && { kyc: Object.fromEntries(kyc) }) }
+}
+
+/** Names the cells that the API would refuse by their form. */
+function wrongFields({ kyc = {}, ...body }: Body): readonly string[] {
+  const wrong = (fields: object, properties: Readonly<Record<string, object>>) =>
+    Object.entries(fields).filter(([name, value]) => selectForeign(value, properties[name] ?? {}) === undefined)
+  return [...wrong(body, wire.CustomerCreate.properties), ...wrong(kyc, wire.KycInput.properties)].map(([name]) => name)
+}
+
+function cellsOf({ serviceId, partnerCustomerIdentifier, email, kyc }: Customer): readonly string[] {
+  const { customerType, ...values } = kyc
+  const own: Readonly<Record<string, string | undefined>> = {
+    ...values,
+    ...{ id: serviceId, partnerCustomerIdentifier, email, customerType },
+  }
+  return order.map((name) => (name === pin ? '' : (own[name] ?? '')))
+}
+
+export const customerImporter: Importer<Column> = {
+  kind: 'Customers',
+  place: 'customers',
+  permissions: { read: 'customers:read', write: 'customers:write' },
+  columns,
+  required: [],
+  plan,
+  list: async ({ operate }, request, person, query) => {
+    const { data, nextCursor } = await operate('listCustomers', { ...callOf(person, request), query })
+    return { rows: data.map(cellsOf), nextCursor }
+  },
+}

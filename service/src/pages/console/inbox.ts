@@ -1,0 +1,232 @@
+/** The inbox of a person, what comes by mail, and the links of mails, which lead through the sign-in to a page. */
+import { type PublicRequest, type PublicRoute, readCookie, Refusal, sessionCookie } from '../../kernel/api/index.ts'
+import { isUuid } from '../../kernel/index.ts'
+import { type ChoicesShown, type InboxEntry, type Reader, whens, zoneNames } from '../../inbox/index.ts'
+import { html, type Html } from '../html.ts'
+import { formPage, type Options, postButton, type Problems, select } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { consoleLanguages, consoleTexts } from '../kit/language.ts'
+import { pager, type Pages } from '../kit/lists.ts'
+import { badge, empty, heading, linkButton, message, table, time } from '../kit/parts.ts'
+import { idOf, linkOf, nextOf, page, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { type Person, type Routes } from './request.ts'
+import { texts } from './texts/index.ts'
+
+type InboxShown = {
+  readonly entries: readonly InboxEntry[]
+  readonly pages: Pages
+}
+
+export function inboxPage(view: ConsoleView, { entries, pages }: InboxShown): string {
+  const t = texts[view.language].inbox
+  const newest = entries.find(({ isRead }) => !isRead)
+  const readAll =
+    newest && postButton(`${view.root}inbox/read`, t.readAll, { hidden: { upTo: entries[0]?.id ?? newest.id } })
+  return shell(view, {
+    title: view.t.inbox,
+    wide: true,
+    main: html`${heading(
+        view.t.inbox,
+        html`<div class="buttons">${readAll} ${linkButton(`${view.root}notifications`, t.choose)}</div>`,
+      )}
+      <p class="lead">${t.lead}</p>
+      ${entries.length === 0 ? empty({ title: t.empty, text: t.emptyText }) : entryTable(view, entries)}
+      ${pager(view, pages)}`,
+  })
+}
+
+function entryTable(view: ConsoleView, entries: readonly InboxEntry[]): Html {
+  const t = texts[view.language].inbox
+  return table({
+    caption: view.t.inbox,
+    columns: [[t.what, 'head'], t.state, t.at, [view.t.actions, 'actions']],
+    rows: entries.map(({ id, title, lines, occurredAt, isRead, isOver }) => [
+      html`<a href="${view.root}inbox/${id}">${isRead ? title : html`<strong>${title}</strong>`}</a>
+        <span class="lines">
+          ${lines.map(
+            ([label, value]) =>
+              html`<span class="soft free">${label}: ${value instanceof Date ? time(view, value) : value}</span> `,
+          )}
+        </span>`,
+      isOver ? badge('neutral', t.over) : isRead ? t.read : badge('warning', t.unread),
+      time(view, occurredAt),
+      isRead
+        ? postButton(`${view.root}inbox/${id}/unread`, t.markUnread, { look: 'small', about: title })
+        : postButton(`${view.root}inbox/${id}/read`, t.markRead, { look: 'small', about: title }),
+    ]),
+  })
+}
+
+/** Zones of the form. Another one that a person has stays in it. */
+const zonesOffered = zoneNames.filter(
+  (zone) =>
+    zone.startsWith('Europe/') ||
+    /^(?:UTC|America\/(?:New_York|Chicago|Denver|Los_Angeles|Toronto|Sao_Paulo)|Asia\/(?:Dubai|Kolkata|Singapore|Hong_Kong|Tokyo)|Africa\/Johannesburg|Australia\/Sydney)$/.test(
+      zone,
+    ),
+)
+
+const hours: Options = Array.from({ length: 24 }, (_none, hour) => [
+  String(hour),
+  `${String(hour).padStart(2, '0')}:00`,
+])
+
+/** The words of a site for the kinds that it has. */
+export type NotificationWords = {
+  readonly title: string
+  readonly lead: string
+  readonly kinds: Readonly<Record<string, string>>
+}
+
+type NotificationsShown = {
+  readonly words: NotificationWords
+  readonly choices: ChoicesShown
+  readonly problems: Problems
+  readonly done?: boolean
+}
+
+export function notificationsPage(view: ConsoleView, { words, choices, problems, done }: NotificationsShown): string {
+  const t = texts[view.language].inbox
+  const zones = zonesOffered.includes(choices.zone) ? zonesOffered : [choices.zone, ...zonesOffered]
+  const options: Options = whens.map((each) => [each, t.when[each]])
+  const languages: Options = consoleLanguages.map((each) => [each, consoleTexts[each].languageName])
+  return formPage(view, {
+    title: words.title,
+    lead: words.lead,
+    problems,
+    ...(done === true && { before: message('good', t.saved) }),
+    action: 'notifications',
+    fields: html`${choices.kinds.map(({ kind, when, isFixed }) =>
+        isFixed
+          ? html`<p><strong>${words.kinds[kind]}</strong><br />${t.fixed}</p>`
+          : select({
+              ...{ id: `choices-${kind}`, name: kind, label: words.kinds[kind] ?? kind, value: when, options },
+              error: problems[kind],
+            }),
+      )}
+      <h2>${t.daily}</h2>
+      ${select({
+        ...{ id: 'dailyHour', name: 'dailyHour', label: t.hour, value: String(choices.dailyHour), options: hours },
+        error: problems['dailyHour'],
+      })}
+      ${select({
+        ...{ id: 'zone', name: 'zone', label: t.zone, value: choices.zone, error: problems['zone'] },
+        options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
+      })}
+      <h2>${t.languageTitle}</h2>
+      ${select({
+        ...{ id: 'language', name: 'language', label: t.language, value: choices.language ?? '', options: languages },
+        ...{ any: t.anyLanguage, error: problems['language'] },
+      })}`,
+    submit: t.save,
+  })
+}
+
+/** What a form of this page has chosen. */
+export function choicesOf(request: PublicRequest, { kinds }: ChoicesShown) {
+  const given = readForm(request)
+  return {
+    ...{ language: given('language'), zone: given('zone'), dailyHour: given('dailyHour') },
+    choices: Object.fromEntries(kinds.map(({ kind }) => [kind, given(kind)])),
+  }
+}
+
+/** The refused fields of the form. */
+export function refusedChoices(view: ConsoleView, error: unknown): Problems {
+  if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
+  const { wrong } = texts[view.language].inbox
+  return Object.fromEntries(error.errors.map(({ pointer }) => [pointer.split('/').at(-1) ?? 'form', wrong]))
+}
+
+const perPage = 25
+
+const readerOf = ({ caller, user }: Person): Reader => ({
+  ...{ partnerId: caller.partnerId, personId: user.id, fullName: user.fullName, role: user.role },
+})
+
+export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) => {
+  const show = async (request: PublicRequest, person: Person) => {
+    const { view } = person
+    const { cursor } = readQuery(request, ['cursor'])
+    const beforeId = cursor !== undefined && isUuid(cursor) ? cursor.toLowerCase() : null
+    const { entries, nextId } = await inbox.page(readerOf(person), view.language, { beforeId, rowsMax: perPage })
+    const pages = {
+      next: nextId && linkOf('inbox', { cursor: nextId }),
+      first: beforeId === null ? undefined : 'inbox',
+    }
+    return page(request, 200, inboxPage({ ...view, current: 'inbox' }, { entries, pages }))
+  }
+  const showChoices = async (request: PublicRequest, person: Person, problems: Problems = {}) => {
+    const { view } = person
+    const choices = await inbox.choices(readerOf(person))
+    const t = texts[view.language].inbox
+    const words = { title: view.t.notifications, lead: t.notificationsLead, kinds: t.kinds }
+    const done = readQuery(request, ['done'])['done'] !== undefined
+    const shown = { words, choices, problems, done }
+    return page(request, statusOf(problems), notificationsPage({ ...view, current: 'notifications' }, shown))
+  }
+  const form = (path: string, act: (request: PublicRequest, person: Person) => Promise<unknown>): PublicRoute => ({
+    method: 'POST',
+    path: `/console/inbox${path}`,
+    handle: (request) =>
+      withMoney(request, async (person) => {
+        await act(request, person)
+        return seeOther(path === '/read' ? '../inbox' : '../../inbox')
+      }),
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/console/inbox',
+      handle: (request) => withMoney(request, (person) => show(request, person)),
+    },
+    {
+      method: 'GET',
+      path: '/console/inbox/{id}',
+      handle: (request) =>
+        withMoney(request, async (person) => seeOther(`../${await inbox.open(readerOf(person), idOf(request))}`)),
+    },
+    form('/read', async (request, person) => {
+      const upTo = readForm(request)('upTo')
+      if (uuid.test(upTo)) await inbox.markAllRead(readerOf(person), upTo)
+    }),
+    form('/{id}/read', (request, person) => inbox.open(readerOf(person), idOf(request))),
+    form('/{id}/unread', (request, person) => inbox.markUnread(readerOf(person), idOf(request))),
+    {
+      method: 'GET',
+      path: '/console/notifications',
+      handle: (request) => withPerson(request, (person) => showChoices(request, person)),
+    },
+    {
+      method: 'POST',
+      path: '/console/notifications',
+      handle: (request) =>
+        withPerson(request, async (person) => {
+          const reader = readerOf(person)
+          try {
+            await inbox.choose(reader, choicesOf(request, await inbox.choices(reader)), request.ip)
+          } catch (error) {
+            return showChoices(request, person, refusedChoices(person.view, error))
+          }
+          return seeOther('notifications?done=saved')
+        }),
+    },
+    openRoute(members),
+  ]
+}
+
+/** The link of a mail: to the page for who is signed in, else to the sign-in of the partner, which leads on. */
+const openRoute = (members: Parameters<Routes>[0]['members']): PublicRoute => ({
+  method: 'GET',
+  path: '/console/open',
+  handle: async (request) => {
+    const query = new URLSearchParams(request.query)
+    const partner = query.get('partner') ?? ''
+    const next = nextOf(query.get('to') ?? undefined)
+    const token = readCookie(request.headers['cookie'], sessionCookie)
+    const signed = token === undefined ? undefined : await members.signedIn(token)
+    if (signed?.caller.partnerId === partner) return seeOther(next)
+    if (!uuid.test(partner)) return seeOther(linkOf('sign-in', { next }))
+    return seeOther(linkOf('sign-in', { partner, next }))
+  },
+})

@@ -1,0 +1,117 @@
+/** Money that did not fit a checkout session: what it is, and the choice of the shop. */
+import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { html, type Html } from '../html.ts'
+import { confirmed, type Problems } from '../kit/forms.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
+import { idOf, seeOther, uuid } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Frame, type Person, problemsOf, textsWith } from './request.ts'
+import { type ConsoleTexts, texts } from './texts/index.ts'
+import { transactionHref } from './transactions.ts'
+
+type LateTexts = ConsoleTexts['checkout']['late']
+
+export type LateRow = {
+  readonly id: string
+  readonly amount: string
+  readonly currency: string
+  readonly reason: keyof LateTexts['reasons']
+  readonly status: keyof LateTexts['statuses']
+  readonly payer: string
+  readonly receivedAt: Date
+  readonly chooseBy: Date
+  readonly acceptedHref?: string | undefined
+}
+
+const tones: Readonly<Record<LateRow['status'], Tone>> = {
+  Waiting: 'warning',
+  Accepted: 'good',
+  Returning: 'neutral',
+  Returned: 'neutral',
+  WithOperator: 'warning',
+  Decided: 'neutral',
+}
+
+export function latePart(
+  view: ConsoleView,
+  { id, currency, rows, mayChoose }: { id: string; currency: string; rows: readonly LateRow[]; mayChoose: boolean },
+): Html {
+  const c = texts[view.language].checkout
+  const p = texts[view.language].payments
+  const shown = table({
+    caption: c.late.title,
+    columns: [[c.payer, 'head'], c.late.why, p.status, c.late.received, c.late.chooseBy, [p.amount, 'number']],
+    rows: rows.map((row) => [
+      html`<span class="free">${row.payer}</span>`,
+      c.late.reasons[row.reason],
+      row.acceptedHref === undefined
+        ? badge(tones[row.status], c.late.statuses[row.status])
+        : html`<a href="${row.acceptedHref}">${badge(tones[row.status], c.late.statuses[row.status])}</a>`,
+      time(view, row.receivedAt),
+      time(view, row.chooseBy),
+      money(view, row.amount, row.currency),
+    ]),
+  })
+  const waiting = mayChoose ? rows.filter(({ status }) => status === 'Waiting') : []
+  return section(
+    'late',
+    c.late.title,
+    html`<p>${c.late.text}</p>
+      ${shown} ${waiting.map((row) => choices(view, id, currency, row))}`,
+  )
+}
+
+/** Money in another currency cannot be accepted for the order. */
+function choices(view: ConsoleView, sessionId: string, currency: string, row: LateRow): Html {
+  const c = texts[view.language].checkout.late
+  const sum = moneyText(view, row.amount, row.currency)
+  const about = `${sum} ${row.payer}`.trim()
+  const shown = html`<p><strong>${sum}</strong> ${row.payer}</p>`
+  const action = `${view.root}checkout/${sessionId}/late/${row.id}`
+  const accept = confirmed(view, {
+    ...{ id: `accept-${row.id}`, title: fill(c.acceptTitle, { sum }), action: `${action}/accept`, submit: c.accept },
+    ...{ about, shown, effects: [c.acceptEffect, c.acceptStatus, c.first], look: 'primary' },
+    label: fill(c.acceptLabel, { sum }),
+  })
+  return html`${row.currency === currency && accept}
+  ${confirmed(view, {
+    ...{ id: `return-${row.id}`, title: fill(c.returnTitle, { sum }), action: `${action}/return`, submit: c.giveBack },
+    ...{ about, shown, effects: [c.returnEffect, c.first], label: fill(c.returnLabel, { sum }) },
+  })}`
+}
+
+export const lateRows = (
+  view: ConsoleView,
+  { latePayments = [] }: ResponseOf<'getCheckoutSession'>,
+  readsTransactions: boolean,
+): readonly LateRow[] =>
+  latePayments.map(({ latePaymentId, amount, debtorName = '', receivedAt, chooseBy, acceptedReference, ...late }) => ({
+    ...{ ...late, id: latePaymentId, amount: decimalText(amount), payer: debtorName },
+    ...{ receivedAt: new Date(receivedAt), chooseBy: new Date(chooseBy) },
+    acceptedHref:
+      readsTransactions && acceptedReference !== undefined ? transactionHref(view, acceptedReference) : undefined,
+  }))
+
+type ShowOne = (frame: Frame, request: PublicRequest, person: Person, problems: Problems) => Promise<PublicAnswer>
+
+/** Carries the choice out. A choice that another person has made meanwhile is told on the page. */
+export const chooseLate =
+  (operation: 'acceptLatePayment' | 'returnLatePayment', showOne: ShowOne) =>
+  async (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const sessionId = idOf(request)
+    const latePaymentId = request.params['late'] ?? ''
+    const c = textsWith(person, 'checkout')
+    if (!uuid.test(latePaymentId))
+      return showOne(frame, request, person, {
+        form: texts[person.view.language].checkout.refusal.late_payment_decided,
+      })
+    try {
+      await frame.operate(operation, { ...callOf(person, request), params: { sessionId, latePaymentId } })
+    } catch (error) {
+      return showOne(frame, request, person, problemsOf(c, error, []))
+    }
+    const done = operation === 'acceptLatePayment' ? 'accepted' : 'returned'
+    return seeOther(`../../../${sessionId}?done=${done}`)
+  }

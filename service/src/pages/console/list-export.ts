@@ -1,0 +1,88 @@
+/**
+ * The rows of a list as a CSV file (RFC 4180): read page by page through the operation that lists them, and bounded. In German it has what a
+ * German spreadsheet reads: semicolons, and decimals behind a comma. Cells that a spreadsheet would run are disarmed (`csvCell`).
+ */
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { csvCell } from '../../kernel/index.ts'
+import type { Values } from '../kit/forms.ts'
+import { consoleMessage, type ConsoleView } from '../kit/frame.ts'
+import type { ConsoleLanguage } from '../kit/language.ts'
+import { headersOf, linkOf, page } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { problemsOf } from './request.ts'
+import { texts } from './texts/index.ts'
+
+export const exportRowsMax = 5000
+/** The longest page that the operations have. */
+export const exportPageRows = '100'
+
+/** A cell: text, or an amount of a JSON number's text. Undefined: it is empty. */
+type Cell = string | { readonly amount: string } | { readonly at: string } | undefined
+
+export type Columns<Row> = readonly (readonly [heading: string, cell: (row: Row) => Cell])[]
+
+type Page<Row> = { readonly data: readonly Row[]; readonly nextCursor: string | null }
+
+/** Tells a spreadsheet that the file is UTF-8. */
+const byteOrderMark = '\ufeff'
+
+/** A time that spreadsheets read as one, in UTC, as the heading says. */
+const timeText = (at: string): string => at.slice(0, 'YYYY-MM-DDThh:mm:ss'.length).replace('T', ' ')
+
+/** Undefined: there are more rows than a file may have. Nothing is cut off in silence. */
+export async function csvOf<Row>(
+  language: ConsoleLanguage,
+  columns: Columns<Row>,
+  read: (cursor: string | undefined) => Promise<Page<Row>>,
+): Promise<string | undefined> {
+  const separator = language === 'de' ? ';' : ','
+  const textOf = (cell: Cell): string => {
+    if (cell === undefined) return ''
+    if (typeof cell === 'string') return csvCell(cell)
+    if ('at' in cell) return timeText(cell.at)
+    return language === 'de' ? cell.amount.replace('.', ',') : cell.amount
+  }
+  const line = (cells: readonly string[]): string => `${cells.join(separator)}\r\n`
+  const lines = [line(columns.map(([heading]) => csvCell(heading)))]
+  let cursor: string | undefined
+  do {
+    const { data, nextCursor } = await read(cursor)
+    for (const row of data) lines.push(line(columns.map(([, cell]) => textOf(cell(row)))))
+    if (lines.length > exportRowsMax + 1) return undefined
+    // With `updatedSince` the last page has a cursor too, for changes to come.
+    cursor = data.length === 0 ? undefined : (nextCursor ?? undefined)
+  } while (cursor !== undefined)
+  return byteOrderMark + lines.join('')
+}
+
+type ListFile = {
+  readonly list: 'transactions' | 'payouts'
+  readonly values: Values
+  readonly filters: readonly string[]
+  readonly make: () => Promise<string | undefined>
+}
+
+/** Answers with the file of a list, or with a page that says why there is none. */
+export async function exported(
+  request: PublicRequest,
+  view: ConsoleView,
+  { list, values, filters, make }: ListFile,
+): Promise<PublicAnswer> {
+  const p = texts[view.language].payments
+  const refuse = (text: string) => {
+    const back = { href: linkOf(`${view.root}${list}`, values), label: p.back }
+    return page(request, 400, consoleMessage(view, p.exportTitle, text, back))
+  }
+  try {
+    const body = await make()
+    if (body === undefined) return refuse(fill(p.exportTooMany, { count: String(exportRowsMax) }))
+    const headers = { ...headersOf, 'content-type': 'text/csv; charset=utf-8' }
+    return {
+      status: 200,
+      headers: { ...headers, 'content-disposition': `attachment; filename="${list}.csv"` },
+      body,
+    }
+  } catch (error) {
+    return refuse(Object.values(problemsOf(p, error, filters)).join(' '))
+  }
+}

@@ -1,0 +1,104 @@
+/** Choosing a payee, with a search, to begin the form of a payout or of a standing order. */
+import type { ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { html, type Html } from '../html.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { filterForm, list, type Listed } from '../kit/lists.ts'
+import { inFours, table } from '../kit/parts.ts'
+import { linkOf, page, queryText, statusOf } from '../kit/request.ts'
+import { currencyOptions, payeeNameCell, type PayeeRow, payeeRowOf } from './payees.ts'
+import { callOf, type Frame, type Person, readList } from './request.ts'
+import { texts } from './texts/index.ts'
+
+type Choice = Listed<PayeeRow> & {
+  /** The name and the path of the form. */
+  readonly title: string
+  readonly path: string
+}
+
+/** Lists payees as links to the form. */
+export function choosePayeePage(view: ConsoleView, { rows, title, path, ...shown }: Choice): string {
+  const p = texts[view.language].payments
+  const newPayee = html`<a class="button" href="${view.root}payees/new">${p.newPayee}</a>`
+  const hasWallets = rows.some(({ isWallet }) => isWallet)
+  const isFiltered = Object.keys(shown.values).length > 0
+  return shell(view, {
+    ...{ title, wide: true, problems: shown.problems },
+    main: html`<div class="heading">
+        <h1>${p.choosePayee}</h1>
+        ${(rows.length > 0 || isFiltered) && newPayee}
+      </div>
+      <p class="lead">${p.choosePayeeText} ${hasWallets && p.tokenOnly}</p>
+      ${
+        (rows.length > 0 || isFiltered) &&
+        filterForm(view, shown, {
+          path,
+          filters: [
+            { name: 'search', label: p.searchPayee, help: p.searchPayeeHelp, charsMax: 140 },
+            { name: 'currency', label: p.currency, options: currencyOptions },
+          ],
+        })
+      }
+      ${list(view, {
+        table: payeeTable(view, rows, path),
+        isEmpty: rows.length === 0,
+        ...{ isFiltered, pages: shown.pages },
+        none: { title: p.chooseNone, text: p.payeesEmptyText, more: html`<p class="more">${newPayee}</p>` },
+      })}`,
+  })
+}
+
+function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string): Html {
+  const p = texts[view.language].payments
+  return table({
+    caption: view.t.payees,
+    columns: [[p.payee, 'head'], p.account, p.currency, [view.t.actions, 'actions']],
+    rows: rows.map((row) => [
+      payeeNameCell(row, row.name),
+      html`<code class="account">${inFours(row.account)}</code>`,
+      row.currency,
+      row.isWallet
+        ? ''
+        : html`<div class="actions">
+            <a class="button small" href="${linkOf(`${view.root}${path}`, { beneficiaryId: row.id })}"
+              >${p.pay}<span class="away"> ${row.name}</span></a
+            >
+          </div>`,
+    ]),
+  })
+}
+
+type Place = 'payouts' | 'standing-orders'
+
+/** Lists payees, to begin the form of a place with one. */
+export async function choosePayee(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  place: Place,
+): Promise<PublicAnswer> {
+  const { language } = person.view
+  const { data, shown } = await readList(request, person, choiceFilters, ({ search, ...query }) => {
+    const call = callOf(person, request)
+    const read = (by: Readonly<Record<string, string>>) =>
+      operate('listBeneficiaries', { ...call, query: queryText({ ...query, ...by }) })
+    return search === undefined ? read({}) : searchPayees(search, read)
+  })
+  const title = place === 'payouts' ? texts[language].payments.newPayout : texts[language].orders.newOrder
+  const choice = { ...shown, rows: data.map(payeeRowOf), title, path: `${place}/new` }
+  return page(request, statusOf(shown.problems), choosePayeePage({ ...person.view, current: place }, choice))
+}
+
+const choiceFilters = ['search', 'currency']
+
+const ibanForm = /^[a-z]{2}\s?\d\s?\d/i
+
+/** Searches by IBAN, or by alias and then by the beginning of a name. A page that continues is one of names. */
+async function searchPayees(
+  search: string,
+  read: (by: Readonly<Record<string, string>>) => Promise<ResponseOf<'listBeneficiaries'>>,
+): Promise<ResponseOf<'listBeneficiaries'>> {
+  if (ibanForm.test(search)) return read({ iban: search })
+  const named = await read({ alias: search })
+  return named.data.length > 0 ? named : read({ namePrefix: search })
+}

@@ -1,0 +1,362 @@
+/** The page of a payout, and the forms that cancel and recall it. */
+import { decimalText, payouts, type Permission, type ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { explain, type Explained } from '../../transactions/index.ts'
+import { html, type Html } from '../html.ts'
+import { asking, field, hiddenField, optionsOf, type Problems, select } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import {
+  account,
+  badge,
+  facts,
+  identifier,
+  live,
+  message,
+  money,
+  payoutBadge,
+  rawJson,
+  referenceText,
+  section,
+  serviceReference,
+  type Step,
+  steps,
+  strip,
+  table,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
+import { page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { fill } from '../language.ts'
+import { callOf, type Frame, ifFound, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { type Recalls, recallPart, recallRowOf } from './payout-recalls.ts'
+import { isMoving, rowOf } from './payouts.ts'
+import { texts } from './texts/index.ts'
+import { type Earlier, repeatsPart } from './repeats.ts'
+import { bankSaid, holdPart, stepsOf, transactionHref } from './transactions.ts'
+
+type Note = {
+  /** Empty: there is none. */
+  readonly text: string
+  readonly updatedBy?: string | undefined
+  readonly updatedAt?: Date | undefined
+  readonly mayWrite: boolean
+}
+
+type PayoutDetails = {
+  readonly id: string
+  readonly reference: string
+  readonly userReference?: string | undefined
+  readonly amount: string
+  readonly currency: string
+  readonly fee?: string | undefined
+  readonly feeCurrency: string
+  readonly sold?: { readonly amount: string; readonly currency: string } | undefined
+  readonly status: string
+  readonly payee: string
+  readonly payeeAccount: string
+  readonly payeeHref?: string | undefined
+  readonly transactionHref?: string | undefined
+  readonly requestedBy?: string | undefined
+  readonly rail?: string | undefined
+  readonly errorKey?: string | undefined
+  readonly endToEndId: string
+  readonly idempotencyKey?: string | undefined
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly approval?:
+    | {
+        readonly until?: Date | undefined
+        readonly decision?: string | undefined
+        readonly decidedBy?: string | undefined
+        readonly decidedAt?: Date | undefined
+        readonly reason?: string | undefined
+      }
+    | undefined
+  readonly may: {
+    readonly cancel: boolean
+    /** `own`: the person made the payout, so that another one approves it. */
+    readonly approve: 'yes' | 'own' | 'no'
+  }
+  /** Outcome of the last form. */
+  readonly done?: (typeof outcomes)[number] | undefined
+  /** Earlier payouts that it may repeat. */
+  readonly earlier: readonly Earlier[]
+  readonly note: Note
+  /** Absent: the payout has not settled. */
+  readonly recalls?: Recalls | undefined
+  /** Absent: it does not wait. */
+  readonly hold?: Explained | undefined
+  readonly steps: readonly Step[]
+  readonly problems: Problems
+  readonly raw: unknown
+}
+
+const cancelId = 'cancel-payout'
+
+export function payoutPage(view: ConsoleView, payout: PayoutDetails): string {
+  const p = texts[view.language].payments
+  const { amount, currency, payee, status, createdAt, problems, transactionHref } = payout
+  return shell(view, {
+    title: `${p.payout} ${referenceText(payout)}`,
+    problems,
+    main: html`${outcome(view, payout)}
+      <div class="heading">
+        <h1>${payee}</h1>
+        <div class="buttons">
+          ${payout.may.approve === 'yes' && html`<a class="button primary" href="${view.root}payouts/${payout.id}/approve">${p.review}</a>`}
+          ${payout.may.cancel && html`<button type="button" class="danger" popovertarget="${cancelId}" aria-haspopup="dialog">${p.cancelPayout}</button>`}
+        </div>
+      </div>
+      ${live(
+        isMoving(status),
+        strip([
+          [p.amount, money(view, amount, currency, 'main')],
+          [p.status, payoutBadge(view, status)],
+          [p.account, account(view, payout.payeeAccount)],
+          [p.created, time(view, createdAt)],
+        ]),
+      )}
+      ${payout.may.approve === 'own' && message('warning', p.approvalOwn)}
+      ${payout.hold !== undefined && holdPart(view, payout.hold)} ${repeatsPart(view, payout.earlier)}
+      ${details(view, payout)} ${notePart(view, payout)}
+      ${payout.approval !== undefined && approvalPart(view, payout.approval)}
+      ${payout.steps.length > 0 && html`${section('timeline', p.timeline, steps(view, payout.steps))}`}
+      ${payout.recalls !== undefined && recallPart(view, payout.id, payout.recalls, problems)}
+      <p class="buttons">
+        ${transactionHref !== undefined && html`<a class="button" href="${transactionHref}">${p.toTransaction}</a>`}
+        ${payout.payeeHref !== undefined && html`<a class="button" href="${payout.payeeHref}">${p.toPayee}</a>`}
+      </p>
+      ${rawJson(view, payout.raw)} ${payout.may.cancel && cancelDialog(view, payout)}`,
+  })
+}
+
+function outcome({ language }: ConsoleView, { done, status }: PayoutDetails): Html | undefined {
+  const p = texts[language].payments
+  const s = texts[language].sending
+  if (done === 'cancelled' || done === 'recallRequested') return message('good', p[done])
+  if (done === 'approved' || done === 'rejected' || done === 'noteSaved') return message('good', s[done])
+  if (done !== 'created') return undefined
+  if (status === 'Pending') return message('good', p.created_Pending)
+  return message('good', status === 'PendingApproval' ? p.created_PendingApproval : p.created_other)
+}
+
+function details(view: ConsoleView, payout: PayoutDetails): Html {
+  const p = texts[view.language].payments
+  const { fee, feeCurrency, sold, errorKey, idempotencyKey, endToEndId, requestedBy, rail, id } = payout
+  const ours = serviceReference(payout)
+  return facts([
+    [p.failure, errorKey && wordOf(p.errorKey, errorKey)],
+    [p.reference, html`<span class="free">${referenceText(payout)}</span>`],
+    [p.serviceReference, ours && identifier(view, ours, p.serviceReference)],
+    [p.fee, fee === undefined ? undefined : money(view, fee, feeCurrency)],
+    [p.exchanged, sold && money(view, sold.amount, sold.currency)],
+    [p.requestedBy, requestedBy],
+    [p.rail, rail && wordOf(p.rails, rail)],
+    [p.endToEndId, identifier(view, endToEndId, p.endToEndId)],
+    [p.idempotencyKey, idempotencyKey && identifier(view, idempotencyKey, p.idempotencyKey)],
+    [p.id, identifier(view, id, p.id)],
+    [p.updated, time(view, payout.updatedAt)],
+  ])
+}
+
+function notePart(view: ConsoleView, { id, note, problems }: PayoutDetails): Html | undefined {
+  const s = texts[view.language].sending
+  const p = texts[view.language].payments
+  const { text, updatedBy, updatedAt, mayWrite } = note
+  if (text === '' && !mayWrite) return undefined
+  const isOpen = problems['note'] !== undefined
+  return html`<section aria-labelledby="note-title">
+    <h2 id="note-title">${s.note}</h2>
+    ${
+      text !== '' &&
+      html`<p class="free">${text}</p>
+        ${facts([
+          [s.noteBy, updatedBy],
+          [p.updated, updatedAt && time(view, updatedAt)],
+        ])}`
+    }
+    ${
+      mayWrite &&
+      html`<details class="more" ${isOpen && html` open`}>
+        <summary>${text === '' ? s.noteWrite : s.noteChange}</summary>
+        <form method="post" action="${view.root}payouts/${id}/note">
+          ${field({
+            ...{ id: 'note', name: 'note', value: text, error: problems['note'], optional: true },
+            label: s.note,
+            help: s.noteHelp,
+            more: html`autocomplete="off" maxlength="${payouts.noteCharsMax}"`,
+          })}
+          <button type="submit">${s.noteSave}</button>
+        </form>
+      </details>`
+    }
+  </section>`
+}
+
+function approvalPart(view: ConsoleView, approval: NonNullable<PayoutDetails['approval']>): Html {
+  const p = texts[view.language].payments
+  const { until, decision, decidedBy, decidedAt, reason } = approval
+  return html`${section(
+    'approval',
+    p.approval,
+    facts([
+      [p.approval, decision && wordOf(p.approvalDecision, decision)],
+      [p.decidedBy, decidedBy],
+      [p.decidedAt, decidedAt && time(view, decidedAt)],
+      [p.rejectReason, reason],
+      [p.approvalUntil, decision === undefined && until !== undefined ? time(view, until) : undefined],
+    ]),
+  )}`
+}
+
+function cancelDialog(view: ConsoleView, { id, payee, amount, currency }: PayoutDetails): Html {
+  const p = texts[view.language].payments
+  return asking({
+    ...{ id: cancelId, title: p.cancelTitle, action: `${view.root}payouts/${id}/cancel` },
+    about: html`<p>${money(view, amount, currency, 'main')}</p>
+      <p>${payee}</p>`,
+    effects: [p.cancelEffect, p.cancelMoney, p.cancelFinal],
+    ...{ submit: p.cancelPayout, cancel: p.keep },
+  })
+}
+
+type Payout = ResponseOf<'listPayouts'>['data'][number]
+
+/** A form of the page that was refused: its problems, and what was typed. */
+type Refused = {
+  readonly problems: Problems
+  readonly recall?: { readonly reason: string; readonly text: string }
+  readonly note?: string
+}
+
+async function showOne(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  { problems, recall, note: typedNote }: Refused = { problems: {} },
+): Promise<PublicAnswer> {
+  const { view, caller, user } = person
+  const { operate } = frame
+  const may = (permission: Permission) => caller.permissions.includes(permission)
+  const call = callOf(person, request)
+  const id = request.params['id'] ?? ''
+  const raw = await operate('getPayout', { ...call, params: { id } })
+  const ofTransaction = { ...call, params: { reference: raw.reference } }
+  const hasSettled = raw.rail === 'Sepa' && (raw.status === 'Completed' || raw.status === 'Returned')
+  const [earlier, note, transaction, timeline, recalls] = await Promise.all([
+    operate('listPayoutDuplicates', { ...call, params: { id } }),
+    operate('getPayoutNote', { ...call, params: { id } }),
+    may('transactions:read') ? ifFound(operate('getTransaction', ofTransaction)) : undefined,
+    may('transactions:read') ? ifFound(operate('getTransactionTimeline', ofTransaction)) : undefined,
+    hasSettled ? operate('listPayoutRecalls', { ...call, params: { id } }) : undefined,
+  ])
+  const isOwn = timeline?.requestedBy?.id === user.id
+  const isWaiting = raw.status === 'PendingApproval'
+  const { beneficiaryId } = raw
+  const shown = {
+    ...detailsOf(raw),
+    payeeHref:
+      beneficiaryId !== undefined && may('beneficiaries:read') ? `${view.root}payees/${beneficiaryId}` : undefined,
+    transactionHref: transaction && transactionHref(view, raw.reference),
+    requestedBy: timeline?.requestedBy?.name,
+    may: {
+      cancel: may('payouts:write') && (isWaiting || raw.status === 'Pending'),
+      approve: !isWaiting || !may('payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
+    },
+    done: outcomes.find((each) => each === readQuery(request, ['done'])['done']),
+    hold:
+      timeline?.hold ??
+      (isWaiting ? explain({ kind: 'approval', by: detailsOf(raw).approval?.until ?? null }) : undefined),
+    steps: timeline === undefined ? [] : stepsOf(view, timeline),
+    recalls: recalls && {
+      rows: recalls.data.map((each) => recallRowOf(view, each)),
+      form: may('payouts:write') && raw.status === 'Completed' ? { idempotencyKey: newId(), typed: recall } : undefined,
+    },
+    earlier: earlier.data,
+    note: {
+      text: typedNote ?? note.note ?? '',
+      updatedBy: note.updatedBy,
+      updatedAt: note.updatedAt === undefined ? undefined : new Date(note.updatedAt),
+      mayWrite: may('payouts:write'),
+    },
+    ...{ problems, raw },
+  }
+  return page(request, statusOf(problems), payoutPage({ ...view, current: 'payouts' }, shown))
+}
+
+const outcomes = ['created', 'approved', 'rejected', 'cancelled', 'recallRequested', 'noteSaved'] as const
+
+export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
+  const cancel = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const id = request.params['id'] ?? ''
+    try {
+      await operate('cancelPayout', { ...callOf(person, request), params: { id } })
+    } catch (error) {
+      return showOne(frame, request, person, { problems: problemsOf(texts[person.view.language].payments, error, []) })
+    }
+    return seeOther(`../${id}?done=cancelled`)
+  }
+  const recall = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const id = request.params['id'] ?? ''
+    const given = readForm(request)
+    const typed = { reason: given('reason'), text: given('text').trim() }
+    const { reason, text } = typed
+    const call = { ...callOf(person, request), params: { id }, idempotencyKey: given('idempotencyKey') || newId() }
+    try {
+      await operate('createPayoutRecall', { ...call, body: { reason, ...(text && { text }) } })
+    } catch (error) {
+      const problems = problemsOf(texts[person.view.language].payments, error, ['reason', 'text'])
+      return showOne(frame, request, person, { problems, recall: typed })
+    }
+    return seeOther(`../${id}?done=recallRequested`)
+  }
+  const note = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const id = request.params['id'] ?? ''
+    const text = readForm(request)('note').trim()
+    try {
+      await operate('setPayoutNote', {
+        ...callOf(person, request),
+        params: { id },
+        body: text === '' ? {} : { note: text },
+      })
+    } catch (error) {
+      const { payments: p, sending: s } = texts[person.view.language]
+      const problems = problemsOf(p, error, ['note'], { note: s.noteWrong })
+      return showOne(frame, request, person, { problems, note: text })
+    }
+    return seeOther(`../${id}?done=noteSaved`)
+  }
+  const route = routesOf(frame, withMoney, 'payouts')
+  return [
+    route('GET', '/{id}', 'payouts:read', showOne),
+    route('POST', '/{id}/cancel', 'payouts:write', cancel),
+    route('POST', '/{id}/note', 'payouts:write', note),
+    route('POST', '/{id}/recall', 'payouts:write', recall),
+  ]
+}
+
+function detailsOf(raw: Payout) {
+  const { fee, sellAmount, sellCurrency, approval, approvalExpiresAt } = raw
+  const { rail, errorKey, endToEndId, idempotencyKey } = raw
+  const at = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
+  return {
+    ...rowOf(raw),
+    ...{ rail, errorKey, endToEndId, idempotencyKey },
+    fee: fee === undefined ? undefined : decimalText(fee),
+    feeCurrency: sellCurrency ?? raw.currency,
+    sold:
+      sellAmount === undefined || sellCurrency === undefined
+        ? undefined
+        : { amount: decimalText(sellAmount), currency: sellCurrency },
+    updatedAt: new Date(raw.updatedAt),
+    approval: approval && {
+      until: at(approvalExpiresAt),
+      decision: approval.decision,
+      decidedBy: approval.decidedBy?.name,
+      decidedAt: at(approval.decidedAt),
+      reason: approval.reason,
+    },
+  }
+}

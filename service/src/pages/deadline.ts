@@ -1,0 +1,55 @@
+/** When the money of a payment must arrive, what that means for a bank transfer, and what becomes of money that comes later. */
+import type { Payment } from '../checkout/index.ts'
+import { isOpenFor } from '../rails/index.ts'
+import { html, type Html } from './html.ts'
+import { fill, fillHtml } from './language.ts'
+import type { View } from './layout.ts'
+import { amountIn } from './purchase.ts'
+
+/** The days of TARGET are those of its central banks. */
+const targetZone = 'Europe/Brussels'
+
+const before = (day: Temporal.PlainDate): Temporal.PlainDate => {
+  let found = day.subtract({ days: 1 })
+  while (!isOpenFor('EUR', found)) found = found.subtract({ days: 1 })
+  return found
+}
+
+/**
+ * The last day on which an ordinary transfer in euros is sent in time: it arrives at any time of the next business day, which is then before the day
+ * of the end. Undefined: that day is over.
+ */
+export function lastDayToSend(expiresAt: Date, now: Date): string | undefined {
+  const dayOf = (at: Date) =>
+    Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(targetZone).toPlainDate()
+  const send = before(before(dayOf(expiresAt)))
+  return Temporal.PlainDate.compare(send, dayOf(now)) < 0 ? undefined : send.toString()
+}
+
+/** The script writes the time in the zone of the browser, and counts the last day down. */
+export function deadline(view: View, { currency, expiresAt, payee }: Payment, now: Date): Html {
+  const { t, language } = view
+  const utc = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  const time = html`<time class="local" datetime="${expiresAt.toISOString()}">${utc.format(expiresAt)} UTC</time>`
+  return html`<p class="by">${fillHtml(t.payBy, { time })}</p>
+    <p class="timer" data-left="${t.timeLeft}" data-over="${t.timeOver}" hidden></p>
+    <p class="means">
+      ${currency === 'EUR' ? inEuros(view, expiresAt, now) : t.sendAbroad} ${fill(t.later, { payee })}
+    </p>`
+}
+
+function inEuros({ t, language }: View, expiresAt: Date, now: Date): string {
+  const day = lastDayToSend(expiresAt, now)
+  if (day === undefined) return `${t.sendInstant} ${t.onlyInstant}`
+  const full = new Intl.DateTimeFormat(language, { dateStyle: 'full', timeZone: 'UTC' })
+  return `${t.sendInstant} ${fill(t.sendOrdinary, { day: full.format(new Date(`${day}T00:00:00Z`)) })}`
+}
+
+const words = { waiting: 'lateWaiting', accepted: 'lateAccepted', returned: 'lateReturned' } as const
+
+/** What became of money that did not fit. */
+export const lateLines = (view: View, { late, payee }: Payment): Html =>
+  html`${late.map(
+    ({ amount, currency, state }) =>
+      html`<p class="late">${fill(view.t[words[state]], { payee, amount: amountIn({ amount, currency }, view) })}</p> `,
+  )}`

@@ -1,0 +1,273 @@
+/**
+ * Acts: one form for each command that changes something, out of its declaration, so that a page leads to a button instead of a line to type. What an
+ * act has done is said in a sentence on the page that it came from; a secret is shown once, by its parts.
+ */
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
+import { facts, freeText, linkButton, message, time, whole } from '../kit/parts.ts'
+import { hiddenField } from '../kit/forms.ts'
+import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
+import { type DeskChanges, type DeskFrame, FieldRefusal, type FormOption, type Person, staffRoute } from './request.ts'
+import { deskTexts, type DeskTexts } from './texts.ts'
+
+export type ActName = keyof DeskTexts['acts']
+export const isAct = (text: string): text is ActName => Object.hasOwn(deskTexts.en.acts, text)
+
+/** The name of an act: a verb with its object. */
+export const actTitle = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][0]
+/** What an act has done, in a sentence. */
+export const actDone = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
+
+/** Acts that have a page or a form of their own, from the root of the desk. */
+const ownPlaces: Readonly<Partial<Record<ActName, string>>> = {
+  ...{ 'change approve': 'changes', 'change reject': 'changes', 'change run': 'changes' },
+  ...{ 'staff invite': 'staff', 'staff role': 'staff', 'staff remove': 'staff', 'staff end-sessions': 'staff' },
+  ...{ 'staff token end': 'device', impersonate: 'staff', 'decider set': 'deciders' },
+  ...{ 'case propose': 'queue', 'case approve': 'queue', 'case reject': 'queue', 'screening decide': 'hits' },
+  ...{ 'screening country set': 'countries', 'screening country remove': 'countries' },
+  ...{ 'monitoring rule set': 'rules', 'monitoring rule on': 'rules', 'monitoring rule off': 'rules' },
+  ...{ 'monitoring rule backtest': 'rules', 'monitoring backtest start': 'rules' },
+  ...{ 'bank file take': 'files', 'payment end': 'find', 'payment retry': 'find' },
+}
+
+/** Acts that only a host does: they make or use keys of the installation. */
+const onHosts: ReadonlySet<string> = new Set(['wallet-key create', 'key reseal'])
+
+type Given = Readonly<Record<string, string>>
+type May = { readonly changes: Pick<DeskChanges, 'act' | 'mayDecide'>; readonly person: Pick<Person, 'signed'> }
+
+/** Reports whether an act has a form here: it needs no file, no key of a host, and has no page of its own. */
+export const hasForm = (changes: Pick<DeskChanges, 'act'>, act: ActName): boolean =>
+  !onHosts.has(act) && ownPlaces[act] === undefined && changes.act(act) !== undefined
+
+const has = ({ changes, person }: May, act: ActName): boolean =>
+  hasForm(changes, act) && changes.mayDecide(act, person.signed.account.role)
+
+/** The address of the form of an act, from the root of the desk. `given`: options that are known. `back`: the page that it came from. */
+export const actHref = (act: ActName, given: Given, back: string): string =>
+  linkOf('act', { command: act, ...given, back })
+
+type Offered = { readonly acts: readonly ActName[]; readonly given: Given; readonly back: string }
+
+/** Buttons of the acts that the person's role does. Undefined: none. */
+export function actButtons(view: ConsoleView, may: May, { acts, given, back }: Offered): Html | undefined {
+  const own = acts.filter((act) => has(may, act))
+  if (own.length === 0) return undefined
+  return html`<p class="buttons">
+    ${own.map((act) => linkButton(`${view.root}${actHref(act, given, back)}`, actTitle(view, act)))}
+  </p>`
+}
+
+/** Links for a text that names commands: to the form of each act, or to its page. */
+export function actsOfText(view: ConsoleView, may: May, commands: readonly string[]): Html | undefined {
+  const own = commands.filter(isAct).filter((act) => has(may, act) || ownPlaces[act] !== undefined)
+  if (own.length === 0) return undefined
+  const d = deskTexts[view.language].act
+  return html`<section class="acts" aria-labelledby="acts-title">
+    <h2 id="acts-title">${d.list}</h2>
+    <ul>
+      ${own.map(
+        (act) =>
+          html`<li>
+            <a href="${view.root}${ownPlaces[act] ?? actHref(act, {}, 'queue')}">${actTitle(view, act)}</a>
+          </li>`,
+      )}
+    </ul>
+  </section>`
+}
+
+/** Says what the act before has done, or that it waits. Undefined: the page was opened without one. */
+export function saidOfAct(view: ConsoleView, { query }: PublicRequest): Html | undefined {
+  const fields = new URLSearchParams(query)
+  const [said, waits] = [fields.get('said') ?? '', fields.get('waits') ?? '']
+  const d = deskTexts[view.language].act
+  if (isAct(said)) return message('good', actDone(view, said))
+  if (!isAct(waits)) return undefined
+  return html`${message('warning', `${actTitle(view, waits)}: ${d.waits}`)}
+    <p><a class="button" href="${view.root}changes">${d.openChanges}</a></p>`
+}
+
+/** The address of a page of the desk with what the act has done. `waits`: a second person approves it. */
+export const backWith = (back: string, act: string, waits: string | undefined): string =>
+  `${back}${back.includes('?') ? '&' : '?'}${waits === undefined ? 'said' : 'waits'}=${encodeURIComponent(act)}`
+
+type ActShown = {
+  readonly act: ActName
+  readonly options: readonly FormOption[]
+  /** Options that the page before has given. The id of a partner is not asked for again. */
+  readonly given: Given
+  readonly partnerName: string | undefined
+  readonly cuts: boolean
+  readonly back: string
+  readonly refused?: RefusedForm | undefined
+}
+
+/** Options that name a thing whose page the act came from: they are shown and sent, and not asked for again. */
+const named = ['partner', 'customer', 'beneficiary', 'payout', 'scope'] as const
+
+/** Options that do not fit what the page has named: a limit of one payee has no customer. */
+function misfits(given: Given): readonly string[] {
+  if ((given['beneficiary'] ?? '') !== '') return ['customer', 'state']
+  return (given['customer'] ?? '') === '' ? [] : ['beneficiary', 'currency of account', 'state']
+}
+
+/** The things that an act is about, with their pages. */
+function aboutRows(view: ConsoleView, given: Given, partnerName: string): Parameters<typeof facts>[0] {
+  const { partner = '', customer = '', beneficiary = '', payout = '' } = given
+  const d = deskTexts[view.language].parties
+  const link = (text: string, path: string) =>
+    html`<a href="${view.root}${path}/${partner}/${text}">${identifierText(text)}</a>`
+  return [
+    [d.partner, html`<a href="${view.root}partners/${partner}">${partnerName}</a>`],
+    [d.customer, customer === '' ? undefined : link(customer, 'customers')],
+    [d.payee, beneficiary === '' ? undefined : link(beneficiary, 'payees')],
+    [d.payment, payout === '' ? undefined : link(payout, 'payouts')],
+  ]
+}
+const identifierText = (id: string): string => `…${id.slice(-8)}`
+
+export function actPage(view: ConsoleView, shown: ActShown): string {
+  const { act, options, given, partnerName, cuts, back, refused } = shown
+  const d = deskTexts[view.language].act
+  const title = actTitle(view, act)
+  const typed = (name: string) => refused?.form(name) ?? given[name] ?? ''
+  const problems = refused === undefined ? {} : { [refused.field ?? 'form']: refused.error }
+  const takes = (name: string) => options.some((option) => option.name === name)
+  // Without a partner that exists the form asks for all of it.
+  const known = partnerName === undefined ? [] : named.filter((name) => takes(name) && (given[name] ?? '') !== '')
+  const others = known.length === 0 ? [] : misfits(given)
+  const isBalance = act.startsWith('account ') && others.includes('currency of account')
+  const without = [...known, ...others, ...(isBalance ? ['currency'] : [])]
+  return shell(view, {
+    title,
+    problems,
+    card: true,
+    main: html`<h1>${title}</h1>
+      ${known.length > 0 && facts(aboutRows(view, given, partnerName ?? ''))} ${cuts && message('warning', d.cuts)}
+      <form method="post" action="${view.root}act">
+        ${hiddenField('command', act)} ${hiddenField('back', back)}
+        ${known.map((name) => hiddenField(name, given[name] ?? ''))}
+        ${commandFields(view, { command: act, options, without, typed })}
+        ${noteField(view, 'note', { value: typed('note') })}
+        ${
+          cuts &&
+          html`<div class="choice">
+            <input type="checkbox" id="sure" name="sure" value="yes" required />
+            <label for="sure">${d.sure}</label>
+          </div>`
+        }
+        <button type="submit" class="${cuts ? 'danger' : 'primary'}">${title}</button>
+      </form>
+      <p class="foot"><a href="${view.root}${back}">${d.back}</a></p>`,
+  })
+}
+
+type SecretShown = {
+  readonly act: string
+  readonly result: unknown
+  readonly back: string
+  readonly more?: Html | undefined
+}
+
+/** A result that is kept nowhere: a link of an invitation, a credential. Each part has a name and is copied alone. */
+export function secretPage(view: ConsoleView, { act, result, back, more }: SecretShown): string {
+  const d = deskTexts[view.language].staff
+  const title = isAct(act) ? actTitle(view, act) : d.result
+  const parts = Array.isArray(result) ? (result as readonly unknown[]) : [result]
+  return shell(view, {
+    title,
+    main: html`<h1>${title}</h1>
+      ${isAct(act) && message('good', actDone(view, act))}
+      <p class="message warning">${d.once}</p>
+      ${more} ${parts.map((part) => facts(factsOf(view, part)))}
+      <p><a class="button" href="${view.root}${back}">${d.back}</a></p>`,
+  })
+}
+
+const timeForm = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+function factsOf(view: ConsoleView, part: unknown): readonly (readonly [string, Html | string | undefined])[] {
+  const names: Readonly<Record<string, string>> = deskTexts[view.language].results
+  return Object.entries(Object(part) as Readonly<Record<string, unknown>>).map(([key, value]) => {
+    const name = names[key] ?? deskTexts[view.language].results.other
+    if (value instanceof Date) return [name, time(view, value)] as const
+    if (value === null || value === undefined) return [name, undefined] as const
+    if (Array.isArray(value)) return [name, freeText(value.join(', '))] as const
+    if (typeof value === 'object') return [name, facts(factsOf(view, value))] as const
+    const text =
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
+    return [name, timeForm.test(text) ? time(view, new Date(text)) : whole(view, text, name)] as const
+  })
+}
+
+/** The page to which an act leads back: one of the desk, and no other site. */
+const backForm = /^[a-z]+(?:[/?&=][\w.%:+~-]*)*$/
+const backOf = (text: string): string => (backForm.test(text) && text.length <= 400 ? text : 'queue')
+
+export function actRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { changes } = frame
+  return [
+    staffRoute(frame, 'queue', 'GET', '/act', (request, person) => {
+      const fields = new URLSearchParams(request.query)
+      return show(frame, request, person, (name) => fields.get(name) ?? '')
+    }),
+    commandRoute(frame, {
+      ...{ place: 'queue', path: '/act' },
+      command: (form) => {
+        const act = form('command')
+        if (!isAct(act) || !hasForm(changes, act)) throw notFound('page')
+        return act
+      },
+      more: (form, { view }) => {
+        const isSure = changes.act(form('command'))?.cuts !== true || form('sure') === 'yes'
+        if (!isSure) throw new FieldRefusal('sure', deskTexts[view.language].act.unsure)
+        return {}
+      },
+      answer: ({ waits, result }, request, { view }) => {
+        const form = readForm(request)
+        const [act, back] = [form('command'), backOf(form('back'))]
+        const made = act === 'partner create' ? idIn(result, 'partnerId') : undefined
+        const next = made === undefined ? back : `partners/${made}`
+        const isSecret = waits === undefined && (changes.act(act)?.secret === true || hasSecret(result))
+        if (isSecret) return page(request, 200, secretPage(view, { act, result, back: next }))
+        return seeOther(backWith(`${view.root}${next}`, act, waits))
+      },
+      again: (request, person, refused) => show(frame, request, person, refused.form, refused),
+    }),
+  ]
+}
+
+const idIn = (result: unknown, name: string): string | undefined => {
+  const id = (Object(result) as Readonly<Record<string, unknown>>)[name]
+  return typeof id === 'string' && uuid.test(id) ? id : undefined
+}
+/** A partner of a sandbox is added with its first credential. */
+const hasSecret = (result: unknown): boolean => Object.hasOwn(Object(result) as object, 'apiSecret')
+
+async function show(
+  { db, access, changes }: DeskFrame,
+  request: PublicRequest,
+  { view, signed }: Person,
+  given: (name: string) => string,
+  refused?: RefusedForm,
+): Promise<PublicAnswer> {
+  const act = given('command')
+  const known = isAct(act) && hasForm(changes, act) ? changes.act(act) : undefined
+  if (!isAct(act) || known === undefined) throw notFound('page')
+  const back = backOf(given('back'))
+  if (!changes.mayDecide(act, signed.account.role)) {
+    const d = deskTexts[view.language].act
+    const main = html`<h1>${actTitle(view, act)}</h1>
+      ${message('neutral', d.mayNot)}
+      <p class="foot"><a href="${view.root}${back}">${d.back}</a></p>`
+    return page(request, 403, shell(view, { title: actTitle(view, act), main, card: true }))
+  }
+  const options = changes.form(act)
+  const partner = given('partner')
+  const names = uuid.test(partner) ? await access.namesOf(db, [partner]) : new Map<string, string>()
+  const shown = { act, options, back, cuts: known.cuts, partnerName: names.get(partner), refused }
+  const fields = Object.fromEntries(options.map(({ name }) => [name, given(name)]))
+  return page(request, refused === undefined ? 200 : 400, actPage(view, { ...shown, given: fields }))
+}

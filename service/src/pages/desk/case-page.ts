@@ -1,0 +1,512 @@
+/** The page of a case: what happened, who and how much, what is held, and what each decision does. A person first chooses, and then fills in the form of that. */
+import { type CaseAction, type CaseReport, type CaseRow, dispositionsOf, operatorPartnerId } from '../../cases/index.ts'
+import { amountText } from '../../kernel/index.ts'
+import type { StaffRole } from '../../people/staff/index.ts'
+import {
+  badge,
+  facts,
+  freeText,
+  identifier,
+  links,
+  message,
+  money,
+  moneyText,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { hiddenField, postButton } from '../kit/forms.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { noteField, optionField, valueName } from './forms.ts'
+import { awaitedBy, kindName, reportFacts, runbookOf } from './kinds.ts'
+import type { FormOption } from './request.ts'
+import { deskTexts } from './texts.ts'
+import { findButton, ownerParts, runbookLink } from './things.ts'
+
+type Sum = { readonly currency: string; readonly amount: bigint }
+/** The payouts of an alert, with the oldest that wait. */
+export type Standing = {
+  readonly waiting: bigint
+  readonly left: bigint
+  readonly ended: bigint
+  readonly sums: readonly Sum[]
+  readonly payments: readonly (Sum & {
+    readonly reference: string
+    readonly createdAt: Date
+    /** Undefined: the payout is not found by its reference. */
+    readonly payoutId: string | undefined
+    readonly payee: string | undefined
+  })[]
+}
+
+type Person = { readonly id: string; readonly fullName: string }
+/** What the form before did. */
+export const caseSteps = ['proposed', 'approved', 'closed', 'rejected', 'recalled'] as const
+export type CaseStep = (typeof caseSteps)[number]
+
+type Shown = {
+  readonly row: CaseRow
+  readonly report: CaseReport
+  /** Empty: the money belongs to no known partner. */
+  readonly partnerName: string
+  readonly proposal: {
+    readonly id: string
+    readonly action: CaseAction
+    readonly note: string
+    readonly disposition: string | undefined
+    readonly isOwn: boolean
+  } | null
+  readonly decisions: readonly {
+    readonly at: Date
+    readonly actor: string
+    readonly kind: string
+    readonly note: string
+  }[]
+  /** The actions that may end the case. */
+  readonly actions: readonly CaseAction[]
+  /** The action whose form is shown. */
+  readonly chosen: CaseAction | undefined
+  readonly options: readonly FormOption[]
+  /** The payouts of an alert. Null: it is another kind. */
+  readonly standing: Standing | null
+  /** The hits about the payment of the case. */
+  readonly hits: readonly { readonly partnerId: string; readonly id: string; readonly listedName: string }[]
+  /** The file of a bank that the case is about. */
+  readonly file: { readonly id: string; readonly name: string } | undefined
+  readonly candidates: readonly ShownCandidate[]
+  readonly related: readonly Related[]
+  readonly refunds: readonly ShownRefund[]
+  readonly mayRecall: boolean
+  readonly people: readonly Person[]
+  readonly readerId: string
+  /** The roles that decide the kind. */
+  readonly roles: readonly StaffRole[]
+  readonly mayDecide: boolean
+  readonly said?: CaseStep | undefined
+  readonly error?: string | Html
+  /** Values of a refused form, so that nothing typed is lost. */
+  readonly typed: (name: string) => string
+}
+export type CaseShown = Shown
+
+const moneyOf = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booked' | 'currency'>): Html | undefined =>
+  booked === null || currency === null ? undefined : money(view, amountText(booked, currency), currency)
+
+type Verb = Pick<CaseRow, 'kind' | 'booked'>
+/** What an action does, as a verb with its figure. `waiting`: the payouts that wait; undefined: they were not counted. */
+export function verbOf(view: ConsoleView, action: CaseAction, { kind }: Verb, waiting?: bigint): string {
+  const { verbs, cases: d } = deskTexts[view.language]
+  if (action === 'note') return kind === 'safeguarding' ? verbs.closeDay : verbs.note
+  if (action !== 'release' && action !== 'refuse') return verbs[action]
+  const count = kind === 'sanctions_hold' ? 1n : waiting
+  const forms =
+    action === 'release'
+      ? { any: verbs.releaseAny, none: verbs.releaseNone, one: verbs.releaseOne, many: verbs.release }
+      : { any: verbs.refuseAny, none: verbs.refuseAny, one: verbs.refuseOne, many: verbs.refuse }
+  if (count === undefined) return forms.any
+  if (count < 2n) return count === 1n ? forms.one : forms.none
+  return fill(forms.many, { payouts: fill(d.payouts, { count: String(count) }) })
+}
+
+function effectOf(view: ConsoleView, action: CaseAction, { kind, booked }: Verb, standing: Standing | null): string {
+  const { effects: e } = deskTexts[view.language]
+  const cameIn = booked !== null && booked > 0n
+  const left =
+    standing === null || standing.left === 0n ? '' : ` ${fill(e.notReached, { left: String(standing.left) })}`
+  switch (action) {
+    case 'match':
+      return cameIn ? e.matchIn : e.matchOut
+    case 'fees':
+      return cameIn ? e.feesIn : e.feesOut
+    case 'write-off':
+      return cameIn ? e.writeOffIn : e.writeOffOut
+    case 'note':
+      return kind === 'safeguarding' ? e.closeDay : e.note
+    case 'release':
+      return `${standing?.waiting === 0n ? e.releaseNone : e.release}${left}`
+    case 'refuse':
+      return kind === 'sanctions_hold' ? e.refuseHeld : `${e.refuse}${left}`
+    default:
+      return e[action]
+  }
+}
+
+export function casePage(view: ConsoleView, shown: Shown): string {
+  const { cases: c, queue: d, kindTexts } = deskTexts[view.language]
+  const { row, report, error, decisions, candidates, related, standing } = shown
+  const name = kindName(view, row.kind)
+  const known = reportFacts(view, row.kind, report)
+  return shell(view, {
+    title: name,
+    wide: true,
+    problems: { form: error },
+    main: html`<h1>${name}</h1>
+      ${saidOf(view, shown)}
+      <p class="lead">${kindTexts[row.kind]}</p>
+      ${strip([
+        [d.money, moneyOf(view, row) ?? '–'],
+        [d.partner, partnerOf(view, row.partnerId, shown.partnerName)],
+        [d.opened, time(view, row.openedAt)],
+        [d.runbook, runbookLink(view, runbookOf(row.kind))],
+      ])}
+      <h2>${c.held}</h2>
+      ${heldPart(view, shown)} ${standing !== null && payoutsTable(view, row.partnerId, standing)}
+      ${known.some(([, value]) => value !== undefined) && html`<h2>${c.parties}</h2>`}
+      ${facts([...known, ...thingsOf(view, shown)])}
+      ${row.resolution === null ? deciding(view, shown) : endedPart(view, row)}
+      ${row.booked !== null && row.resolution === null && candidateTable(view, row, candidates)}
+      ${shown.refunds.length > 0 && refundTable(view, row.partnerId, shown.refunds, shown.mayRecall ? `${view.root}cases/${row.partnerId}/${row.id}/recall` : undefined)}
+      ${related.length > 0 && relatedTable(view, related)}
+      ${
+        row.resolution === null &&
+        ownerParts(view, {
+          ...{ owner: row.ownerId === null ? null : { id: row.ownerId, fullName: row.ownerName ?? '' }, words: d },
+          ...{ people: shown.people, readerId: shown.readerId, typed: shown.typed },
+          action: (step) => `${view.root}cases/${row.partnerId}/${row.id}/${step}`,
+        })
+      }
+      ${decisions.length > 0 && historyTable(view, decisions)}
+      <details class="raw">
+        <summary>${c.raw}</summary>
+        <pre tabindex="0"><code>${JSON.stringify(report, null, 2)}</code></pre>
+      </details>`,
+  })
+}
+
+function partnerOf(view: ConsoleView, partnerId: string, name: string): Html | string {
+  return partnerId === operatorPartnerId
+    ? '–'
+    : html`<a href="${view.root}partners/${partnerId}">${name === '' ? partnerId : name}</a>`
+}
+
+/** Says in the second person what the form before did, and what waits. */
+function saidOf(view: ConsoleView, { said, row, proposal, standing }: Shown): Html | undefined {
+  const { cases: c } = deskTexts[view.language]
+  if (said === 'recalled') return message('good', c.saidRecalled)
+  if (said === 'rejected' && proposal === null) return message('good', c.saidRejected)
+  if (said === 'closed' && row.resolution !== null) return message('good', c.saidClosed)
+  if (said === 'proposed' && proposal !== null)
+    return message('good', fill(c.saidProposed, { verb: verbOf(view, proposal.action, row, standing?.waiting) }))
+  if (said !== 'approved') return undefined
+  const action = actionOf(row)
+  return message('good', fill(c.saidApproved, { effect: action ? effectOf(view, action, row, null) : c.heldReturning }))
+}
+
+/** The action that has ended a case. */
+const actionOf = ({ resolution }: CaseRow): CaseAction | undefined => {
+  const actions: Readonly<Record<string, CaseAction>> = {
+    ...{ matched: 'match', credited: 'credit', booked_to_fees: 'fees', reversed: 'reverse', charged: 'charge' },
+    ...{ announced: 'announced', written_off: 'write-off', noted: 'note', released: 'release', refused: 'refuse' },
+  }
+  return resolution === null ? undefined : actions[resolution]
+}
+
+function heldPart(view: ConsoleView, { row, standing }: Shown): Html {
+  const { cases: c } = deskTexts[view.language]
+  const { kind, booked, currency, connector, resolution, returningSince } = row
+  const say = (text: string) => html`<p>${text}</p>`
+  if (resolution !== null) return say(c.heldNone)
+  if (returningSince !== null) return say(c.heldReturning)
+  if (booked !== null && currency !== null) {
+    const amount = moneyText(view, amountText(booked > 0n ? booked : -booked, currency), currency)
+    return say(fill(booked > 0n ? c.heldIn : c.heldOut, { money: amount, connector }))
+  }
+  if (kind === 'sanctions_hold') return say(c.heldPayout)
+  if (standing === null || standing.waiting === 0n)
+    return html`${say(c.heldNone)} ${standing !== null && leftPart(view, standing)}`
+  const sums = standing.sums.map((sum) => moneyText(view, amountTextOf(sum), sum.currency)).join(', ')
+  const payouts = standing.waiting === 1n ? c.payoutsOne : fill(c.payouts, { count: String(standing.waiting) })
+  return html`${say(fill(c.heldPayouts, { payouts, money: sums }))} ${leftPart(view, standing)}`
+}
+
+const amountTextOf = ({ amount, currency }: Sum): string => amountText(amount, currency as 'EUR')
+
+const leftPart = (view: ConsoleView, { left, ended }: Standing): Html | false =>
+  left + ended > 0n &&
+  html`<p>${fill(deskTexts[view.language].cases.left, { left: String(left), ended: String(ended) })}</p>`
+
+function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting }: Standing): Html | false {
+  const { cases: c } = deskTexts[view.language]
+  return (
+    payments.length > 0 &&
+    html`${table({
+      caption: c.held,
+      columns: [[c.payout, 'head'], c.payee, c.created, [c.amount, 'number']],
+      rows: payments.map((each) => [
+        each.payoutId === undefined
+          ? each.reference
+          : html`<a href="${view.root}payouts/${partnerId}/${each.payoutId}">${each.reference}</a>`,
+        freeText(each.payee),
+        time(view, each.createdAt),
+        money(view, amountTextOf(each), each.currency),
+      ]),
+    })}
+    ${BigInt(payments.length) < waiting && html`<p class="soft">${fill(c.morePayouts, { shown: String(payments.length) })}</p>`}`
+  )
+}
+
+/** Links to what the case is about. */
+function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parameters<typeof facts>[0] {
+  const { cases: c } = deskTexts[view.language]
+  const { partnerId, kind, subject, booked } = row
+  const isOfPayout = kind === 'sanctions_hold' && booked === null
+  const isPayment = partnerId !== operatorPartnerId && kind !== 'monitoring_alert' && !isOfPayout
+  return [
+    [c.bank, row.connector === 'ledger' ? undefined : row.connector],
+    [c.customer, report.customerId && findButton(view, report.customerId, c.findCustomer)],
+    [
+      c.payout,
+      isOfPayout
+        ? html`<a href="${view.root}payouts/${partnerId}/${subject}">${report.reference ?? subject}</a>`
+        : undefined,
+    ],
+    [c.findPayment, isPayment ? findButton(view, subject, c.findPayment) : undefined],
+    [c.file, file && html`<a href="${view.root}files/${file.id}">${file.name}</a>`],
+    [c.hits, links(hits.map((hit) => ({ text: hit.listedName, href: `${view.root}hits/${hit.partnerId}/${hit.id}` })))],
+  ]
+}
+
+function endedPart(view: ConsoleView, { resolution, resolvedBy, disposition, note }: CaseRow): Html {
+  const { cases: c, resolutions } = deskTexts[view.language]
+  const said = { resolution: resolutions[resolution ?? 'gone'], name: resolvedBy ?? '' }
+  const text =
+    disposition === null
+      ? fill(c.ended, said)
+      : fill(c.endedAs, { ...said, disposition: valueName(view, 'disposition', disposition) })
+  return html`${message('neutral', text)} ${note !== null && note !== '' && html`<blockquote>${note}</blockquote>`}`
+}
+
+/** The proposal that waits, with its approval; or the choice of what to do, and then the form of that. */
+function deciding(view: ConsoleView, shown: Shown): Html | undefined {
+  const { cases: c, queue: q } = deskTexts[view.language]
+  const { row, proposal, mayDecide, roles } = shown
+  if (row.returningSince !== null) return undefined
+  const waits = proposal === null ? html`<p>${c.noProposal}</p>` : proposedPart(view, shown, proposal)
+  if (!mayDecide)
+    return html`<h2>${c.decide}</h2>
+      ${waits} ${message('neutral', fill(c.readOnly, { roles: roles.map((role) => q[role]).join(', ') }))}
+      <p><a href="${view.root}deciders">${c.whoDecides}</a></p>`
+  return html`<h2>${c.decide}</h2>
+    ${waits} ${awaitsPart(view, shown)} ${proposal !== null && decisionForms(view, shown, proposal)}
+    ${shown.chosen === undefined ? choicePart(view, shown) : proposeForm(view, shown, shown.chosen)}`
+}
+
+function awaitsPart(view: ConsoleView, { row, hits }: Shown): Html | false {
+  const { cases: c } = deskTexts[view.language]
+  const awaits = awaitedBy(row.kind)
+  if (awaits === undefined || row.booked === null) return false
+  if (awaits === 'payer') return message('warning', c.answerPayer)
+  return (
+    hits.length > 0 &&
+    html`${message('warning', c.decideHit)}
+      <p class="buttons">
+        ${hits.map(({ partnerId, id }) => html`<a class="button" href="${view.root}hits/${partnerId}/${id}">${c.openHits}</a>`)}
+      </p>`
+  )
+}
+
+type Proposal = NonNullable<Shown['proposal']>
+
+function proposedPart(view: ConsoleView, { row, standing }: Shown, proposal: Proposal): Html {
+  const { cases: c } = deskTexts[view.language]
+  const { action, note, disposition } = proposal
+  const verb = verbOf(view, action, row, standing?.waiting)
+  return html`<div class="message warning">
+      <p>${fill(c.waits, { name: row.proposedBy ?? '', verb })}</p>
+      <p>${effectOf(view, action, row, standing)}</p>
+    </div>
+    ${facts([
+      [c.disposition, disposition === undefined ? undefined : valueName(view, 'disposition', disposition)],
+      [c.note, freeText(note)],
+    ])}`
+}
+
+function decisionForms(view: ConsoleView, { row, standing, typed }: Shown, proposal: Proposal): Html {
+  const { cases: c } = deskTexts[view.language]
+  const action = (step: string) => `${view.root}cases/${row.partnerId}/${row.id}/${step}`
+  const verb = verbOf(view, proposal.action, row, standing?.waiting)
+  return html`${
+      proposal.isOwn
+        ? html`<p>${c.own}</p>`
+        : postButton(action('approve'), fill(c.approve, { verb }), {
+            look: 'primary',
+            hidden: { proposal: proposal.id },
+          })
+    }
+    <details class="more">
+      <summary>${proposal.isOwn ? c.withdraw : c.reject}</summary>
+      <form method="post" action="${action('reject')}">
+        ${noteField(view, 'reject-note', { label: c.note, value: typed('note') })}
+        <button type="submit" class="danger">${proposal.isOwn ? c.withdraw : c.reject}</button>
+      </form>
+    </details>`
+}
+
+/** Every action that fits, with what it does. Choosing one decides nothing. */
+function choicePart(view: ConsoleView, { row, actions, standing }: Shown): Html {
+  const { cases: c } = deskTexts[view.language]
+  return html`<h3 id="choose">${c.choose}</h3>
+    <p>${isAlone(row, actions) ? c.chooseAlone : c.chooseText}</p>
+    <ul class="choices">
+      ${actions.map(
+        (action) =>
+          html`<li>
+            <a class="button" href="${row.id}?do=${action}#form">${verbOf(view, action, row, standing?.waiting)}</a>
+            <p class="help">${effectOf(view, action, row, standing)}</p>
+          </li>`,
+      )}
+    </ul>`
+}
+
+/** One person closes a case without money, but for a day of safeguarding. */
+const isAlone = ({ kind }: CaseRow, actions: readonly CaseAction[]): boolean =>
+  kind !== 'safeguarding' && actions.every((action) => action === 'note')
+
+/** The options of the command that an action needs. */
+const fieldsOf = (action: CaseAction, { booked, kind }: CaseRow): readonly string[] => {
+  if (action === 'match')
+    return booked !== null && booked > 0n ? ['payout', 'customer', 'to-partner'] : ['payout', 'to-partner']
+  if (action === 'credit' || action === 'charge') return ['to-partner']
+  return kind === 'monitoring_alert' ? ['disposition'] : []
+}
+
+function proposeForm(view: ConsoleView, shown: Shown, action: CaseAction): Html {
+  const { cases: c } = deskTexts[view.language]
+  const { row, options, standing, typed, actions } = shown
+  const names = fieldsOf(action, row)
+  const fitting: readonly string[] = dispositionsOf(action)
+  const fields = options
+    .filter(({ name }) => names.includes(name))
+    .map((option) =>
+      optionField(view, 'case propose', option.name === 'disposition' ? { ...option, values: fitting } : option, {
+        ...{ value: typed(option.name), unchosen: option.name === 'disposition' },
+      }),
+    )
+  const verb = verbOf(view, action, row, standing?.waiting)
+  return html`<h3 id="form">${verb}</h3>
+    <p>${effectOf(view, action, row, standing)}</p>
+    <form method="post" action="${view.root}cases/${row.partnerId}/${row.id}/propose">
+      ${hiddenField('action', action)} ${fields}
+      ${noteField(view, 'propose-note', { label: c.note, help: c.noteHelp, value: typed('note') })}
+      <div class="buttons">
+        <button type="submit" class="primary">${isAlone(row, actions) ? verb : fill(c.proposeTo, { verb })}</button>
+        ${actions.length > 1 && html`<a class="button plain" href="${row.id}#choose">${c.change}</a>`}
+      </div>
+    </form>`
+}
+
+type ShownCandidate = {
+  readonly kind: 'payout' | 'deposit' | 'owner'
+  readonly partnerId: string
+  readonly id: string
+  readonly status: string
+  readonly money: string | null
+  readonly on: Date | null
+  readonly score: number
+  readonly agreed: readonly string[]
+}
+
+function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly ShownCandidate[]): Html {
+  const { queue: d, cases: c } = deskTexts[view.language]
+  if (candidates.length === 0)
+    return html`<h2>${d.candidates}</h2>
+      ${message('neutral', d.candidatesNone)}`
+  const matchHref = ({ kind, id, partnerId }: ShownCandidate): string => {
+    const named = kind === 'payout' ? { payout: id } : kind === 'owner' && id !== partnerId ? { customer: id } : {}
+    const elsewhere = partnerId === row.partnerId ? {} : { 'to-partner': partnerId }
+    return `${row.id}?${new URLSearchParams({ do: 'match', ...named, ...elsewhere }).toString()}#form`
+  }
+  return html`<h2>${d.candidates}</h2>
+    <p>${d.candidatesText}</p>
+    ${table({
+      caption: d.candidates,
+      columns: [
+        ...([
+          [d.candidate, 'head'],
+          'ID',
+          [d.points, 'number'],
+          d.agreed,
+          [d.money, 'number'],
+          d.when,
+          d.partner,
+        ] as const),
+        [c.match, 'actions'],
+      ],
+      rows: candidates.map((each) => [
+        html`${each.kind} ${each.status !== '' && badge('neutral', each.status)}`,
+        each.kind === 'payout'
+          ? html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${each.id}</a>`
+          : identifier(view, each.id, d.candidate),
+        String(each.score),
+        each.agreed.join(', '),
+        each.money ?? '–',
+        each.on === null ? '–' : time(view, each.on),
+        identifier(view, each.partnerId, d.partner),
+        each.kind === 'deposit' ? '' : html`<a class="button small" href="${matchHref(each)}">${c.useIt}</a>`,
+      ]),
+    })}`
+}
+
+type ShownRefund = {
+  readonly payoutId: string
+  readonly status: string
+  readonly money: string
+  /** The bank has paid it: it can be asked for the money. */
+  readonly isPaid: boolean
+}
+
+/** The refunds of a payment that its bank has taken back. `recall`: the address of the form; undefined: the reader may not use it. */
+function refundTable(
+  view: ConsoleView,
+  partnerId: string,
+  refunds: readonly ShownRefund[],
+  recall: string | undefined,
+): Html {
+  const d = deskTexts[view.language].queue
+  return html`<h2>${d.refunds}</h2>
+    <p>${d.refundsText}</p>
+    ${table({
+      caption: d.refunds,
+      columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
+      rows: refunds.map(({ payoutId, status, money: amount, isPaid }) => [
+        html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
+        badge('neutral', status),
+        amount,
+        isPaid && recall !== undefined ? postButton(recall, d.recallRefund, { hidden: { payout: payoutId } }) : '',
+      ]),
+    })}`
+}
+
+type Related = Pick<CaseRow, 'partnerId' | 'id' | 'kind' | 'openedAt' | 'resolution'>
+
+function relatedTable(view: ConsoleView, related: readonly Related[]): Html {
+  const { queue: d, resolutions } = deskTexts[view.language]
+  return html`<h2>${d.related}</h2>
+    ${table({
+      caption: d.related,
+      columns: [[d.kind, 'head'], d.opened, d.what],
+      rows: related.map(({ partnerId, id, kind, openedAt, resolution }) => [
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+        time(view, openedAt),
+        resolution === null ? d.open : resolutions[resolution],
+      ]),
+    })}`
+}
+
+function historyTable(view: ConsoleView, decisions: Shown['decisions']): Html {
+  const { queue: d, steps } = deskTexts[view.language]
+  const words: Readonly<Record<string, string>> = steps
+  return html`<h2>${d.history}</h2>
+    ${table({
+      caption: d.history,
+      columns: [[d.when, 'head'], d.who, d.what, d.note],
+      rows: decisions.map(({ at, actor, kind, note }) => [
+        time(view, at),
+        freeText(actor),
+        words[kind] ?? kind,
+        freeText(note),
+      ]),
+    })}`
+}

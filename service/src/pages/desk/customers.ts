@@ -1,0 +1,523 @@
+/** One customer at the desk with all that concerns it, and the customers of a partner. The log of the operator has who opened which. */
+import { countryName } from '../kit/countries.ts'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { partnerKey } from '../../kernel/index.ts'
+import { type Customer, type Customers, nameOf, type Review } from '../../parties/customers/index.ts'
+import { instructionIdOf } from '../../payouts/index.ts'
+import { field } from '../kit/forms.ts'
+import {
+  account,
+  badge,
+  calendarDay,
+  facts,
+  freeText,
+  heading,
+  identifier,
+  linkButton,
+  message,
+  strip,
+  table,
+  time,
+  wordOf,
+} from '../kit/parts.ts'
+import { list } from '../kit/lists.ts'
+import { linkOf, page } from '../kit/request.ts'
+import { texts as consoleTexts } from '../console/texts/index.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { actButtons, type ActName, saidOfAct } from './acts.ts'
+import {
+  alertsTable,
+  bounded,
+  casesTable,
+  contents,
+  customerHref,
+  customersTable,
+  hitsTable,
+  minorMoney,
+  notesPart,
+  partnerPart,
+  payeesTable,
+  paymentsTable,
+  type ShownAlert,
+  verificationBadge,
+  yesNo,
+} from './parties.ts'
+import { limitsTable, type PrintedLimit } from './printed.ts'
+import { type DeskFrame, keyOf, type Person, staffRoute } from './request.ts'
+import { deskTexts } from './texts.ts'
+
+/** Rows of a part of the page. The list behind it has all. */
+const rowsShown = 10
+/** Payments about which cases are looked for. */
+const paymentsLookedAt = 50
+
+type Unwrapped<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
+
+type CustomerShown = {
+  readonly partnerId: string
+  readonly partnerName: string | undefined
+  readonly customer: Customer
+  readonly accountState: keyof (typeof deskTexts)['en']['accountStates']
+  readonly capabilities: Unwrapped<Customers['capabilities']>
+  readonly proofs: Unwrapped<DeskFrame['identityChecks']['list']>['data']
+  readonly ibans: Unwrapped<DeskFrame['accounts']['ibansOf']>
+  readonly sums: Unwrapped<DeskFrame['ledger']['partySumsAt']>
+  readonly payments: Parameters<typeof paymentsTable>[1]
+  readonly payees: Parameters<typeof payeesTable>[2]
+  readonly hits: Parameters<typeof hitsTable>[1]
+  readonly alerts: readonly ShownAlert[]
+  readonly cases: Parameters<typeof casesTable>[1]
+  readonly review: Review | undefined
+  readonly isOverdue: boolean
+  readonly blocks: Unwrapped<DeskFrame['accounts']['stateChanges']>['data']
+  readonly limits: readonly PrintedLimit[]
+  readonly notes: Parameters<typeof notesPart>[1]['notes']
+  /** Compliance sees what identifies a person: others need a name and an address of mail. */
+  readonly mayIdentify: boolean
+  readonly acts: Html | undefined
+  readonly said: Html | undefined
+}
+
+export function customerPage(view: ConsoleView, shown: CustomerShown): string {
+  const texts = deskTexts[view.language]
+  const d = texts.parties
+  const { customer, partnerId, capabilities, review } = shown
+  const title = nameOf(customer)
+  const parts = partsOf(view, shown)
+  return shell(view, {
+    title,
+    wide: true,
+    main: html`${shown.said}
+      <h1>${title}</h1>
+      <p class="lead">${d.opensRecorded}</p>
+      ${strip([
+        [d.partner, partnerPart(view, partnerId, shown.partnerName)],
+        [d.verification, verificationBadge(view, capabilities.verificationState)],
+        [d.state, stateBadge(view, shown.accountState)],
+        [texts.customerPage.risk, riskBadge(view, review)],
+      ])}
+      ${shown.acts}
+      ${contents(
+        view,
+        parts.map(({ id, title: name }) => [id, name]),
+      )}
+      ${identityPart(view, shown)} ${parts.map((part) => part.body)}`,
+  })
+}
+
+const riskTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
+const riskBadge = (view: ConsoleView, review: Review | undefined): Html | string =>
+  review === undefined ? '–' : badge(riskTones[review.risk], deskTexts[view.language].reviews[review.risk])
+
+const stateBadge = ({ language }: ConsoleView, state: CustomerShown['accountState']): Html =>
+  badge(state === 'Active' ? 'good' : 'bad', deskTexts[language].accountStates[state])
+
+function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerShown): Html {
+  const texts = deskTexts[view.language]
+  const [d, c] = [texts.parties, texts.customerPage]
+  const { kyc } = customer
+  const country = (code: string | undefined) => (code === undefined ? undefined : countryName(view, code))
+  const owners = ([1, 2, 3, 4, 5] as const)
+    .map((number) => `${kyc[`uboFirstName${number}`] ?? ''} ${kyc[`uboLastName${number}`] ?? ''}`.trim())
+    .filter((owner) => owner !== '')
+  const address = [kyc.residenceAddress, kyc.addressLine1, kyc.addressLine2, kyc.postalCode, kyc.city].filter(Boolean)
+  const personal: Parameters<typeof facts>[0] = mayIdentify
+    ? [
+        [c.born, kyc.dateOfBirth === undefined ? undefined : calendarDay(view, kyc.dateOfBirth)],
+        [c.citizenship, country(kyc.citizenshipCountryCode)],
+        [c.residence, address.length === 0 ? undefined : freeText(address.join(', '))],
+        [c.incorporated, country(kyc.countryOfIncorporation)],
+        [c.registration, kyc.registrationNumber === undefined ? undefined : freeText(kyc.registrationNumber)],
+        [c.owners, owners.length === 0 ? undefined : freeText(owners.join(', '))],
+      ]
+    : []
+  return html`<h2>${c.identity}</h2>
+    ${facts([
+      [d.name, freeText(nameOf(customer))],
+      [d.type, texts.customerTypes[customer.customerType]],
+      [d.email, customer.email === null ? undefined : freeText(customer.email)],
+      [d.country, country(kyc.addressCountryCode)],
+      ...personal,
+      [d.identifier, freeText(customer.partnerCustomerIdentifier ?? undefined) || undefined],
+      [d.serviceId, identifier(view, customer.serviceId, d.serviceId)],
+      [d.id, identifier(view, customer.id, d.id)],
+      [d.created, time(view, customer.createdAt)],
+    ])}
+    ${!mayIdentify && html`<p class="soft">${c.forCompliance}</p>`}`
+}
+
+type Part = { readonly id: string; readonly title: string; readonly body: Html }
+
+function partsOf(view: ConsoleView, shown: CustomerShown): readonly Part[] {
+  const texts = deskTexts[view.language]
+  const [d, c] = [texts.parties, texts.customerPage]
+  const { partnerId, customer, payments, payees, cases, hits, alerts, limits } = shown
+  const part = (given: Parameters<typeof bounded>[1]): Part => ({ ...given, body: bounded(view, given) })
+  return [
+    capabilitiesPart(view, shown),
+    part({
+      id: 'balances',
+      title: c.balances,
+      rows: shown.sums.length,
+      none: c.balancesNone,
+      body: sumsTable(view, shown),
+    }),
+    part({
+      ...{ id: 'accounts', title: c.accounts, rows: shown.ibans.length, none: c.accountsNone },
+      body: facts(shown.ibans.map(({ iban, country }) => [countryName(view, country), account(view, iban)])),
+    }),
+    part({
+      ...{ id: 'payments', title: d.payments, rows: payments.length, body: paymentsTable(view, payments) },
+      all: linkOf(`partners/${partnerId}/payments`, { customer: customer.id }),
+    }),
+    part({
+      ...{ id: 'payees', title: d.payees, rows: payees.length, body: payeesTable(view, partnerId, payees) },
+      all: linkOf(`partners/${partnerId}/payees`, { customer: customer.id }),
+    }),
+    part({ id: 'hits', title: d.hits, rows: hits.length, body: hitsTable(view, hits, d.hits) }),
+    part({ id: 'alerts', title: d.alerts, rows: alerts.length, body: alertsTable(view, alerts) }),
+    part({
+      ...{ id: 'cases', title: d.cases, rows: cases.length, body: casesTable(view, cases, d.cases) },
+      text: fill(c.casesText, { count: String(paymentsLookedAt) }),
+    }),
+    reviewPart(view, shown),
+    blocksPart(view, shown),
+    proofsPart(view, shown),
+    ...(limits.length === 0
+      ? []
+      : [part({ id: 'limits', title: c.limits, rows: limits.length, body: limitsTable(view, limits, c.limits) })]),
+    {
+      ...{ id: 'notes', title: d.notes },
+      body: notesPart(view, {
+        about: { partnerId, kind: 'customer', subjectId: customer.id },
+        notes: shown.notes,
+      }),
+    },
+  ]
+}
+
+function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerShown): Part {
+  const texts = deskTexts[view.language]
+  const [c, k] = [texts.customerPage, consoleTexts[view.language].customers]
+  const { fields, holdUpTo } = capabilities
+  const title = c.capabilities
+  const body = html`<section aria-labelledby="capabilities-title">
+    <h2 id="capabilities-title">${title}</h2>
+    ${facts(
+      capabilities.capabilities.map(({ name, reasons }) => [
+        texts.capabilities[name],
+        reasons.length === 0
+          ? badge('good', c.allowed)
+          : badge('bad', fill(c.refused, { reasons: reasons.map((each) => texts.capabilityReasons[each]).join(', ') })),
+      ]),
+    )}
+    ${
+      holdUpTo.length > 0 &&
+      facts(
+        holdUpTo.map(({ currency, max, held }) => [
+          `${c.balances} ${currency}`,
+          html`${minorMoney(view, held, currency)} / ${minorMoney(view, max, currency)}`,
+        ]),
+      )
+    }
+    ${
+      fields.length > 0 &&
+      html`<h3>${c.missing}</h3>
+        <ul>
+          ${fields.map(
+            ({ field: name, code }) =>
+              html`<li>
+                <strong>${wordOf(k.kyc, name)}</strong>: ${code === undefined ? '' : wordOf(k.cures, code)}
+              </li>`,
+          )}
+        </ul>`
+    }
+  </section>`
+  return { id: 'capabilities', title, body }
+}
+
+function sumsTable(view: ConsoleView, { sums }: CustomerShown): Html {
+  const texts = deskTexts[view.language]
+  const [d, c] = [texts.parties, texts.customerPage]
+  return table({
+    caption: c.balances,
+    columns: [
+      [d.currency, 'head'],
+      [c.posted, 'number'],
+      [c.reserved, 'number'],
+      [c.available, 'number'],
+    ],
+    rows: sums.map(({ currency, posted, reserved }) => [
+      currency,
+      minorMoney(view, posted, currency),
+      minorMoney(view, reserved, currency),
+      minorMoney(view, posted - reserved, currency),
+    ]),
+  })
+}
+
+function reviewPart(view: ConsoleView, { review, isOverdue }: CustomerShown): Part {
+  const c = deskTexts[view.language].customerPage
+  const body = html`<section aria-labelledby="review-title">
+    <h2 id="review-title">${c.review}</h2>
+    ${
+      review === undefined
+        ? message('warning', c.neverReviewed)
+        : facts([
+            [c.risk, riskBadge(view, review)],
+            [c.reviewed, time(view, review.reviewedAt, 'date')],
+            [c.reviewedBy, freeText(review.reviewedBy)],
+            [c.nextReview, html`${calendarDay(view, review.dueOn)} ${isOverdue && badge('bad', c.overdue)}`],
+          ])
+    }
+  </section>`
+  return { id: 'review', title: c.review, body }
+}
+
+function blocksPart(view: ConsoleView, { blocks }: CustomerShown): Part {
+  const texts = deskTexts[view.language]
+  const [d, c] = [texts.parties, texts.customerPage]
+  const body = table({
+    caption: c.blocks,
+    columns: [[d.when, 'head'], d.state, c.reason, d.who, d.note],
+    rows: blocks.map(({ changedAt, toState, reason, staff, note }) => [
+      time(view, changedAt),
+      texts.accountStates[toState],
+      texts.stateReasons[reason],
+      freeText(staff),
+      freeText(note),
+    ]),
+  })
+  const given = { id: 'blocks', title: c.blocks, rows: blocks.length, none: c.blocksNone, body }
+  return { ...given, body: bounded(view, given) }
+}
+
+function proofsPart(view: ConsoleView, { proofs }: CustomerShown): Part {
+  const texts = deskTexts[view.language]
+  const [d, c, i] = [texts.parties, texts.customerPage, consoleTexts[view.language].identity]
+  const body = table({
+    caption: c.proofs,
+    columns: [[c.documents, 'head'], d.status, d.opened, c.validUntil, c.inForce],
+    rows: proofs.map(({ kinds, status, createdAt, validUntil, inForce }) => [
+      kinds.map((kind) => i.kinds[kind]).join(', '),
+      i.statuses[status],
+      time(view, createdAt),
+      validUntil === null ? '–' : time(view, validUntil, 'date'),
+      yesNo(view, inForce),
+    ]),
+  })
+  const given = { id: 'proofs', title: c.proofs, rows: proofs.length, none: c.proofsNone, body }
+  return { ...given, body: bounded(view, given) }
+}
+
+type CustomersShown = {
+  readonly partnerId: string
+  readonly partnerName: string
+  readonly q: string
+  readonly customers: Parameters<typeof customersTable>[2]
+  readonly next?: string | undefined
+  readonly first?: string | undefined
+}
+
+export function customersPage(view: ConsoleView, shown: CustomersShown): string {
+  const d = deskTexts[view.language].parties
+  const { partnerId, partnerName, q, customers, next, first } = shown
+  const title = `${d.customers}: ${partnerName}`
+  const path = `${view.root}partners/${partnerId}`
+  return shell(view, {
+    title,
+    wide: true,
+    main: html`${heading(title, linkButton(path, d.partner))}
+    ${searchForm(view, { path: `${path}/customers`, q, label: d.searchCustomers })}
+    ${list(view, {
+      table: customersTable(view, partnerId, customers),
+      ...{ isEmpty: customers.length === 0, isFiltered: q !== '', none: { title: d.none, text: d.newest } },
+      pages: { next, first },
+    })}`,
+  })
+}
+
+/** The search in a list of a partner: what is typed may be the name of a person, so that it is sent as a form and not in an address. */
+export const searchForm = (
+  view: ConsoleView,
+  { path, q, label }: { readonly path: string; readonly q: string; readonly label: string },
+): Html => {
+  const d = deskTexts[view.language].parties
+  return html`<form method="post" action="${path}" class="filters">
+    ${field({ id: 'q', name: 'q', label, value: q, optional: true, more: html`maxlength="140" autocomplete="off"` })}
+    <div class="buttons">
+      <button type="submit">${d.search}</button>
+      ${q !== '' && html`<a class="button plain" href="${path}">${d.showAll}</a>`}
+    </div>
+  </form>`
+}
+
+/** The filter of a typed text: an address of mail, an id of the service, an id of the partner, or the beginning of a name. */
+export async function customersLike(
+  customers: Pick<Customers, 'list'>,
+  partnerId: string,
+  typed: string,
+  limit: number,
+): Promise<readonly Customer[]> {
+  const query = { limit: String(limit) }
+  if (typed.includes('@')) return (await customers.list(partnerId, { ...query, email: typed })).data
+  const byIdentifier = await customers.list(partnerId, { ...query, partnerCustomerIdentifier: typed })
+  if (byIdentifier.data.length > 0) return byIdentifier.data
+  if (/^cus_\w+$/.test(typed)) return (await customers.list(partnerId, { ...query, serviceId: typed })).data
+  try {
+    return (await customers.list(partnerId, { ...query, namePrefix: typed })).data
+  } catch (error) {
+    // Fewer letters than the index has find nobody.
+    if (error instanceof Refusal && error.code === 'validation_failed') return []
+    throw error
+  }
+}
+
+/** Adds the stored verification of each customer, which lists do not have. */
+export async function withVerification(
+  { db, customers }: Pick<DeskFrame, 'db' | 'customers'>,
+  partnerId: string,
+  rows: readonly Customer[],
+): Promise<Parameters<typeof customersTable>[2]> {
+  const payers = await customers.payersByIds(
+    db,
+    rows.map(({ id }) => ({ partnerId, id })),
+  )
+  return rows.map((row) => ({
+    ...row,
+    verification: payers.get(partnerKey(partnerId, row.id))?.verificationState ?? null,
+  }))
+}
+
+export const customerActs: readonly ActName[] = [
+  'review set',
+  'account block',
+  'account unblock',
+  'account close',
+  'limit set',
+]
+
+export const customerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  staffRoute(frame, 'partners', 'GET', '/customers/{partnerId}/{id}', (request, person) =>
+    showCustomer(frame, request, person),
+  ),
+]
+
+async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, signed } = person
+  const { partnerId, id } = keyOf(request)
+  const customer = await frame.customers.get(partnerId, id)
+  await frame.staff.recordOpened(signed, 'customer', [`${partnerId}/${id}`])
+  const { role } = signed.account
+  const names = await frame.access.namesOf(frame.db, [partnerId])
+  const href = customerHref(partnerId, id)
+  const given = { partner: partnerId, customer: id, scope: 'customer' }
+  const body = customerPage(view, {
+    ...{ partnerId, customer, partnerName: names.get(partnerId) },
+    ...(await read(frame, partnerId, id)),
+    mayIdentify: role === 'compliance' || role === 'admin',
+    acts: actButtons(view, { ...frame, person }, { acts: customerActs, given, back: href }),
+    said: saidOfNote(view, request) ?? saidOfAct(view, request),
+  })
+  return page(request, 200, body)
+}
+
+/** Says that a note was added. */
+export const saidOfNote = (view: ConsoleView, request: PublicRequest): Html | undefined =>
+  new URLSearchParams(request.query).has('noted')
+    ? message('good', deskTexts[view.language].parties.noteDone)
+    : undefined
+
+async function read(frame: DeskFrame, partnerId: string, id: string) {
+  const { db, accounts, changes, clock, customers, identityChecks, ledger, screening, staff } = frame
+  const payers = await customers.payersByIds(db, [{ partnerId, id }])
+  const payments = await frame.transactions.list(partnerId, { customerId: id, limit: String(paymentsLookedAt) })
+  const payees = await frame.beneficiaries.list(partnerId, { customerId: id, limit: String(rowsShown) })
+  const alerts = await alertsOf(frame, partnerId, id)
+  const review = await customers.reviews.of(db, partnerId, id)
+  const limits = (await changes.read('limit list', { partner: partnerId })) as readonly PrintedLimit[]
+  const subjectIds = [id, ...payees.data.map((payee) => payee.id)]
+  return {
+    accountState: payers.get(partnerKey(partnerId, id))?.accountState ?? 'Active',
+    capabilities: await customers.capabilities(partnerId, id),
+    proofs: (await identityChecks.list(partnerId, id, { limit: String(rowsShown) })).data,
+    ibans: await accounts.ibansOf(db, partnerId, id),
+    sums: await ledger.partySumsAt(db, partnerId, id, undefined),
+    payments: await frame.transactions.withUsers(payments.data.slice(0, rowsShown)),
+    payees: payees.data,
+    hits: await screening.about(db, partnerId, subjectIds, rowsShown),
+    alerts,
+    cases: await casesAbout(frame, partnerId, { customerId: id, payments: payments.data, alerts }),
+    review,
+    isOverdue: review !== undefined && review.dueOn <= clock.now().toISOString().slice(0, 10),
+    blocks: (await accounts.stateChanges(partnerId, { customerId: id, limit: String(rowsShown) })).data,
+    limits: limits.filter(({ scopeId }) => scopeId === id),
+    notes: await staff.notes.of(db, { partnerId, kind: 'customer', subjectId: id }, undefined, rowsShown),
+  }
+}
+
+/** Alerts about a customer, or the newest of a partner, with the names of their rules and what was decided. */
+export async function alertsOf(
+  { db, cases, monitoring }: Pick<DeskFrame, 'db' | 'cases' | 'monitoring'>,
+  partnerId: string,
+  subjectId?: string,
+): Promise<readonly ShownAlert[]> {
+  const rows = await monitoring.newestAlerts(db, partnerId, subjectId === undefined ? {} : { subjectId }, rowsShown)
+  if (rows.length === 0) return []
+  const rules = new Map((await monitoring.rules(db)).map(({ id, name }) => [id, name]))
+  const decided = new Map(
+    (
+      await cases.byIds(
+        db,
+        partnerId,
+        rows.map(({ id }) => id),
+      )
+    ).map(({ id, resolution }) => [id, resolution]),
+  )
+  return rows.map(({ id, ruleId, openedAt }) => ({
+    ...{ partnerId, id, ruleId, openedAt },
+    ruleName: rules.get(ruleId) ?? ruleId,
+    resolution: decided.get(id) ?? null,
+  }))
+}
+
+type About = {
+  readonly customerId: string
+  readonly payments: Unwrapped<DeskFrame['transactions']['list']>['data']
+  readonly alerts: readonly ShownAlert[]
+}
+
+/** A case names a payment by one of its ids, and a frozen balance by its owner. */
+async function casesAbout(
+  { db, cases, deposits, payouts }: DeskFrame,
+  partnerId: string,
+  { customerId, payments, alerts }: About,
+) {
+  const rows = payments.map(({ row }) => row)
+  const ofCategory = (category: string) => rows.filter((row) => row.category === category)
+  const incoming = await deposits.byReferences(
+    db,
+    partnerId,
+    ofCategory('Deposit').map(({ reference }) => reference),
+  )
+  const outgoing = await payouts.list(partnerId, { customerId, limit: String(paymentsLookedAt) })
+  const subjects = [
+    customerId,
+    ...rows.map(({ reference }) => reference),
+    ...incoming.map(({ id }) => id),
+    ...outgoing.data.flatMap((payout) => [payout.id, payout.endToEndId, instructionIdOf(payout)]),
+  ]
+  const found = [
+    ...(await cases.about(db, partnerId, [...new Set(subjects)])),
+    ...(await cases.byIds(
+      db,
+      partnerId,
+      alerts.map(({ id }) => id),
+    )),
+  ]
+  return [...new Map(found.map((row) => [row.id, row])).values()]
+    .toSorted((a, b) => b.openedAt.getTime() - a.openedAt.getTime())
+    .slice(0, 2 * rowsShown)
+}

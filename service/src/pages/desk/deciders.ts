@@ -1,0 +1,126 @@
+/** Who decides which kind: the table that pages and commands ask, and the change of a kind, which another admin approves. */
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { type DecidedKind, decidedKinds, type Deciders, type StaffRole, staffRoles } from '../../people/staff/index.ts'
+import { badge, linkButton, message, table, time } from '../kit/parts.ts'
+import { page, seeOther } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { commandRoute, noteField, optionField, type RefusedForm, saidOf, saidTones } from './forms.ts'
+import { kindName } from './kinds.ts'
+import { type DeskFrame, type FormOption, type Person, staffRoute } from './request.ts'
+import { deskTexts } from './texts.ts'
+
+type Shown = {
+  readonly deciders: readonly Deciders[]
+  readonly mayChange: boolean
+  /** The kind whose form is shown. */
+  readonly chosen: DecidedKind | undefined
+  readonly options: readonly FormOption[]
+  readonly said?: keyof typeof saidTones | undefined
+  readonly refused?: RefusedForm | undefined
+}
+
+export function decidersPage(view: ConsoleView, shown: Shown): string {
+  const { deciders: d, queue: q } = deskTexts[view.language]
+  const { deciders, mayChange, chosen, said, refused } = shown
+  return shell(view, {
+    title: d.title,
+    wide: true,
+    problems: { form: refused?.error },
+    main: html`<h1>${d.title}</h1>
+      ${said !== undefined && message(saidTones[said], d[said])}
+      ${said === 'waits' && html`<p>${linkButton(`${view.root}changes`, d.changes)}</p>`}
+      <p class="lead">${d.text}</p>
+      ${chosen !== undefined && mayChange && changeForm(view, shown, chosen)}
+      ${table({
+        caption: d.title,
+        columns: [
+          [d.kind, 'head'],
+          ...staffRoles.map((role) => q[role]),
+          d.changed,
+          ...(mayChange ? ([[d.change, 'actions']] as const) : []),
+        ],
+        rows: deciders.map(({ kind, roles, setBy, setAt }) => [
+          kindName(view, kind),
+          ...staffRoles.map((role) => (roles.includes(role) ? badge('good', d.yes) : d.no)),
+          setBy === null || setAt === null ? d.byDefault : html`${setBy}, ${time(view, setAt)}`,
+          ...(mayChange
+            ? [
+                html`<a class="button small" href="${view.root}deciders?kind=${kind}"
+                  >${d.change}<span class="away"> ${kindName(view, kind)}</span></a
+                >`,
+              ]
+            : []),
+        ]),
+      })}`,
+  })
+}
+
+/** The roles besides admin, which always decides. */
+const chosenRoles = staffRoles.filter((role) => role !== 'admin')
+
+function changeForm(view: ConsoleView, { deciders, options, refused }: Shown, chosen: DecidedKind): Html {
+  const { deciders: d, queue: q } = deskTexts[view.language]
+  const now: readonly StaffRole[] = deciders.find(({ kind }) => kind === chosen)?.roles ?? []
+  const isChecked = (role: StaffRole) => (refused ? refused.form(`role-${role}`) !== '' : now.includes(role))
+  return html`<section aria-labelledby="change-title">
+    <h2 id="change-title">${d.change}: ${kindName(view, chosen)}</h2>
+    <p>${d.changeText}</p>
+    <form method="post" action="${view.root}deciders">
+      ${options
+        .filter(({ name }) => name === 'kind')
+        .map((option) => optionField(view, command, { ...option, values: [chosen] }, { value: chosen }))}
+      <fieldset class="field">
+        <legend>${d.also}</legend>
+        ${chosenRoles.map(
+          (role) =>
+            html`<div class="choice">
+              <input
+                type="checkbox"
+                id="role-${role}"
+                name="role-${role}"
+                value="yes"
+                ${isChecked(role) && html` checked`}
+              />
+              <label for="role-${role}">${q[role]}</label>
+            </div>`,
+        )}
+      </fieldset>
+      ${noteField(view, 'note', { value: refused?.form('note') ?? '' })}
+      <button type="submit" class="primary">${d.save}</button>
+    </form>
+  </section>`
+}
+
+const command = 'decider set'
+
+export const deciderRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  staffRoute(frame, 'staff', 'GET', '/deciders', (request, person) => show(frame, request, person)),
+  commandRoute(frame, {
+    place: 'staff',
+    path: '/deciders',
+    command,
+    more: (form) => ({ roles: chosenRoles.filter((role) => form(`role-${role}`) !== '').join(',') }),
+    answer: ({ waits }) => seeOther(`deciders?${waits === undefined ? 'done' : 'waits'}`),
+    again: (request, person, refused) => show(frame, request, person, refused),
+  }),
+]
+
+async function show(
+  frame: DeskFrame,
+  request: PublicRequest,
+  { view, signed }: Person,
+  refused?: RefusedForm,
+): Promise<PublicAnswer> {
+  const { changes, db, staff } = frame
+  const asked = refused?.form('kind') ?? new URLSearchParams(request.query).get('kind')
+  const body = decidersPage(view, {
+    deciders: await staff.deciders(db),
+    mayChange: changes.mayDecide(command, signed.account.role),
+    chosen: decidedKinds.find((kind) => kind === asked),
+    options: changes.form(command),
+    said: saidOf(request),
+    refused,
+  })
+  return page(request, refused === undefined ? 200 : 400, body)
+}

@@ -1,0 +1,167 @@
+/** Each kind of case at the desk: its runbook, and the facts of its report. A kind without a row does not compile. */
+import type { CaseKind, CaseReport, ReportedMoney } from '../../cases/index.ts'
+import type { DecidedKind } from '../../people/staff/index.ts'
+import { account, calendarDay, freeText, links, money, moneyText, time } from '../kit/parts.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { deskTexts } from './texts.ts'
+
+/** What the facts of a report are about. */
+type Part =
+  | 'payer'
+  | 'account'
+  | 'texts'
+  | 'amounts'
+  | 'bank'
+  | 'rule'
+  | 'reconciliation'
+  | 'safeguarding'
+  | 'lacks'
+  | 'reference'
+type Kind = {
+  readonly runbook: string
+  readonly parts: readonly Part[]
+  /** The decision waits for another one, which its own page takes: that of a hit, or the answer about a payer. */
+  readonly awaits?: 'hit' | 'payer'
+}
+
+const ofBank = { runbook: 'bank-difference', parts: ['payer', 'account', 'texts', 'amounts', 'bank'] } as const
+const ofFile = { runbook: 'bank-files', parts: ['account', 'bank'] } as const
+
+const kinds: Readonly<Record<CaseKind, Kind>> = {
+  unknown_payment: ofBank,
+  contradiction: ofBank,
+  amount_differs: ofBank,
+  credit_reversed: ofBank,
+  bank_fee: ofBank,
+  doubled: ofBank,
+  unknown_debit: ofBank,
+  foreign_currency: ofBank,
+  entry_unclear: ofBank,
+  announced_missing: ofBank,
+  recall_letter: { runbook: 'recall-overdue', parts: ['bank'] },
+  file_unreadable: ofFile,
+  file_refused: ofFile,
+  message_differs: ofFile,
+  statement_gap: ofFile,
+  statement_overlap: ofFile,
+  sum_differs: ofFile,
+  payment_missing: ofFile,
+  payee_mismatch: ofFile,
+  unexplained: { runbook: 'bank-difference', parts: ['account', 'reconciliation'] },
+  safeguarding: { runbook: 'safeguarding', parts: ['safeguarding'] },
+  account_blocked: ofBank,
+  customer_not_verified: ofBank,
+  payer_data_missing: { runbook: 'bank-difference', parts: ['payer', 'account', 'texts', 'lacks'], awaits: 'payer' },
+  sanctions_hold: {
+    runbook: 'screening-hit',
+    parts: ['payer', 'account', 'texts', 'reference', 'amounts'],
+    awaits: 'hit',
+  },
+  monitoring_alert: { runbook: 'monitoring-alert', parts: ['rule'] },
+}
+
+/** The name of the runbook of a kind of case. */
+export const runbookOf = (kind: CaseKind): string => kinds[kind].runbook
+
+/** The decision that must come first, if any. */
+export const awaitedBy = (kind: CaseKind): Kind['awaits'] => kinds[kind].awaits
+
+/** The kind in the words of the reader. */
+export const kindName = ({ language }: ConsoleView, kind: DecidedKind): string => deskTexts[language].kindNames[kind]
+
+type Facts = readonly (readonly [label: string, value: Html | string | undefined])[]
+
+const amountOf = (view: ConsoleView, given: ReportedMoney | undefined): Html | undefined =>
+  given && money(view, given.amount, given.currency)
+const textOf = (value: string | null | undefined): Html | string | undefined => (value ? freeText(value) : undefined)
+const inCurrency = (view: ConsoleView, amount: string | null | undefined, currency = ''): string | undefined =>
+  amount === null || amount === undefined ? undefined : moneyText(view, amount, currency)
+
+const parts: Readonly<Record<Part, (view: ConsoleView, report: CaseReport) => Facts>> = {
+  payer: (view, { debtor }) => {
+    const d = deskTexts[view.language].cases
+    return [
+      [d.payer, textOf(debtor?.name)],
+      [d.payerAccount, debtor && account(view, debtor.account)],
+      [d.payerCountry, textOf(debtor?.countryCode)],
+      [d.onBehalfOf, textOf(debtor?.onBehalfOf)],
+    ]
+  },
+  account: (view, { account: at }) => [[deskTexts[view.language].cases.atAccount, at ? account(view, at) : undefined]],
+  texts: (view, { remittance, endToEndId, transactionHash }) => {
+    const d = deskTexts[view.language].cases
+    return [
+      [d.purpose, textOf(remittance)],
+      [d.endToEndId, textOf(endToEndId)],
+      [d.transaction, textOf(transactionHash)],
+    ]
+  },
+  amounts: (view, { money: came, expected, instructed }) => {
+    const d = deskTexts[view.language].cases
+    return [
+      [d.booked, amountOf(view, came)],
+      [d.expected, amountOf(view, expected)],
+      [d.instructed, amountOf(view, instructed)],
+    ]
+  },
+  bank: (view, { details }) => [[deskTexts[view.language].cases.bankSays, textOf(details)]],
+  reference: (view, { reference }) => [[deskTexts[view.language].cases.reference, textOf(reference)]],
+  rule: (view, { rule, count, sum, currency, references = [] }) => {
+    const d = deskTexts[view.language].cases
+    return [
+      [d.rule, rule && html`<a href="${view.root}rules/${rule.id}">${rule.name}</a>`],
+      [d.version, rule && String(rule.version)],
+      [d.pattern, rule && ruleKindText(view, rule.kind)],
+      [d.found, count === undefined ? undefined : String(count)],
+      [d.sum, inCurrency(view, sum, currency)],
+      [d.references, links(references.map((text) => ({ text })))],
+    ]
+  },
+  reconciliation: (view, { bank, ledger, difference, unexplained, currency }) => {
+    const d = deskTexts[view.language].cases
+    return [
+      [d.bankSum, inCurrency(view, bank, currency)],
+      [d.ledgerSum, inCurrency(view, ledger, currency)],
+      [d.difference, inCurrency(view, difference, currency)],
+      [d.unexplainedSum, inCurrency(view, unexplained, currency)],
+    ]
+  },
+  safeguarding: (view, { day, requirement, resource, difference, currency, missingStatements = [] }) => {
+    const d = deskTexts[view.language].cases
+    return [
+      [d.day, day && html`<a href="${view.root}safeguarding/${day}/${currency ?? ''}">${calendarDay(view, day)}</a>`],
+      [d.requirement, inCurrency(view, requirement, currency)],
+      [d.resource, inCurrency(view, resource, currency)],
+      [d.difference, inCurrency(view, difference, currency)],
+      [d.missing, links(missingStatements.map((text) => ({ text })))],
+    ]
+  },
+  lacks: (view, { payer }) => {
+    const d = deskTexts[view.language].cases
+    return [
+      [d.lacks, payer?.lacks.map((each) => lackName(d, each)).join(', ')],
+      [d.answerBy, payer?.answerBy ? time(view, new Date(payer.answerBy)) : undefined],
+    ]
+  },
+}
+
+function lackName(d: (typeof deskTexts)['en']['cases'], each: string): string {
+  const names: Readonly<Record<string, string>> = {
+    name: d.lacksName,
+    account: d.lacksAccount,
+    address: d.lacksAddress,
+    ownership: d.lacksOwnership,
+  }
+  return names[each] ?? each
+}
+
+/** The kind of a rule, without its explanation. */
+export function ruleKindText({ language }: ConsoleView, kind: string): string {
+  const words: Readonly<Record<string, string>> = deskTexts[language].rules
+  return (words[kind] ?? kind).split(':', 1)[0] ?? kind
+}
+
+/** The facts of a report that people need to decide. The rest is in the raw report. */
+export const reportFacts = (view: ConsoleView, kind: CaseKind, report: CaseReport): Facts =>
+  kinds[kind].parts.flatMap((part) => parts[part](view, report))

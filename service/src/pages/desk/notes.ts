@@ -1,0 +1,41 @@
+/** Adds a note about a partner, a customer or a payee. Every role of staff does. */
+import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
+import { notedKinds } from '../../people/staff/index.ts'
+import { readForm, seeOther, uuid } from '../kit/request.ts'
+import { formPage } from '../kit/forms.ts'
+import { page } from '../kit/request.ts'
+import { customerHref, noteFields, payeeHref } from './parties.ts'
+import { type DeskFrame, FieldRefusal, noteOf, staffRoute } from './request.ts'
+import { deskTexts } from './texts.ts'
+
+export const noteRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  staffRoute(frame, 'partners', 'POST', '/notes', async (request, { view, signed }) => {
+    const { db, beneficiaries, customers, partners, staff } = frame
+    const form = readForm(request)
+    const kind = notedKinds.find((each) => each === form('kind'))
+    const [partnerId, subjectId] = [form('partner'), form('id')]
+    if (kind === undefined || !uuid.test(partnerId) || !uuid.test(subjectId)) throw notFound('page')
+    if (signed.session.rested) return seeOther(`${view.root}sign-in`)
+    // Each refuses (404) what the partner does not have.
+    if (kind === 'customer') await customers.find(db, partnerId, subjectId)
+    else if (kind === 'payee') await beneficiaries.get(partnerId, subjectId)
+    else if (subjectId !== partnerId || (await partners.byId(db, partnerId)) === undefined) throw notFound('partner')
+    const back = { partner: `partners/${partnerId}`, customer: customerHref(partnerId, subjectId) }
+    const place = kind === 'payee' ? payeeHref(partnerId, subjectId) : back[kind]
+    try {
+      await staff.notes.add(signed, { partnerId, kind, subjectId }, noteOf(form))
+    } catch (error) {
+      if (!(error instanceof FieldRefusal)) throw error
+      const d = deskTexts[view.language].parties
+      const about = { partnerId, kind, subjectId }
+      const fields = noteFields(view, about, { typed: form('note'), error: error.detail })
+      const given = { title: d.addNote, problems: { note: error.detail }, action: 'notes', fields, submit: d.addNote }
+      return page(
+        request,
+        400,
+        formPage(view, { ...given, back: { path: place, text: deskTexts[view.language].act.back } }),
+      )
+    }
+    return seeOther(`${view.root}${place}?noted`)
+  }),
+]

@@ -1,0 +1,37 @@
+/** What a person of staff is told of by mail. */
+import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import type { Reader } from '../../inbox/index.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
+import { choicesOf, notificationsPage, refusedChoices } from '../console/inbox.ts'
+import type { Problems } from '../kit/forms.ts'
+import { page, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { type DeskFrame, type Person, staffRoute } from './request.ts'
+import { deskTexts } from './texts.ts'
+
+const readerOf = ({ signed: { account } }: Person): Reader => ({
+  ...{ partnerId: operatorPartnerId, personId: account.id, fullName: account.fullName, role: account.role },
+})
+
+export function notificationRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { inbox } = frame
+  const show = async (request: PublicRequest, person: Person, problems: Problems = {}) => {
+    const { view } = person
+    const { title, lead, ...kinds } = deskTexts[view.language].notifications
+    const words = { title, lead, kinds }
+    const choices = await inbox.choices(readerOf(person))
+    const done = readQuery(request, ['done'])['done'] !== undefined
+    return page(request, statusOf(problems), notificationsPage(view, { words, choices, problems, done }))
+  }
+  return [
+    staffRoute(frame, 'notifications', 'GET', '/notifications', (request, person) => show(request, person)),
+    staffRoute(frame, 'notifications', 'POST', '/notifications', async (request, person) => {
+      const reader = readerOf(person)
+      try {
+        await inbox.choose(reader, choicesOf(request, await inbox.choices(reader)), request.ip)
+      } catch (error) {
+        return show(request, person, refusedChoices(person.view, error))
+      }
+      return seeOther('notifications?done=saved')
+    }),
+  ]
+}

@@ -1,0 +1,258 @@
+/** The numbers of decisions: what waits by kind and age, what was decided, how long it took, and false hits by list and by rule; also as CSV. */
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { dayMs, hourMs, minuteMs } from '../../kernel/index.ts'
+import {
+  ageBands,
+  type CountedKind,
+  decisionsCsv,
+  monthsMax,
+  type Numbers,
+  onlyKinds,
+} from '../../reports/decisions/index.ts'
+import { type Deciders, kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
+import { select } from '../kit/forms.ts'
+import { freeText, heading, linkButton, section, table, time } from '../kit/parts.ts'
+import { headersOf, linkOf, page } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { kindName } from './kinds.ts'
+import { listText } from './parties.ts'
+import { valueName } from './forms.ts'
+import { type DeskFrame, type Person, staffRoute } from './request.ts'
+import { deskTexts } from './texts.ts'
+
+/**
+ * The kinds whose numbers a role reads. Compliance and admins read all; each other role reads those of the kinds that it decides, by the table that
+ * two admins change. Undefined: none.
+ */
+export function readsNumbersOf(
+  role: StaffRole,
+  deciders: readonly Deciders[],
+): ((kind: CountedKind) => boolean) | undefined {
+  if (role === 'compliance' || role === 'admin') return () => true
+  const own = new Set(kindsDecidedBy(deciders, role))
+  return own.size === 0 ? undefined : (kind) => own.has(kind)
+}
+
+const count = ({ language }: ConsoleView, value: number): string => new Intl.NumberFormat(language).format(value)
+
+/** The month by its name, `YYYY-MM` in UTC. */
+const monthText = ({ language }: ConsoleView, month: string): string =>
+  new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
+    new Date(`${month}-01T00:00:00Z`),
+  )
+
+/** A time in its largest unit that is not below two, so that 26 hours are not 1 day. */
+export function durationText(view: ConsoleView, ms: number): string {
+  const n = deskTexts[view.language].numbers
+  const of = (unit: number, text: string) => fill(text, { count: count(view, Math.round(ms / unit)) })
+  return ms >= 2 * dayMs ? of(dayMs, n.days) : ms >= 2 * hourMs ? of(hourMs, n.hours) : of(minuteMs, n.minutes)
+}
+
+const shareText = ({ language }: ConsoleView, part: number, whole: number): string =>
+  new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 }).format(whole === 0 ? 0 : part / whole)
+
+const offered = [1, 3, 6, 12, monthsMax] as const
+
+export function numbersPage(view: ConsoleView, numbers: Numbers): string {
+  const n = deskTexts[view.language].numbers
+  const months = String(numbers.months.length)
+  const [before = '', after = ''] = n.text.split('{at}')
+  return shell(view, {
+    title: n.numbers,
+    wide: true,
+    main: html`${heading(n.numbers, linkButton(`${view.root}${linkOf('numbers/file', { months })}`, n.download))}
+      <p class="lead">${before}${time(view, numbers.at)}${after}</p>
+      <form method="get" action="${view.root}numbers" class="filters">
+        ${select({
+          ...{ id: 'months', name: 'months', label: n.months, value: months },
+          options: offered.map((each) => [String(each), String(each)] as const),
+        })}
+        <div class="buttons"><button type="submit">${n.show}</button></div>
+      </form>
+      ${openPart(view, numbers)} ${timesPart(view, numbers)} ${decidedPart(view, numbers)}
+      ${falsePart(view, {
+        ...{ id: 'lists', title: n.lists, text: n.listsText, none: n.listsNone, name: n.falseHits },
+        rows: numbers.lists.map((row) => ({ ...row, name: listText(row.name) })),
+      })}
+      ${falsePart(view, {
+        ...{ id: 'rules', title: n.rules, text: n.rulesText, none: n.rulesNone, name: n.falseHits },
+        rows: numbers.rules,
+      })}
+      ${findingsPart(view, numbers)}`,
+  })
+}
+
+function openPart(view: ConsoleView, { open }: Numbers): Html {
+  const texts = deskTexts[view.language]
+  const n = texts.numbers
+  const sum = (of: (row: Numbers['open'][number]) => number) => open.reduce((total, row) => total + of(row), 0)
+  const body =
+    open.length === 0
+      ? html`<p>${n.openNone}</p>`
+      : table({
+          caption: n.open,
+          columns: [
+            [texts.parties.kind, 'head'],
+            ...ageBands.map((band) => [n[band], 'number'] as const),
+            [n.total, 'number'],
+          ],
+          rows: [
+            ...open.map(({ kind, ages, total }) => [
+              kindName(view, kind),
+              ...ageBands.map((band) => count(view, ages[band])),
+              count(view, total),
+            ]),
+            [
+              html`<strong>${n.total}</strong>`,
+              ...ageBands.map((band) =>
+                count(
+                  view,
+                  sum(({ ages }) => ages[band]),
+                ),
+              ),
+              count(
+                view,
+                sum(({ total }) => total),
+              ),
+            ],
+          ],
+        })
+  return section('open', n.open, body)
+}
+
+function timesPart(view: ConsoleView, { times }: Numbers): Html | false {
+  const texts = deskTexts[view.language]
+  const n = texts.numbers
+  return (
+    times.length > 0 &&
+    section(
+      'times',
+      n.times,
+      html`<p>${n.timesText}</p>
+        ${table({
+          caption: n.times,
+          columns: [
+            [n.month, 'head'],
+            texts.parties.kind,
+            [n.count, 'number'],
+            [n.median, 'number'],
+            [n.ninety, 'number'],
+          ],
+          rows: times.map(({ month, kind, count: decided, medianMs, ninetyMs }) => [
+            month === null ? html`<strong>${n.whole}</strong>` : monthText(view, month),
+            kindName(view, kind),
+            count(view, decided),
+            durationText(view, medianMs),
+            durationText(view, ninetyMs),
+          ]),
+        })}`,
+    )
+  )
+}
+
+function decidedPart(view: ConsoleView, { decided }: Numbers): Html {
+  const texts = deskTexts[view.language]
+  const n = texts.numbers
+  const outcomes: Readonly<Record<string, string>> = { ...texts.resolutions, ...texts.hitStatuses }
+  const body =
+    decided.length === 0
+      ? html`<p>${n.decidedNone}</p>`
+      : table({
+          caption: n.decided,
+          columns: [[n.month, 'head'], texts.parties.kind, n.outcome, [n.count, 'number']],
+          rows: decided.map(({ month, kind, outcome, count: number }) => [
+            monthText(view, month),
+            kindName(view, kind),
+            outcomes[outcome] ?? outcome,
+            count(view, number),
+          ]),
+        })
+  return section('decided', n.decided, body)
+}
+
+type False = {
+  readonly id: string
+  readonly title: string
+  readonly text?: string
+  readonly none: string
+  /** The name of the column with the false ones. */
+  readonly name: string
+  readonly rows: Numbers['lists']
+}
+
+function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: False): Html {
+  const texts = deskTexts[view.language]
+  const n = texts.numbers
+  const label = id === 'lists' ? texts.parties.list : texts.parties.rule
+  const body =
+    rows.length === 0
+      ? html`<p>${none}</p>`
+      : html`${text !== undefined && html`<p>${text}</p>`}
+        ${table({
+          caption: title,
+          columns: [[n.month, 'head'], label, [n.count, 'number'], [name, 'number'], [n.share, 'number']],
+          rows: rows.map(({ month, name: of, decided, falseHits }) => [
+            monthText(view, month),
+            freeText(of),
+            count(view, decided),
+            count(view, falseHits),
+            shareText(view, falseHits, decided),
+          ]),
+        })}`
+  return section(id, title, body)
+}
+
+/** What persons have found about alerts, for the report to an authority. */
+function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
+  const n = deskTexts[view.language].numbers
+  return (
+    findings.length > 0 &&
+    section(
+      'findings',
+      n.findings,
+      table({
+        caption: n.findings,
+        columns: [[n.month, 'head'], n.finding, [n.count, 'number']],
+        rows: findings.map(({ month, disposition, count: number }) => [
+          monthText(view, month),
+          valueName(view, 'disposition', disposition),
+          count(view, number),
+        ]),
+      }),
+    )
+  )
+}
+
+const monthsDefault = 6
+
+export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const read = async ({ query }: PublicRequest, { signed }: Person): Promise<Numbers> => {
+    const isShown = readsNumbersOf(signed.account.role, await frame.staff.deciders(frame.db))
+    if (isShown === undefined) throw new Refusal('permission_denied', 'Your role does not read these numbers.')
+    const months = Number(new URLSearchParams(query).get('months') ?? monthsDefault)
+    const asked = Number.isInteger(months) && months >= 1 && months <= monthsMax ? months : monthsDefault
+    return onlyKinds(await frame.numbers.read(asked), isShown)
+  }
+  return [
+    staffRoute(frame, 'numbers', 'GET', '/numbers', async (request, person) =>
+      page(request, 200, numbersPage(person.view, await read(request, person))),
+    ),
+    staffRoute(frame, 'numbers', 'GET', '/numbers/file', async (request, person): Promise<PublicAnswer> => {
+      const numbers = await read(request, person)
+      return csvFile(`decisions-${numbers.at.toISOString().slice(0, 10)}.csv`, decisionsCsv(numbers))
+    }),
+  ]
+}
+
+/** A file that the browser saves. */
+export const csvFile = (name: string, body: string): PublicAnswer => ({
+  status: 200,
+  headers: {
+    ...headersOf,
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${name}"`,
+  },
+  body,
+})

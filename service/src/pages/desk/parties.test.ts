@@ -1,0 +1,422 @@
+/** The pages of a partner, a customer, a payee and a payment over HTTP: real rows in both languages, links both ways, acts, notes, roles, and who opened what. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { listAt, success, textAt } from '../../../../test/support/client.ts'
+import { createTestService, masterKeyText } from '../../../../test/support/composition.ts'
+import { useService, untilEnd } from '../../../../test/support/fixture.ts'
+import { staffAtDesk, type StaffRole } from '../../../../test/support/staff.ts'
+import { createBeneficiary, createCustomer, ibans, payoutText } from '../../../../test/support/world.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+
+// The key of the composed services, which read what this one has sealed.
+const service = await useService({ env: { MASTER_KEY: masterKeyText, TWO_PERSONS: 'on' } })
+const { client } = service
+const { partnerId } = service.credentials
+const desk = { opsUrl: service.opsUrl, env: service.env, folder: service.dataDir }
+const rosa = await staffAtDesk(desk, { name: 'Rosa', role: 'admin' })
+const join = async (name: string, role: StaffRole) => (await staffAtDesk(desk, { name, role, by: rosa.as })).cookie
+const lena = await join('Lena', 'compliance')
+const finn = await join('Finn', 'finance')
+const sam = await join('Sam', 'support')
+const inside = untilEnd(await createTestService({ url: service.databaseUrl, now: new Date() }))
+const { db } = inside
+
+const kyc = { fullName: 'Hedy Lamarr', dateOfBirth: '1914-11-09', citizenshipCountryCode: 'AT', addressLine1: 'Ring 1' }
+const identifier = `own-${newId()}`
+const customerId = textAt(await createCustomer(client, { kyc, partnerCustomerIdentifier: identifier }), 'guid')
+const payeeId = textAt(await createBeneficiary(client, { name: 'Grace Hopper', alias: 'Rent', customerId }), 'id')
+const reference = `Invoice ${newId()}`
+success(await client.post('/v1/payouts/fiat', payoutText(payeeId, '1234.50', { reference })))
+const { json } = await client.get(`/v1/payouts?beneficiaryId=${payeeId}`)
+const payoutId = textAt(listAt(json, 'data')[0] ?? {}, 'id')
+const alertId = newId()
+const ruleId = newId()
+await db.run(sql`insert into monitoring.rules (id, version, name, kind, settings, made_by, made_at)
+  values (${ruleId}, 1, 'Many small payments', 'velocity', '{}', 'Lena', ${new Date()})`)
+await db.run(sql`insert into monitoring.alerts (partner_id, id, rule_id, version, subject_id, opened_at)
+  values (${partnerId}, ${alertId}, ${ruleId}, 1, ${customerId}, ${new Date()})`)
+await inside.cases.open({
+  ...{ id: alertId, partnerId, kind: 'monitoring_alert', connector: 'monitoring', notificationId: alertId },
+  ...{ subject: alertId, report: { kind: 'alert' }, booked: null },
+})
+await inside.cases.open({
+  ...{ partnerId, kind: 'contradiction', connector: 'sandbox', notificationId: payoutId, subject: payoutId },
+  ...{ report: { kind: 'test' }, booked: null },
+})
+const hitId = newId()
+await db.run(sql`insert into screening.hits (partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score, detail_sealed, status,
+    cause, generation, opened_at)
+  values (${partnerId}, ${hitId}, 'customer', ${customerId}, 'fullName', 'un', 'x', 'x', 91, '\\x00', 'open', 'name', 1, ${new Date()})`)
+
+const customer = `customers/${partnerId}/${customerId}`
+const payee = `payees/${partnerId}/${payeeId}`
+
+async function get(path: string, cookie = lena, language = 'en') {
+  const answer = await fetch(new URL(`/desk/${path}`, service.opsUrl), {
+    ...{ redirect: 'manual', headers: { cookie, 'accept-language': language } },
+  })
+  const text = await answer.text()
+  return { status: answer.status, text, location: answer.headers.get('location') ?? '', headers: answer.headers }
+}
+
+async function post(path: string, fields: Readonly<Record<string, string>>, cookie = finn) {
+  const answer = await fetch(new URL(`/desk/${path}`, service.opsUrl), {
+    ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams(fields) },
+    headers: { cookie, origin: service.opsUrl, 'accept-language': 'en' },
+  })
+  return { status: answer.status, location: answer.headers.get('location') ?? '', text: await answer.text() }
+}
+
+/** The words of a page. */
+const words = (text: string): string =>
+  text
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('&#39;', "'")
+const shows = (text: string, ...expected: readonly string[]): void => {
+  for (const each of expected)
+    assert.ok(words(text).includes(each), `${each} is missing in: ${words(text).slice(0, 4000)}`)
+}
+const leads = (text: string, ...paths: readonly string[]): void => {
+  for (const path of paths) assert.ok(text.includes(`${path}"`) || text.includes(`${path}&`), `no link to ${path}`)
+}
+
+suite('pages of a partner and its people', () => {
+  test('the partner leads to its customer, payee, payment, case, hit and alert, with amounts in groups and words', async () => {
+    const { status, text } = await get(`partners/${partnerId}`)
+    assert.equal(status, 200)
+    shows(
+      text,
+      'Hedy Lamarr',
+      'Rent',
+      '1,234.50 EUR',
+      'Report that contradicts a payment',
+      'Many small payments',
+      'Open cases',
+    )
+    leads(
+      text,
+      customer,
+      payee,
+      `hits/${partnerId}/${hitId}`,
+      `cases/${partnerId}/${alertId}`,
+      `${partnerId}/customers`,
+    )
+    leads(text, `${partnerId}/payees`, `${partnerId}/payments`, `${partnerId}/cases`, `${partnerId}/hits`)
+    assert.doesNotMatch(words(text), /npm run|settlement\.| false | true /)
+  })
+
+  test('the customer has everything that concerns it, in both languages, and leads to each', async () => {
+    const { text } = await get(customer)
+    shows(text, 'Hedy Lamarr', 'Nov 9, 1914', 'Austria (AT)', identifier, '1,234.50 EUR', 'It was never reviewed.')
+    shows(
+      text,
+      'Report that contradicts a payment',
+      'Alert of monitoring',
+      'Many small payments',
+      'UN',
+      '91',
+      'Customer',
+    )
+    leads(
+      text,
+      `partners/${partnerId}`,
+      payee,
+      `hits/${partnerId}/${hitId}`,
+      `cases/${partnerId}/${alertId}`,
+      `rules/${ruleId}`,
+    )
+    const german = await get(customer, lena, 'de')
+    shows(
+      german.text,
+      '1.234,50 EUR',
+      '09.11.1914',
+      'Österreich (AT)',
+      'Meldung, die einer Zahlung widerspricht',
+      'Überprüfung eintragen',
+    )
+    const { text: payments } = await get(`partners/${partnerId}/payments?customer=${customerId}`)
+    shows(payments, reference, '1,234.50 EUR', 'Payout')
+    leads(payments, customer)
+  })
+
+  test('the payee has its account, its customer, its payments and its hits, and leads back', async () => {
+    const { text } = await get(payee)
+    shows(text, 'Grace Hopper', 'DE89 3704 0044 0532 0130 00', 'Germany (DE)', 'Rent', '1,234.50 EUR')
+    shows(text, 'Name and account were not compared yet.', 'No cooling-off holds')
+    leads(text, customer, `partners/${partnerId}`)
+    const { text: german } = await get(payee, lena, 'de')
+    shows(german, '1.234,50 EUR', 'Deutschland (DE)', 'Keine Wartezeit gilt')
+  })
+
+  test('a payment leads to the page of its payout, which leads to partner, customer and payee; another payment has a page', async () => {
+    const to = await get(`payment?partner=${partnerId}&reference=${encodeURIComponent(reference)}`)
+    assert.equal(to.status, 303)
+    assert.match(to.location, new RegExp(`payouts/${partnerId}/${payoutId}$`))
+    const { status, text } = await get(`payouts/${partnerId}/${payoutId}`)
+    assert.equal(status, 200, words(text))
+    leads(text, customer, payee, `partners/${partnerId}`)
+    shows(text, '1,234.50 EUR', 'Report that contradicts a payment')
+    const deposit = success(
+      await client.post('/v1/simulations/deposits', {
+        customerId,
+        amount: 77.7,
+        currency: 'EUR',
+        outcome: 'completed',
+      }),
+    )
+    const paid = await get(`payment?partner=${partnerId}&reference=${textAt(deposit, 'reference')}`, sam)
+    assert.equal(paid.status, 200)
+    shows(paid.text, 'Deposit', '77.70 EUR', 'Hedy Lamarr', 'Timeline')
+    leads(paid.text, customer, `partners/${partnerId}`)
+  })
+
+  test('404 for what the partner does not have, and for what is no id', async () => {
+    for (const path of [
+      `customers/${partnerId}/${newId()}`,
+      `customers/${newId()}/${customerId}`,
+      `payees/${partnerId}/${newId()}`,
+      `partners/${newId()}`,
+      'customers/x/y',
+      `partners/${partnerId}/payments?customer=x`,
+      `payment?partner=${partnerId}&reference=none`,
+      `payment?partner=x&reference=x`,
+      'act?command=ledger%20check',
+      'act?command=key%20reseal',
+      'act?command=screening%20load',
+      'act?command=case%20approve',
+      'act',
+    ])
+      assert.equal((await get(path)).status, 404, path)
+  })
+
+  test('what identifies a person is for compliance and admins; everyone sees the name and who it is for the partner', async () => {
+    for (const [cookie, sees] of [
+      [lena, true],
+      [rosa.cookie, true],
+      [finn, false],
+      [sam, false],
+    ] as const) {
+      const { text } = await get(customer, cookie)
+      shows(text, 'Hedy Lamarr', identifier)
+      assert.equal(words(text).includes('1914'), sees)
+      assert.equal(words(text).includes('Ring 1'), sees)
+    }
+  })
+
+  test('the log of the operator has who opened which page and which list', async () => {
+    const mia = await join('Mia', 'support')
+    for (const path of [customer, payee, `partners/${partnerId}`, `partners/${partnerId}/customers`])
+      await get(path, mia)
+    const { data } = await inside.audit.list(operatorPartnerId, { limit: '100' })
+    const own = data.filter(({ actor }) => actor.name === 'Mia')
+    const opened = (action: string) => JSON.stringify(own.find((record) => record.action === action)?.details)
+    assert.match(opened('staff customer'), new RegExp(`${partnerId}/${customerId}`))
+    assert.match(opened('staff payee'), new RegExp(`${partnerId}/${payeeId}`))
+    assert.match(opened('staff customers'), new RegExp(`${partnerId}/${customerId}`))
+    assert.match(opened('staff partner'), new RegExp(partnerId))
+    assert.doesNotMatch(JSON.stringify(own), /Lamarr/)
+  })
+
+  test('a customer is found by a part of the name, the identifier and the address; a payee by name and IBAN', async () => {
+    for (const q of ['lamarr', 'Hed', identifier]) {
+      const { text } = await post(`partners/${partnerId}/customers`, { q }, sam)
+      leads(text, customer)
+    }
+    shows((await post(`partners/${partnerId}/customers`, { q: 'Nobody Known' }, sam)).text, 'Nothing matches')
+    for (const q of ['grace', ibans.DE.toLowerCase(), 'DE89 3704 0044 0532 0130 00'])
+      leads((await post(`partners/${partnerId}/payees`, { q }, sam)).text, payee)
+    shows((await post(`partners/${partnerId}/payees`, { q: 'zz' }, sam)).text, 'Nothing matches')
+  })
+
+  test('lists go on page by page, and each row is shown once', async () => {
+    const made = new Set<string>()
+    for (let n = 0; n < 55; n++)
+      made.add(textAt(await createCustomer(client, { kyc: { fullName: `Page Person ${n}` } }), 'guid'))
+    const seen: string[] = []
+    let path = `partners/${partnerId}/customers`
+    for (;;) {
+      const { text } = await get(path)
+      seen.push(...[...text.matchAll(/customers\/[0-9a-f-]{36}\/([0-9a-f-]{36})"/g)].map(([, id]) => id ?? ''))
+      const next = /href="([^"]*cursor=[^"]*)"/.exec(text)?.[1]
+      if (next === undefined) break
+      path = next.replaceAll('&amp;', '&').replace(/^(?:\.\.\/)+/, '')
+    }
+    assert.equal(seen.length, new Set(seen).size)
+    for (const id of made) assert.ok(seen.includes(id))
+  })
+})
+
+suite('acts', () => {
+  const limit = { command: 'limit set', partner: partnerId, scope: 'beneficiary', beneficiary: payeeId, period: 'day' }
+
+  test('the form of an act knows what the page gave, and says who approves; a second person does, and the page says what holds', async () => {
+    const { text } = await get(payee, finn)
+    const href = /href="[^"]*(act\?command=limit%20set[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    const form = await get(href, finn)
+    shows(form.text, 'Set limit')
+    assert.match(form.text, new RegExp(`name="partner" value="${partnerId}"`))
+    assert.match(form.text, new RegExp(`name="beneficiary" value="${payeeId}"`))
+    assert.doesNotMatch(form.text, /<input id="(?:customer|beneficiary|partner)"/)
+    leads(form.text, payee)
+    const fields = { ...limit, currency: 'EUR', amount: '5000.00', note: 'Agreed with the bank', back: payee }
+    const sent = await post('act', fields)
+    assert.equal(sent.status, 303, words(sent.text))
+    assert.match(sent.location, new RegExp(`${payee}\\?waits=limit%20set$`))
+    shows((await get(`${payee}?waits=limit%20set`, finn)).text, 'Set limit: Another person has to approve this change')
+    const changes = await get('changes', rosa.cookie)
+    shows(changes.text, 'Set limit', 'In each: Day', 'Amount: 5000.00')
+    const id = /changes\/([0-9a-f-]{36})\/approve/.exec(changes.text)?.[1] ?? ''
+    const approved = await post(`changes/${id}/approve`, {}, rosa.cookie)
+    assert.match(approved.location, /changes\?said=change%20approve$/)
+    shows((await get('changes?said=change%20approve', rosa.cookie)).text, 'The change is approved.')
+    shows((await get(payee, finn)).text, 'Limits of this payee', '5,000.00 EUR', 'Day')
+  })
+
+  test('a refusal is shown at the form with what was typed; a note is needed; a wrong role is refused', async () => {
+    const wrong = await post('act', { ...limit, currency: 'EUR', amount: 'much', note: 'x', back: payee })
+    assert.equal(wrong.status, 400)
+    assert.match(wrong.text, /value="much"/)
+    const unsaid = await post('act', { ...limit, currency: 'EUR', amount: '1.00', note: ' ', back: payee })
+    assert.equal(unsaid.status, 400)
+    assert.equal(
+      (await post('act', { ...limit, currency: 'EUR', amount: '1.00', note: 'x', back: payee }, sam)).status,
+      403,
+    )
+    assert.equal((await get(`act?command=limit%20set&partner=${partnerId}&back=queue`, sam)).status, 403)
+    assert.equal((await post('act', { command: 'ledger check', note: 'x' })).status, 404)
+  })
+
+  test('an act that takes access away asks for a yes, is done at once, and is said in a sentence', async () => {
+    const block = {
+      command: 'account block',
+      partner: partnerId,
+      customer: customerId,
+      reason: 'Fraud',
+      direction: 'outbound',
+    }
+    const fields = { ...block, note: 'Call of the bank', back: customer }
+    assert.equal((await post('act', fields, lena)).status, 400)
+    const done = await post('act', { ...fields, sure: 'yes' }, lena)
+    assert.match(done.location, new RegExp(`${customer}\\?said=account%20block$`))
+    const { text } = await get(`${customer}?said=account%20block`)
+    shows(
+      text,
+      'The account is blocked. Its waiting payouts are being cancelled.',
+      'Pays nothing',
+      'Fraud',
+      'Call of the bank',
+    )
+  })
+
+  test('a review is recorded on the page of the customer', async () => {
+    const fields = {
+      command: 'review set',
+      partner: partnerId,
+      customer: customerId,
+      risk: 'high',
+      note: 'Yearly',
+      back: customer,
+    }
+    assert.match((await post('act', fields, lena)).location, /said=review%20set$/)
+    shows((await get(`${customer}?said=review%20set`)).text, 'The review of today is recorded.', 'High', 'Lena')
+  })
+
+  test('an act leads back to pages of the desk only', async () => {
+    for (const back of [
+      'https://evil.example',
+      '//evil.example',
+      '/desk',
+      'javascript:alert(1)',
+      '../../x',
+      'x'.repeat(500),
+    ]) {
+      const fields = { command: 'review set', partner: partnerId, customer: customerId, risk: 'low', note: 'x', back }
+      const { status, location } = await post('act', fields, lena)
+      assert.equal(status, 303)
+      assert.match(location, /^(?:\.\.\/)*queue\?said=/, back)
+    }
+  })
+
+  test('a partner is added by a button, and its first credential is shown once by its parts and not as JSON', async () => {
+    shows((await get('partners', rosa.cookie)).text, 'Add partner')
+    const { status, text } = await post(
+      'act',
+      { command: 'partner create', name: 'New Shop', note: 'Contract 7', back: 'partners' },
+      rosa.cookie,
+    )
+    assert.equal(status, 200)
+    shows(text, 'The partner is added.', 'API key', 'API secret', 'This is shown once.')
+    assert.doesNotMatch(words(text), /[{}]|apiSecret/)
+    assert.doesNotMatch(words((await get('partners', finn)).text), /Add partner/)
+  })
+
+  test('a runbook offers the acts that it names', async () => {
+    const { text } = await get('runbooks/bank-files', finn)
+    shows(text, 'What you can do at the desk', 'Undo match of a credit')
+  })
+})
+
+suite('notes', () => {
+  test('a note about a partner, a customer and a payee is shown to staff with its author, and never changed', async () => {
+    for (const [kind, id, path] of [
+      ['partner', partnerId, `partners/${partnerId}`],
+      ['customer', customerId, customer],
+      ['payee', payeeId, payee],
+    ] as const) {
+      const note = `Called about ${kind}`
+      const sent = await post('notes', { kind, partner: partnerId, id, note }, sam)
+      assert.match(sent.location, new RegExp(`${path}\\?noted$`))
+      shows((await get(`${path}?noted`)).text, 'The note is added.', note, 'Sam')
+    }
+    const { data } = await inside.audit.list(operatorPartnerId, { limit: '100' })
+    assert.ok(data.some(({ action }) => action === 'operator note add'))
+    assert.doesNotMatch(JSON.stringify(data), /Called about/)
+  })
+
+  test('an empty or a long note is refused, and so is one about what the partner does not have', async () => {
+    const about = { kind: 'customer', partner: partnerId, id: customerId }
+    assert.equal((await post('notes', { ...about, note: '  ' }, sam)).status, 400)
+    const long = await post('notes', { ...about, note: 'x'.repeat(501) }, sam)
+    assert.equal(long.status, 400)
+    assert.ok(long.text.includes('x'.repeat(501)))
+    for (const wrong of [
+      { id: newId() },
+      { kind: 'hit' },
+      { partner: newId() },
+      { kind: 'partner' },
+      { kind: 'payee' },
+    ])
+      assert.equal((await post('notes', { ...about, ...wrong, note: 'x' }, sam)).status, 404, JSON.stringify(wrong))
+  })
+})
+
+suite('numbers', () => {
+  test('compliance reads them and takes them as a file, finance those of money, and support none', async () => {
+    const page = await get('numbers?months=3')
+    assert.equal(page.status, 200)
+    shows(
+      page.text,
+      'Open now, by age in days',
+      'Screening hit',
+      'Alert of monitoring',
+      'Report that contradicts a payment',
+    )
+    shows((await get('numbers', lena, 'de')).text, 'Jetzt offen, nach Alter in Tagen', 'Treffer der Prüfung')
+    const file = await get('numbers/file?months=3')
+    assert.match(file.headers.get('content-type') ?? '', /^text\/csv/)
+    assert.match(file.headers.get('content-disposition') ?? '', /attachment; filename="decisions-\d{4}-\d\d-\d\d\.csv"/)
+    assert.match(file.text, /open,,screening_hit,,,0-1,\d+/)
+    const printed = await service.operator('monitoring', 'numbers', '--months', '3')
+    assert.ok(JSON.stringify(printed).includes('"kind":"screening_hit"'))
+    const money = await get('numbers', finn)
+    shows(money.text, 'Report that contradicts a payment')
+    assert.doesNotMatch(words(money.text), /Screening hit|Alert of monitoring/)
+    assert.doesNotMatch((await get('numbers/file', finn)).text, /screening_hit|monitoring_alert/)
+    assert.equal((await get('numbers', sam)).status, 403)
+    assert.equal((await get('numbers/file', sam)).status, 403)
+    assert.doesNotMatch(words((await get('queue', sam)).text), / Numbers /)
+  })
+})

@@ -1,0 +1,275 @@
+/** Parts that the pages of a partner, a customer, a payee and a payment share: bounded tables with links both ways, and notes. */
+import type { CaseRow } from '../../cases/index.ts'
+import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
+import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
+import { type Customer, nameOf } from '../../parties/customers/index.ts'
+import type { Note, Noted } from '../../people/staff/index.ts'
+import type { ShownHit } from '../../screening/index.ts'
+import type { TransactionWithUser } from '../../transactions/index.ts'
+import { field, hiddenField } from '../kit/forms.ts'
+import {
+  badge,
+  freeText,
+  identifier,
+  inFours,
+  money,
+  referenceText,
+  section,
+  table,
+  time,
+  transactionBadge,
+  wordOf,
+} from '../kit/parts.ts'
+import { linkOf } from '../kit/request.ts'
+import type { ConsoleView } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { kindName } from './kinds.ts'
+import { noteCharsMax } from './request.ts'
+import { deskTexts } from './texts.ts'
+
+// Addresses of pages, from the root of the desk.
+export const customerHref = (partnerId: string, id: string): string => `customers/${partnerId}/${id}`
+export const payeeHref = (partnerId: string, id: string): string => `payees/${partnerId}/${id}`
+/** A reference has characters that a path does not take. */
+export const paymentHref = (partner: string, reference: string): string => linkOf('payment', { partner, reference })
+
+export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
+  value ? deskTexts[language].yesNo.yes : deskTexts[language].yesNo.no
+
+export const minorMoney = (view: ConsoleView, amount: Minor, currency: Currency): Html =>
+  money(view, amountText(amount, currency), currency)
+
+type Bounded = {
+  readonly id: string
+  readonly title: string
+  readonly text?: string | undefined
+  readonly rows: number
+  /** Shown if there are no rows. */
+  readonly none?: string
+  readonly body: Html
+  /** The list with all rows. Absent: the page has all. */
+  readonly all?: string | undefined
+}
+
+/** A part of a page with a few rows, and the way to all of them. */
+export function bounded(view: ConsoleView, { id, title, text, rows, none, body, all }: Bounded): Html {
+  const d = deskTexts[view.language].parties
+  return section(
+    id,
+    title,
+    html`${text !== undefined && html`<p>${text}</p>`} ${rows === 0 ? html`<p>${none ?? d.none}</p>` : body}
+    ${
+      all !== undefined &&
+      html`<p>
+        <a href="${view.root}${all}">${d.all}<span class="away"> ${title}</span></a>
+      </p>`
+    }`,
+  )
+}
+
+/** Links to the parts of a long page. */
+export const contents = (view: ConsoleView, parts: readonly (readonly [id: string, title: string])[]): Html =>
+  html`<nav class="contents" aria-label="${deskTexts[view.language].parties.contents}">
+    <ul>
+      ${parts.map(([id, title]) => html`<li><a href="#${id}-title">${title}</a></li> `)}
+    </ul>
+  </nav>`
+
+export function customersTable(
+  view: ConsoleView,
+  partnerId: string,
+  customers: readonly (Customer & { readonly verification: string | null })[],
+): Html {
+  const texts = deskTexts[view.language]
+  const d = texts.parties
+  return table({
+    caption: d.customers,
+    columns: [[d.customer, 'head'], d.type, d.verification, d.identifier, d.email, d.created],
+    rows: customers.map((customer) => [
+      html`<a href="${view.root}${customerHref(partnerId, customer.id)}">${freeText(nameOf(customer))}</a>`,
+      texts.customerTypes[customer.customerType],
+      verificationBadge(view, customer.verification),
+      freeText(customer.partnerCustomerIdentifier ?? undefined) || '–',
+      freeText(customer.email ?? undefined) || '–',
+      time(view, customer.createdAt, 'date'),
+    ]),
+  })
+}
+
+const verificationTones = { Complete: 'good', Incomplete: 'warning', Invalid: 'bad' } as const
+export const verificationBadge = ({ language }: ConsoleView, state: string | null): Html => {
+  const known = state === 'Complete' || state === 'Invalid' ? state : 'Incomplete'
+  return badge(verificationTones[known], deskTexts[language].verificationStates[known])
+}
+
+type PayeeFacts = Pick<
+  Beneficiary,
+  | 'id'
+  | 'customerId'
+  | 'alias'
+  | 'name'
+  | 'iban'
+  | 'domesticAccount'
+  | 'walletAddress'
+  | 'country'
+  | 'currency'
+  | 'createdAt'
+>
+export const accountOf = ({ iban, domesticAccount, walletAddress }: PayeeFacts): string =>
+  iban ?? domesticAccount ?? walletAddress ?? ''
+
+export function payeesTable(view: ConsoleView, partnerId: string, payees: readonly PayeeFacts[]): Html {
+  const d = deskTexts[view.language].parties
+  return table({
+    caption: d.payees,
+    columns: [[d.payee, 'head'], d.account, d.currency, d.customer, d.created],
+    rows: payees.map((payee) => [
+      html`<a href="${view.root}${payeeHref(partnerId, payee.id)}">${freeText(payee.alias ?? payee.name)}</a>
+        ${payee.alias !== null && html`<span class="soft">${freeText(payee.name)}</span>`}`,
+      html`<code class="account">${inFours(accountOf(payee))}</code>`,
+      payee.currency,
+      payee.customerId === null
+        ? d.own
+        : html`<a href="${view.root}${customerHref(partnerId, payee.customerId)}">${d.customer}</a>`,
+      time(view, payee.createdAt, 'date'),
+    ]),
+  })
+}
+
+/** The word of a payment, as people say it. */
+export const categoryText = ({ language }: ConsoleView, category: string): string =>
+  wordOf(deskTexts[language].categories, category)
+
+export function paymentsTable(view: ConsoleView, payments: readonly TransactionWithUser[]): Html {
+  const d = deskTexts[view.language].parties
+  return table({
+    caption: d.payments,
+    columns: [[d.reference, 'head'], d.kind, d.status, [d.amount, 'number'], d.created, d.customer],
+    rows: payments.map(({ row, user }) => [
+      html`<a href="${view.root}${paymentHref(row.partnerId, row.reference)}"
+        >${freeText(referenceText({ userReference: row.userReference ?? undefined, reference: row.reference }))}</a
+      >`,
+      categoryText(view, row.category),
+      transactionBadge(view, row.status),
+      minorMoney(view, row.amount, row.currency),
+      time(view, row.createdAt),
+      row.customerId === null
+        ? d.own
+        : html`<a href="${view.root}${customerHref(row.partnerId, row.customerId)}"
+            >${freeText(user?.name ?? user?.email ?? d.customer)}</a
+          >`,
+    ]),
+  })
+}
+
+type CaseFacts = Pick<
+  CaseRow,
+  'partnerId' | 'id' | 'kind' | 'currency' | 'booked' | 'openedAt' | 'resolution' | 'proposedBy'
+>
+
+export function casesTable(view: ConsoleView, cases: readonly CaseFacts[], title: string): Html {
+  const texts = deskTexts[view.language]
+  const d = texts.parties
+  return table({
+    caption: title,
+    columns: [[d.kind, 'head'], d.opened, [d.money, 'number'], d.decision],
+    rows: cases.map(({ partnerId, id, kind, currency, booked, openedAt, resolution, proposedBy }) => [
+      html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+      time(view, openedAt),
+      currency === null || booked === null ? '–' : minorMoney(view, booked, currency),
+      resolution !== null
+        ? texts.resolutions[resolution]
+        : html`${badge('warning', d.open)}
+          ${proposedBy !== null && html`<span class="soft">${d.proposed}: ${freeText(proposedBy)}</span>`}`,
+    ]),
+  })
+}
+
+const hitTones = { open: 'warning', cleared: 'good', confirmed: 'bad', gone: 'neutral' } as const
+
+export function hitsTable(view: ConsoleView, hits: readonly ShownHit[], title: string): Html {
+  const texts = deskTexts[view.language]
+  const d = texts.parties
+  return table({
+    caption: title,
+    columns: [[d.kind, 'head'], d.list, [d.score, 'number'], d.opened, d.status],
+    rows: hits.map(({ partnerId, id, subjectKind, source, score, openedAt, status, decidedBy }) => [
+      html`<a href="${view.root}hits/${partnerId}/${id}">${texts.hitSubjects[subjectKind]}</a>`,
+      freeText(listText(source)),
+      String(score),
+      time(view, openedAt),
+      html`${badge(hitTones[status], texts.hitStatuses[status])}
+      ${decidedBy !== null && html`<span class="soft">${freeText(decidedBy)}</span>`}`,
+    ]),
+  })
+}
+
+/** Lists are known by their initials. One of politically exposed persons has a name of its own. */
+export const listText = (source: string): string =>
+  source.startsWith('pep:') ? `PEP ${source.slice('pep:'.length)}` : source.toUpperCase()
+
+export type ShownAlert = {
+  readonly partnerId: string
+  readonly id: string
+  readonly ruleId: string
+  readonly ruleName: string
+  readonly openedAt: Date
+  readonly resolution: CaseRow['resolution']
+}
+
+export function alertsTable(view: ConsoleView, alerts: readonly ShownAlert[]): Html {
+  const texts = deskTexts[view.language]
+  const d = texts.parties
+  return table({
+    caption: d.alerts,
+    columns: [[d.alerts, 'head'], d.opened, d.decision, d.rule],
+    rows: alerts.map(({ partnerId, id, ruleId, ruleName, openedAt, resolution }) => [
+      html`<a href="${view.root}cases/${partnerId}/${id}">${freeText(ruleName)}</a>`,
+      time(view, openedAt),
+      resolution === null ? badge('warning', d.open) : texts.resolutions[resolution],
+      html`<a href="${view.root}rules/${ruleId}">${d.rule}</a>`,
+    ]),
+  })
+}
+
+type NotesShown = { readonly about: Noted; readonly notes: readonly Note[] }
+
+/** The fields of a note about a thing. */
+export const noteFields = (
+  view: ConsoleView,
+  { kind, partnerId, subjectId }: Noted,
+  { typed = '', error }: { readonly typed?: string; readonly error?: string },
+): Html =>
+  html`${hiddenField('kind', kind)} ${hiddenField('partner', partnerId)} ${hiddenField('id', subjectId)}
+  ${field({
+    ...{ id: 'note', name: 'note', label: deskTexts[view.language].parties.note, value: typed, error },
+    more: html`maxlength="${String(noteCharsMax)}"`,
+  })}`
+
+/** The notes about a thing, and the form of another one. */
+export function notesPart(view: ConsoleView, { about, notes }: NotesShown): Html {
+  const d = deskTexts[view.language].parties
+  return section(
+    'notes',
+    d.notes,
+    html`<p>${d.notesText}</p>
+      ${
+        notes.length > 0 &&
+        table({
+          caption: d.notes,
+          columns: [[d.when, 'head'], d.who, d.note],
+          rows: notes.map(({ madeAt, authorName, note }) => [time(view, madeAt), freeText(authorName), freeText(note)]),
+        })
+      }
+      <form method="post" action="${view.root}notes">
+        ${noteFields(view, about, {})}
+        <button type="submit">${d.addNote}</button>
+      </form>`,
+  )
+}
+
+/** The name of a partner as a link, or its id if it has none. */
+export const partnerPart = (view: ConsoleView, partnerId: string, name: string | undefined): Html =>
+  name === undefined
+    ? identifier(view, partnerId, deskTexts[view.language].parties.partner)
+    : html`<a href="${view.root}partners/${partnerId}">${freeText(name)}</a>`

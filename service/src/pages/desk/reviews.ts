@@ -1,0 +1,157 @@
+/** The overdue reviews of customers of all partners, the longest overdue first. A review is recorded on the page of the customer. */
+import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
+import { partnerKey } from '../../kernel/index.ts'
+import type { Review } from '../../parties/customers/index.ts'
+import { isDay } from '../../reports/safeguarding/index.ts'
+import { badge, calendarDay, empty, freeText, heading, linkButton, table, time } from '../kit/parts.ts'
+import { pager } from '../kit/lists.ts'
+import { page, uuid } from '../kit/request.ts'
+import { type ConsoleView, shell } from '../kit/frame.ts'
+import { html, type Html } from '../html.ts'
+import { actHref, actTitle } from './acts.ts'
+import { customerHref, partnerPart } from './parties.ts'
+import { type DeskFrame, type Person, staffRoute } from './request.ts'
+import { deskTexts } from './texts.ts'
+
+const tones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
+
+type Shown = {
+  readonly reviews: readonly (Review & {
+    readonly name: string | undefined
+    readonly partnerName: string | undefined
+  })[]
+  readonly mayRecord: boolean
+  readonly next?: string | undefined
+  readonly first?: string | undefined
+}
+
+export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first }: Shown): string {
+  const d = deskTexts[view.language].reviews
+  return shell(view, {
+    title: d.reviews,
+    wide: true,
+    main: html`<h1>${d.reviews}</h1>
+      <p class="lead">${d.reviewsText}</p>
+      ${
+        reviews.length === 0
+          ? empty({ title: d.none, text: d.noneText })
+          : table({
+              caption: d.reviews,
+              columns: [[d.customer, 'head'], d.partner, d.due, d.risk, d.reviewed, d.by],
+              rows: reviews.map(({ customerId, partnerId, name, partnerName, dueOn, risk, reviewedAt, reviewedBy }) => [
+                html`<a href="${view.root}${customerHref(partnerId, customerId)}">${freeText(name ?? d.customer)}</a>
+                  ${mayRecord && recordLink(view, partnerId, customerId)}`,
+                partnerPart(view, partnerId, partnerName),
+                calendarDay(view, dueOn),
+                badge(tones[risk], d[risk]),
+                time(view, reviewedAt),
+                freeText(reviewedBy),
+              ]),
+            })
+      }
+      ${pager(view, { next, first })}`,
+  })
+}
+
+const recordLink = (view: ConsoleView, partner: string, customer: string): Html =>
+  linkButton(
+    `${view.root}${actHref('review set', { partner, customer }, 'reviews')}`,
+    actTitle(view, 'review set'),
+    'small',
+  )
+
+type UnreviewedShown = {
+  readonly partnerId: string
+  readonly partnerName: string
+  readonly customers: readonly {
+    readonly customerId: string
+    readonly name: string | undefined
+    readonly createdAt: Date
+  }[]
+  readonly mayRecord: boolean
+}
+
+/** The customers of a partner without a review, the oldest first. */
+export function unreviewedPage(view: ConsoleView, shown: UnreviewedShown): string {
+  const texts = deskTexts[view.language]
+  const [d, p] = [texts.reviews, texts.parties]
+  const { partnerId, partnerName, customers, mayRecord } = shown
+  const title = `${p.reviewsMissing}: ${partnerName}`
+  return shell(view, {
+    title,
+    wide: true,
+    main: html`${heading(title, linkButton(`${view.root}partners/${partnerId}`, p.partner))}
+    ${
+      customers.length === 0
+        ? html`<p>${p.none}</p>`
+        : table({
+            caption: title,
+            columns: [[d.customer, 'head'], p.created, [texts.act.list, 'actions']],
+            rows: customers.map(({ customerId, name, createdAt }) => [
+              html`<a href="${view.root}${customerHref(partnerId, customerId)}">${freeText(name ?? d.customer)}</a>`,
+              time(view, createdAt, 'date'),
+              mayRecord ? recordLink(view, partnerId, customerId) : '',
+            ]),
+          })
+    }`,
+  })
+}
+
+const reviewsShown = 50
+
+export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { db, access, changes, customers, partners, staff } = frame
+  /** The names of customers, whose reading is recorded. */
+  const namesOf = async (
+    { signed }: Person,
+    rows: readonly { readonly partnerId: string; readonly customerId: string }[],
+  ) => {
+    const keys = rows.map(({ partnerId, customerId: id }) => ({ partnerId, id }))
+    const users = await customers.usersByIds(db, keys)
+    await staff.recordOpened(
+      signed,
+      'customers',
+      keys.map(({ partnerId, id }) => `${partnerId}/${id}`),
+    )
+    return ({ partnerId, customerId }: (typeof rows)[number]) => {
+      const user = users.get(partnerKey(partnerId, customerId))
+      return user?.name ?? user?.email
+    }
+  }
+  return [
+    staffRoute(frame, 'reviews', 'GET', '/reviews', async (request, person) => {
+      const after = lastOf(request)
+      const rows = await customers.reviews.overduePage(db, { after, rowsMax: reviewsShown + 1 })
+      const shown = rows.slice(0, reviewsShown)
+      const last = rows.length > reviewsShown ? shown.at(-1) : undefined
+      const next = last && `reviews?due=${last.dueOn}&after=${last.customerId}`
+      const nameOf = await namesOf(person, shown)
+      const partnerNames = await access.namesOf(db, [...new Set(shown.map(({ partnerId }) => partnerId))])
+      const reviews = shown.map((row) => ({ ...row, name: nameOf(row), partnerName: partnerNames.get(row.partnerId) }))
+      const mayRecord = changes.mayDecide('review set', person.signed.account.role)
+      return page(request, 200, reviewsPage(person.view, { reviews, mayRecord, next, first: after && 'reviews' }))
+    }),
+    staffRoute(frame, 'partners', 'GET', '/partners/{id}/unreviewed', async (request, person) => {
+      const { id = '' } = request.params
+      const partner = uuid.test(id) ? await partners.byId(db, id) : undefined
+      if (partner === undefined) throw notFound('partner')
+      const rows = (await customers.reviews.missing(db, id)).slice(0, unreviewedShown)
+      const nameOf = await namesOf(
+        person,
+        rows.map(({ customerId }) => ({ partnerId: id, customerId })),
+      )
+      const shown = rows.map((row) => ({ ...row, name: nameOf({ partnerId: id, customerId: row.customerId }) }))
+      const mayRecord = changes.mayDecide('review set', person.signed.account.role)
+      const given = { partnerId: id, partnerName: partner.name, customers: shown, mayRecord }
+      return page(request, 200, unreviewedPage(person.view, given))
+    }),
+  ]
+}
+const unreviewedShown = 100
+
+/** The last row of the page before. Undefined: the first page. */
+function lastOf({ query }: PublicRequest) {
+  const fields = new URLSearchParams(query)
+  const [dueOn, customerId] = [fields.get('due') ?? '', fields.get('after') ?? '']
+  return isDay(dueOn) && uuid.test(customerId) ? { dueOn, customerId } : undefined
+}

@@ -1,0 +1,181 @@
+/** Files of spreadsheets: CSV (RFC 4180) as Excel and other programs write it in several languages, read and written. Pure. */
+import { csvCell } from '../../kernel/index.ts'
+
+/** Cells of a line, for a file with columns that we do not read. */
+const cellsMax = 100
+/** Lines that are read before other work runs. */
+const linesAtOnce = 500
+
+/** A file that is no text: a workbook of Excel or LibreOffice, or something else. */
+export type NoText = 'workbook' | 'binary'
+
+const startsWith = (bytes: Uint8Array, ...first: readonly number[]): boolean =>
+  first.every((byte, at) => bytes[at] === byte)
+
+/** Decodes UTF-8, UTF-16 with a byte order mark ("Unicode Text" of Excel), else Windows-1252 ("CSV" of Excel on Windows). */
+export function textOfFile(bytes: Uint8Array): { readonly text: string } | NoText {
+  // ZIP (XLSX, ODS) and the compound file of XLS.
+  if (startsWith(bytes, 0x50, 0x4b, 0x03, 0x04) || startsWith(bytes, 0xd0, 0xcf, 0x11, 0xe0)) return 'workbook'
+  const text = decoded(bytes)
+  return text.includes('\0') ? 'binary' : { text }
+}
+
+function decoded(bytes: Uint8Array): string {
+  if (startsWith(bytes, 0xff, 0xfe)) return new TextDecoder('utf-16le').decode(bytes)
+  if (startsWith(bytes, 0xfe, 0xff)) return new TextDecoder('utf-16be').decode(bytes)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes)
+  }
+}
+
+type CsvRecord = { readonly line: number; readonly cells: readonly string[]; readonly isOpen: boolean }
+
+/** The records of a text. A quoted cell may contain separators, quotes that are doubled, and line breaks. */
+function* recordsOf(text: string, separator: string): Generator<CsvRecord> {
+  let [at, line] = [0, 1]
+  while (at < text.length) {
+    const first = line
+    const cells: string[] = []
+    let isOpen = false
+    for (;;) {
+      let cell = ''
+      if (text[at] === '"') {
+        const end = endOfQuote(text, at + 1)
+        isOpen = end === -1
+        const until = isOpen ? text.length : end
+        cell = text.slice(at + 1, until).replaceAll('""', '"')
+        line += cell.split('\n').length - 1
+        at = until + 1
+      }
+      const stop = stopAfter(text, at, separator)
+      cell += text.slice(at, stop)
+      cells.push(plainCell(cell))
+      at = stop
+      if (text[at] !== separator || cells.length === cellsMax) break
+      at += 1
+    }
+    if (cells.length === cellsMax) at = endOfLine(text, at)
+    if (text[at] === '\r') at += 1
+    if (text[at] === '\n') at += 1
+    line += 1
+    yield { line: first, cells, isOpen }
+  }
+}
+
+/** The place of the quote that ends a cell. -1: it has none. */
+function endOfQuote(text: string, from: number): number {
+  let at = text.indexOf('"', from)
+  while (at !== -1 && text[at + 1] === '"') at = text.indexOf('"', at + 2)
+  return at
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf('\n', from)
+  return end === -1 ? text.length : end
+}
+
+function stopAfter(text: string, from: number, separator: string): number {
+  let at = from
+  while (at < text.length && text[at] !== separator && text[at] !== '\n' && text[at] !== '\r') at += 1
+  return at
+}
+
+/** A cell without blanks at its ends, the formula `="0123"` that keeps zeros, and the apostrophe of `csvCell`. */
+function plainCell(cell: string): string {
+  const text = cell.trim()
+  const [, kept] = /^="([^"]*)"$/.exec(text) ?? []
+  return kept?.trim() ?? text.replace(/^'(?=[\s"']*[=+\-@\t\r\n＝＋－＠])/u, '')
+}
+
+const separators = [';', '\t', ','] as const
+
+/** The separator that the first line has most often outside of quotes. */
+function separatorOf(head: string): string {
+  const bare = head.replaceAll(/"[^"]*"/g, '')
+  const counts = separators.map((separator) => bare.split(separator).length)
+  return separators[counts.indexOf(Math.max(...counts))] ?? ';'
+}
+
+/** A column of a file: its name, and all names by which a header may call it. */
+export type FileColumns<Name extends string> = Readonly<Record<Name, readonly string[]>>
+
+export type Row<Name extends string> = { readonly line: number; readonly cells: Readonly<Record<Name, string>> }
+
+/** `line`: of the file, from 1. `cells`: the line has more cells than the header. `quote`: a quoted text does not end. */
+export type RowProblem = { readonly line: number; readonly code: 'cells' | 'quote' }
+
+type TableFile<Name extends string> = {
+  /** The columns that the header names. Empty: the first line is no header. */
+  readonly named: ReadonlySet<Name>
+  readonly rows: readonly Row<Name>[]
+  readonly problems: readonly RowProblem[]
+  /** True if the file has more lines than are read. */
+  readonly isCut: boolean
+}
+
+/** Compares names of columns: without case, blanks and punctuation, with umlauts as they are or in two letters. */
+const keyOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll('ä', 'ae')
+    .replaceAll('ö', 'oe')
+    .replaceAll('ü', 'ue')
+    .replaceAll('ß', 'ss')
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+
+/** Reads a file whose first line names the columns. Semicolons, tabs or commas separate cells. Empty lines are passed over. */
+export async function readTable<Name extends string>(
+  text: string,
+  columns: FileColumns<Name>,
+  linesMax: number,
+): Promise<TableFile<Name>> {
+  const [, declared, plain = ''] = /^\uFEFF?(?:sep=(.)\r?\n)?([^]*)$/i.exec(text) ?? []
+  const [head = ''] = plain.split('\n', 1)
+  const records = recordsOf(plain, declared ?? separatorOf(head))
+  const header = (records.next().value as CsvRecord | undefined)?.cells.map(keyOf) ?? []
+  const entries = Object.entries(columns) as [Name, readonly string[]][]
+  const places = entries.flatMap(([name, others]) => {
+    const keys = new Set([name, ...others].map(keyOf))
+    const at = header.findIndex((key) => keys.has(key))
+    return at === -1 ? [] : [[name, at] as const]
+  })
+  const named = new Set(places.map(([name]) => name))
+  const skipped = declared === undefined ? 0 : 1
+  const rows: Row<Name>[] = []
+  const problems: RowProblem[] = []
+  let read = 0
+  for (const record of records) {
+    read += 1
+    if (read > linesMax) return { named, rows, problems, isCut: true }
+    if (read % linesAtOnce === 0) await new Promise((resolve) => setImmediate(resolve))
+    const { cells, isOpen } = record
+    const line = record.line + skipped
+    if (!isOpen && cells.every((cell) => cell === '')) continue
+    if (isOpen || cells.slice(header.length).some((cell) => cell !== '')) {
+      problems.push({ line, code: isOpen ? 'quote' : 'cells' })
+      continue
+    }
+    const values = Object.fromEntries(entries.map(([name]) => [name, ''])) as Record<Name, string>
+    for (const [name, at] of places) values[name] = cells[at] ?? ''
+    rows.push({ line, cells: values })
+  }
+  return { named, rows, problems, isCut: false }
+}
+
+/** The form in which the Excel of a language opens a CSV file by a double click: it reads the separator of its country, and UTF-8 by its mark. */
+const spreadsheetForms = {
+  de: { separator: ';', decimal: ',' },
+  en: { separator: ',', decimal: '.' },
+} as const
+
+/** Writes a CSV file for the spreadsheet of a language, with a byte order mark. */
+export function spreadsheetText(language: keyof typeof spreadsheetForms, rows: readonly (readonly string[])[]): string {
+  const { separator } = spreadsheetForms[language]
+  return `\uFEFF${rows.map((cells) => `${cells.map(csvCell).join(separator)}\r\n`).join('')}`
+}
+
+/** A decimal amount as the spreadsheet of a language reads it. */
+export const spreadsheetAmount = (language: keyof typeof spreadsheetForms, amount: string): string =>
+  amount.replace('.', spreadsheetForms[language].decimal)

@@ -1,0 +1,290 @@
+/** Checks the lines of a bulk before it is sent: every line, in a bounded number of statements, and writes nothing. */
+import { createHash } from 'node:crypto'
+import { type Caller, Refusal } from '../../kernel/api/index.ts'
+import { after, type Clock, type Currency, dayMs, firstIdOf, type Minor, newId } from '../../kernel/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '../../parties/beneficiaries/index.ts'
+import { comparable, type EarlierPayout, type JudgedBatch, type PayoutCall, type Payouts } from '../index.ts'
+import { lineDigest } from './digest.ts'
+import { type ColumnMistake, readLine, type ReadLine, type TypedLine } from './lines.ts'
+import { knownPayees, type NewPayee, type Resolved, resolvePayee } from './resolve.ts'
+import * as store from './store.ts'
+
+/** A line that was read and whose payee is known, or will be made. */
+type ReadyLine = ReadLine & { readonly typed: TypedLine; readonly resolved: Payable }
+type Payable = Extract<Resolved, { readonly kind: 'saved' | 'new' }>
+
+export type CheckedLine = {
+  readonly typed: TypedLine
+  /** Mistakes in cells. The line was not read any further. */
+  readonly mistakes: readonly ColumnMistake[]
+  readonly read: ReadLine | undefined
+  readonly resolved: Resolved | undefined
+  /** The reason why the payee cannot be made, or the payout would be refused now. */
+  readonly refusal: Refusal | undefined
+  readonly isHeld: boolean
+  /** The reason why the bank would refuse it. */
+  readonly unreachable: string | undefined
+  /** Payouts that it may repeat, and the numbers of earlier lines. */
+  readonly duplicates: { readonly payouts: readonly EarlierPayout[]; readonly lines: readonly number[] }
+}
+
+export type CheckedPayee = NewPayee & {
+  readonly lines: readonly number[]
+  /** Undefined: it was not asked about, or its account has no IBAN. */
+  readonly verification: VerificationRow | undefined
+  readonly refusal: Refusal | undefined
+}
+
+/** A bulk that has paid lines of the file before. */
+export type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
+  /** Different lines that are the same, of as many in the file. */
+  readonly same: number
+  readonly of: number
+}
+
+export type CheckedBulk = {
+  readonly lines: readonly CheckedLine[]
+  readonly newPayees: readonly CheckedPayee[]
+  readonly funds: JudgedBatch['funds']
+  readonly earlier: readonly EarlierBulk[]
+  /** Changes with everything that a person decides by: lines, payees, refusals, earlier bulks. */
+  readonly seen: string
+}
+
+/** `key`: of the bulk, whose payouts are no repetition of themselves. */
+export type BulkCheck = (caller: Caller, key: string, lines: readonly TypedLine[]) => Promise<CheckedBulk>
+
+/** The key of a payout of a file: the same line of the same file pays once. */
+export const lineKey = (key: string, { line }: Pick<TypedLine, 'line'>): string => `${key}-${line}`
+
+export type BulkCheckDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly beneficiaries: Pick<Beneficiaries, 'answersAbout' | 'assess' | 'byAccounts' | 'byTexts'>
+  readonly payouts: Pick<Payouts, 'duplicatesOf' | 'judgeAll'>
+}
+
+/** A payroll of the quarter before is no repetition. */
+const earlierDays = 90
+const earlierShown = 3
+
+export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
+  return async (caller, key, typed) => {
+    const read = typed.map((line) => ({ typed: line, read: readLine(line) }))
+    const right = read.flatMap((line) => (isRead(line.read) ? [line.read] : []))
+    const known = await readKnown(deps, caller.partnerId, right)
+    const lines = read.map((line) => {
+      if (!isRead(line.read)) return { ...line, read: undefined, mistakes: line.read, resolved: undefined }
+      return { ...line, read: line.read, mistakes: [], resolved: resolvePayee(line.read, known, line.typed.choice) }
+    })
+    const ready = lines.flatMap(({ read: found, resolved, typed: line }): readonly ReadyLine[] =>
+      found !== undefined && (resolved?.kind === 'saved' || resolved?.kind === 'new')
+        ? [{ ...found, typed: line, resolved }]
+        : [],
+    )
+    const [made, earlier, duplicates] = await Promise.all([
+      assessNew(deps, caller.partnerId, ready),
+      earlierBulks(deps, caller.partnerId, key, ready),
+      findDuplicates(deps, caller.partnerId, key, ready),
+    ])
+    const { judged, byLine } = await judge(deps, caller, ready, made)
+    const checked = lines.map((line): CheckedLine => {
+      const own = byLine.get(line.typed)
+      const { refusal, isHeld = false, unreachable } = own ?? {}
+      return { ...line, refusal, isHeld, unreachable, duplicates: duplicates.get(line.typed) ?? noDuplicates }
+    })
+    const newPayees = [...made.values()].map(({ row: _row, ...payee }) => payee)
+    return { lines: checked, newPayees, funds: judged.funds, earlier, seen: seenOf(checked, newPayees, earlier) }
+  }
+}
+
+const isRead = (read: ReturnType<typeof readLine>): read is ReadLine => !Array.isArray(read)
+
+async function readKnown({ beneficiaries }: BulkCheckDeps, partnerId: string, lines: readonly ReadLine[]) {
+  const accounts = lines.flatMap(({ payee }) => ('text' in payee ? [] : [payee.account]))
+  const texts = lines.flatMap(({ payee }) => ('text' in payee ? [payee.text] : []))
+  const [withAccounts, withTexts] = await Promise.all([
+    accounts.length === 0 ? [] : beneficiaries.byAccounts(partnerId, null, [...new Set(accounts)]),
+    beneficiaries.byTexts(partnerId, [...new Set(texts)]),
+  ])
+  return knownPayees(withAccounts, withTexts)
+}
+
+type Made = CheckedPayee & { readonly row: Beneficiary | undefined }
+
+/** Judges each new payee once, with the last answer about its name. */
+async function assessNew(
+  { beneficiaries }: BulkCheckDeps,
+  partnerId: string,
+  lines: readonly ReadyLine[],
+): Promise<ReadonlyMap<string, Made>> {
+  const found = lines.flatMap(({ resolved, typed }) =>
+    resolved.kind === 'new' ? [{ payee: resolved.payee, line: typed.line }] : [],
+  )
+  const groups = [...Map.groupBy(found, ({ payee }) => payee.key).values()]
+  const payees = groups.flatMap(([first]) => (first === undefined ? [] : [first.payee]))
+  if (payees.length === 0) return new Map()
+  const withIban = payees.flatMap(({ name, fields: { iban } }) => (iban === undefined ? [] : [{ name, iban }]))
+  const [assessed, answers] = await Promise.all([
+    beneficiaries.assess(payees.map(({ name, fields, currency }) => ({ name, currency, ...fields }))),
+    beneficiaries.answersAbout(partnerId, withIban),
+  ])
+  const answerOf = new Map(answers.map((answer) => [JSON.stringify([answer.name, answer.iban]), answer]))
+  const made = payees.map((payee, index): Made => {
+    const outcome = assessed[index]
+    const verification = answerOf.get(JSON.stringify([payee.name, payee.fields.iban]))
+    const lines = groups[index]?.map(({ line }) => line) ?? []
+    const isRefused = outcome instanceof Refusal
+    return {
+      ...payee,
+      lines,
+      verification,
+      refusal: isRefused ? outcome : undefined,
+      row: isRefused ? undefined : outcome,
+    }
+  })
+  return new Map(made.map((payee) => [payee.key, payee]))
+}
+
+const checks: Readonly<Record<VerificationRow['result'], PayeeCheck | null>> = {
+  Match: 'match',
+  CloseMatch: 'close_match',
+  NoMatch: 'no_match',
+  NotPossible: null,
+}
+
+type Judged = {
+  readonly refusal: Refusal | undefined
+  readonly isHeld: boolean
+  readonly unreachable: string | undefined
+}
+
+async function judge(
+  { payouts }: BulkCheckDeps,
+  caller: Caller,
+  lines: readonly ReadyLine[],
+  made: ReadonlyMap<string, Made>,
+): Promise<{ readonly judged: JudgedBatch; readonly byLine: ReadonlyMap<TypedLine, Judged> }> {
+  const byLine = new Map<TypedLine, Judged>()
+  const bulk = { id: newId(), sums: sumsOf(lines) }
+  const called = lines.flatMap((line) => {
+    const { resolved, typed } = line
+    const payee = resolved.kind === 'new' ? made.get(resolved.payee.key) : undefined
+    if (payee?.refusal !== undefined)
+      byLine.set(typed, { refusal: payee.refusal, isHeld: false, unreachable: undefined })
+    const beneficiaryId = resolved.kind === 'saved' ? resolved.payee.id : payee?.row?.id
+    return beneficiaryId === undefined ? [] : [{ typed, call: callOf(caller, line, beneficiaryId, bulk) }]
+  })
+  const unsaved = [...made.values()].flatMap(({ row, verification }) => {
+    if (row === undefined) return []
+    const payeeCheck = verification === undefined ? null : checks[verification.result]
+    return [{ ...row, unchangedSince: row.createdAt, payeeCheck }]
+  })
+  const judged = await payouts.judgeAll(
+    called.map(({ call }) => call),
+    unsaved,
+  )
+  for (const [index, { refusal, isHeld, unreachable }] of judged.calls.entries()) {
+    const line = called[index]?.typed
+    if (line !== undefined) byLine.set(line, { refusal, isHeld, unreachable })
+  }
+  return { judged, byLine }
+}
+
+const sumsOf = (lines: readonly ReadyLine[]) =>
+  [...Map.groupBy(lines, ({ currency }) => currency)].map(([currency, own]) => ({
+    currency,
+    amount: own.reduce((sum, { amount }) => sum + amount, 0n),
+  }))
+
+function callOf(
+  caller: Caller,
+  { amount, currency, reference }: ReadLine,
+  beneficiaryId: string,
+  bulk: { readonly id: string; readonly sums: readonly { readonly currency: Currency; readonly amount: Minor }[] },
+): PayoutCall {
+  const sum = bulk.sums.find((each) => each.currency === currency)?.amount ?? amount
+  return {
+    ...{ caller, nonce: undefined, operation: 'createFiatPayout', idempotencyKey: null, requestFingerprint: '' },
+    ...{ amount, currency, reference, ip: '', bulk: { ...bulk, sum }, payee: { beneficiaryId } },
+  }
+}
+
+const isSameReference = (one: ReadyLine | undefined, other: ReadyLine | undefined): boolean =>
+  comparable(one?.reference ?? null) === comparable(other?.reference ?? null)
+
+const noDuplicates = { payouts: [], lines: [] }
+
+async function findDuplicates(
+  { db, clock, payouts }: BulkCheckDeps,
+  partnerId: string,
+  key: string,
+  lines: readonly ReadyLine[],
+): Promise<ReadonlyMap<TypedLine, CheckedLine['duplicates']>> {
+  const candidates = lines.map(({ amount, currency, reference, resolved, typed }) => {
+    const account =
+      resolved.kind === 'new' ? resolved.payee.account : (resolved.payee.iban ?? resolved.payee.domesticAccount ?? '')
+    const own = { operation: 'createFiatPayout', idempotencyKey: lineKey(key, typed) } as const
+    return { account, amount, currency, reference, key: own }
+  })
+  if (candidates.length === 0) return new Map()
+  const found = await payouts.duplicatesOf(db, partnerId, candidates, clock.now())
+  return new Map(
+    lines.map(({ typed }, index) => {
+      const { earlier = [], positions = [] } = found[index] ?? {}
+      // Several invoices of one amount in a file are usual, if their references differ.
+      const same = positions.flatMap((at) =>
+        isSameReference(lines[at], lines[index]) ? (lines[at]?.typed.line ?? []) : [],
+      )
+      return [typed, { payouts: earlier, lines: same }] as const
+    }),
+  )
+}
+
+/** Finds the bulks of the last months that have paid most of these lines, by the index of lines. */
+async function earlierBulks(
+  { db, clock }: Pick<BulkCheckDeps, 'db' | 'clock'>,
+  partnerId: string,
+  key: string,
+  lines: readonly ReadyLine[],
+): Promise<readonly EarlierBulk[]> {
+  const digests = new Set(
+    lines.map(({ resolved, ...line }) =>
+      resolved.kind === 'saved' ? lineDigest({ ...line, beneficiaryId: resolved.payee.id }) : null,
+    ),
+  )
+  const known = [...digests].filter((digest) => digest !== null)
+  if (known.length === 0) return []
+  const of =
+    known.length + new Set(lines.flatMap(({ resolved }) => (resolved.kind === 'new' ? [resolved.payee.key] : []))).size
+  const since = firstIdOf(after(clock.now(), -earlierDays * dayMs))
+  const found = await store.bulksWithLines(
+    db,
+    partnerId,
+    { key, digests: known, since, linesMin: Math.floor(of / 2) + 1 },
+    earlierShown,
+  )
+  return found.map(({ same, ...bulk }) => ({ ...bulk, same: Number(same), of }))
+}
+
+/** The digest of what a person sees: a send with another one shows the check again. */
+function seenOf(
+  lines: readonly CheckedLine[],
+  newPayees: readonly CheckedPayee[],
+  earlier: readonly EarlierBulk[],
+): string {
+  const payeeOf = (resolved: Resolved | undefined) => {
+    if (resolved?.kind === 'saved') return [resolved.payee.id, resolved.payee.name]
+    return resolved?.kind === 'new' ? [resolved.payee.key] : [resolved?.kind]
+  }
+  const shown = [
+    lines.map(({ typed, resolved, refusal, duplicates }) => [
+      ...[typed, payeeOf(resolved), refusal?.code],
+      ...[duplicates.payouts.map(({ id }) => id), duplicates.lines],
+    ]),
+    newPayees.map(({ key, verification, refusal }) => [key, verification?.result, refusal?.code]),
+    earlier.map(({ id, same }) => [id, same]),
+  ]
+  return createHash('sha256').update(JSON.stringify(shown)).digest('base64url')
+}

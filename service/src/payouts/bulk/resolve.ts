@@ -1,0 +1,93 @@
+/** Finds the payee of each line of a file: one of ours, a new one, a question to the person, or none. Pure. */
+import { isUuid, type Currency } from '../../kernel/index.ts'
+import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
+import { compareNames } from '../../parties/payee-check/index.ts'
+import type { AccountFields, LinePayee, ReadLine } from './lines.ts'
+
+/** `payeeOtherAccount`: the line has another account than the payee. `payeeCurrency`: ours with this account or name takes other money. */
+const payeeProblems = ['payeeUnknown', 'payeeOtherAccount', 'payeeCurrency'] as const
+type PayeeProblem = (typeof payeeProblems)[number]
+
+/** A payee that a file names and that is not saved. Equal ones have one `key`. */
+export type NewPayee = {
+  readonly key: string
+  readonly name: string
+  readonly account: string
+  readonly fields: AccountFields
+  readonly currency: Currency
+}
+
+export type Resolved =
+  | { readonly kind: 'saved'; readonly payee: Beneficiary }
+  | { readonly kind: 'new'; readonly payee: NewPayee }
+  /** `name`: the account is that of payees with other names. `several`: more than one payee has the name. */
+  | { readonly kind: 'question'; readonly about: 'name' | 'several'; readonly options: readonly Beneficiary[] }
+  | { readonly kind: 'problem'; readonly code: PayeeProblem; readonly currencies?: readonly string[] }
+
+export type KnownPayees = {
+  /** By `accountKey`. */
+  readonly byAccount: ReadonlyMap<string, readonly Beneficiary[]>
+  readonly byText: (text: string) => readonly Beneficiary[]
+}
+
+const accountOf = ({ iban, domesticAccount }: Beneficiary): string => iban ?? domesticAccount ?? ''
+
+/** A payee of a customer is found by its id only: its payouts are the customer's. */
+export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: readonly Beneficiary[]): KnownPayees {
+  const own = withTexts.filter(({ customerId }) => customerId === null)
+  const ids = Map.groupBy(withTexts, ({ id }) => id)
+  const aliases = Map.groupBy(own, ({ alias }) => alias?.toLowerCase() ?? '')
+  const names = Map.groupBy(own, ({ name }) => name.toLowerCase())
+  const byText = (text: string): readonly Beneficiary[] => {
+    const folded = text.toLowerCase()
+    if (isUuid(folded)) return ids.get(folded) ?? []
+    return aliases.get(folded) ?? names.get(folded) ?? []
+  }
+  return { byAccount: Map.groupBy(withAccounts, accountOf), byText }
+}
+
+/** `choice`: the id of the payee that the person has chosen, or `new`. One that does not answer the question is passed over. */
+export function resolvePayee(
+  { payee, currency }: Pick<ReadLine, 'payee' | 'currency'>,
+  known: KnownPayees,
+  choice: string | undefined,
+): Resolved {
+  return 'text' in payee ? named(payee, currency, known, choice) : atAccount(payee, currency, known, choice)
+}
+
+type Named = Extract<LinePayee, { readonly text: string }>
+type AtAccount = Exclude<LinePayee, Named>
+
+function atAccount(
+  line: AtAccount,
+  currency: Currency,
+  { byAccount }: KnownPayees,
+  choice: string | undefined,
+): Resolved {
+  const options = (byAccount.get(line.account) ?? []).filter((payee) => payee.currency === currency)
+  const payee = options.find(({ id }) => id === choice)
+  if (payee !== undefined) return { kind: 'saved', payee }
+  const same = options.find(({ name }) => compareNames(line.name, name) === 'Match')
+  if (same !== undefined) return { kind: 'saved', payee: same }
+  if (options.length > 0 && choice !== 'new') return { kind: 'question', about: 'name', options }
+  const key = JSON.stringify([line.account, currency, line.name.toLowerCase()])
+  return { kind: 'new', payee: { ...line, key, currency } }
+}
+
+function named(
+  { text, account }: Named,
+  currency: Currency,
+  { byText }: KnownPayees,
+  choice: string | undefined,
+): Resolved {
+  const found = byText(text).filter((payee) => payee.walletAddress === null)
+  if (found.length === 0) return { kind: 'problem', code: 'payeeUnknown' }
+  const atIt = account === undefined ? found : found.filter((payee) => accountOf(payee) === account)
+  if (atIt.length === 0) return { kind: 'problem', code: 'payeeOtherAccount' }
+  const options = atIt.filter((payee) => payee.currency === currency)
+  if (options.length === 0)
+    return { kind: 'problem', code: 'payeeCurrency', currencies: [...new Set(atIt.map((payee) => payee.currency))] }
+  const [only, ...others] = options
+  const payee = others.length === 0 ? only : options.find(({ id }) => id === choice)
+  return payee === undefined ? { kind: 'question', about: 'several', options } : { kind: 'saved', payee }
+}

@@ -1,0 +1,168 @@
+/** Payments that may repeat earlier ones: which count, which do not, for how long, and how many are read. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { addPartner, pay, type TestPartner } from '../../../test/support/composition.ts'
+import { useModules } from '../../../test/support/fixture.ts'
+import { dayMs, newId } from '../kernel/index.ts'
+import { sql } from '../postgres/index.ts'
+import { comparable, createDuplicates, type DuplicateCandidate, repeatedAmong } from './duplicates.ts'
+
+const account = 'DE89370400440532013000'
+const candidate = (fields: Partial<DuplicateCandidate> = {}): DuplicateCandidate => ({
+  account,
+  amount: 10_00n,
+  currency: 'EUR',
+  reference: null,
+  ...fields,
+})
+
+test('references are compared without case, blanks and punctuation', () => {
+  const table: readonly (readonly [string | null, string | null])[] = [
+    ['INV-2026/7', 'inv20267'],
+    ['  inv 2026.7 ', 'inv20267'],
+    ['RECHNUNG Nr. 12 Müller', 'rechnungnr12müller'],
+    ['Мюллер №5', 'мюллер5'],
+    ['…/-', null],
+    ['', null],
+    [null, null],
+  ]
+  for (const [reference, expected] of table) assert.equal(comparable(reference), expected, String(reference))
+})
+
+test('candidates of one list repeat earlier ones, by reference only if no days are set', () => {
+  const list = [
+    candidate({ reference: 'INV-1' }),
+    candidate({ reference: 'inv 1' }),
+    candidate({ reference: 'INV-2' }),
+    candidate({ reference: 'INV-2', amount: 11_00n }),
+    candidate({ reference: 'INV-2', currency: 'GBP' }),
+    candidate({ reference: 'INV-2', account: 'NL91ABNA0417164300' }),
+    candidate({ account: account.toLowerCase() }),
+  ]
+  assert.deepEqual(repeatedAmong(list, 0), [[], [0], [], [], [], [], []])
+  assert.deepEqual(repeatedAmong(list, 14), [[], [0], [0, 1], [], [], [], [0, 1, 2]])
+})
+
+suite('earlier payouts', async () => {
+  const service = await useModules()
+  const { db, clock } = service
+
+  type Case = {
+    readonly holds: string
+    /** Of the earlier payout, which is paid with `INV-7` unless it says otherwise. */
+    readonly earlier?: { readonly reference?: string | null; readonly status?: string; readonly amount?: string }
+    readonly daysLater?: number
+    readonly asked?: Partial<DuplicateCandidate>
+    readonly days?: number
+    readonly because?: 'reference' | 'days'
+  }
+  const cases: readonly Case[] = [
+    { holds: 'the same reference', asked: { reference: 'inv 7' }, because: 'reference' },
+    { holds: 'another reference within the days', asked: { reference: 'INV-8' }, because: 'days' },
+    { holds: 'no reference within the days', because: 'days' },
+    { holds: 'neither has a reference', earlier: { reference: null }, because: 'days' },
+    { holds: 'the last day of the days', daysLater: 14, because: 'days' },
+    { holds: 'after the days', daysLater: 15 },
+    { holds: 'the same reference after the days', daysLater: 300, asked: { reference: 'INV7' }, because: 'reference' },
+    { holds: 'the same reference after a year', daysLater: 366, asked: { reference: 'INV7' } },
+    { holds: 'no days are set', days: 0, asked: { reference: 'INV-8' } },
+    { holds: 'no days are set, the same reference', days: 0, asked: { reference: 'INV-7' }, because: 'reference' },
+    { holds: 'another amount', asked: { amount: 10_01n, reference: 'INV-7' } },
+    { holds: 'another currency', asked: { currency: 'GBP', reference: 'INV-7' } },
+    { holds: 'another account', asked: { account: 'NL91ABNA0417164300', reference: 'INV-7' } },
+    { holds: 'the account in lower case', asked: { account: account.toLowerCase() }, because: 'days' },
+    ...['PendingApproval', 'Processing', 'Sent', 'Completed'].map((status): Case => ({
+      holds: `it is ${status}`,
+      earlier: { status },
+      because: 'days',
+    })),
+    ...['Failed', 'Cancelled', 'Returned'].map((status): Case => ({
+      holds: `it is ${status}`,
+      earlier: { status },
+      asked: { reference: 'INV-7' },
+    })),
+  ]
+
+  const payOne = async (
+    partner: TestPartner,
+    { reference = 'INV-7', status, amount = '10.00' }: Case['earlier'] = {},
+  ) => {
+    const { payout } = await pay(service, partner, amount, reference === null ? {} : { reference })
+    if (status !== undefined)
+      await db.run(
+        sql`update payouts.payouts set status = ${status}, due_at = null where partner_id = ${partner.partnerId} and id = ${payout.id}`,
+      )
+    return payout
+  }
+
+  test('each rule of the table', async () => {
+    for (const { holds, earlier, daysLater = 0, asked = {}, days = 14, because } of cases) {
+      const partner = await addPartner(service, 100_00n)
+      const payout = await payOne(partner, earlier)
+      const later = new Date(clock.now().getTime() + daysLater * dayMs)
+      const [found] = await createDuplicates(days)(db, partner.partnerId, [candidate(asked)], later)
+      const expected = because === undefined ? [] : [{ id: payout.id, because }]
+      assert.deepEqual(
+        found?.earlier.map(({ id, because: why }) => ({ id, because: why })),
+        expected,
+        holds,
+      )
+    }
+  })
+
+  test('another beneficiary with the account is found, one of another partner is not', async () => {
+    const [partner, other] = [await addPartner(service, 100_00n), await addPartner(service, 100_00n)]
+    const again = await service.beneficiaries.create(partner.partnerId, {
+      name: 'Ada B.V.',
+      iban: account,
+      currency: 'EUR',
+    })
+    const { payout } = await pay(service, partner, '10.00', { beneficiaryId: again.id })
+    await pay(service, other, '10.00')
+    const [found] = await service.payouts.duplicatesOf(db, partner.partnerId, [candidate()], clock.now())
+    assert.deepEqual(
+      found?.earlier.map(({ id }) => id),
+      [payout.id],
+    )
+  })
+
+  test('a payout is no repetition of itself, nor a date of an order of its other dates', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const payout = await payOne(partner)
+    const operation = 'createFiatPayout'
+    const own = { operation, idempotencyKey: payout.idempotencyKey ?? '' } as const
+    const asked = [candidate({ key: own }), candidate({ key: { operation, idempotencyKey: newId() } })]
+    const ids = (await service.payouts.duplicatesOf(db, partner.partnerId, asked, clock.now())).map(({ earlier }) =>
+      earlier.map(({ id }) => id),
+    )
+    assert.deepEqual(ids, [[], [payout.id]])
+    await db.run(sql`update payouts.payouts set operation = 'createStandingOrder', idempotency_key = 'standing-order a 2026-01-01'
+      where partner_id = ${partner.partnerId}`)
+    const dates = ['standing-order a 2026-02-01', 'standing-order b 2026-02-01'].map((idempotencyKey) =>
+      candidate({ key: { operation: 'createStandingOrder', idempotencyKey } }),
+    )
+    const ofOrders = await service.payouts.duplicatesOf(db, partner.partnerId, dates, clock.now())
+    assert.deepEqual(
+      ofOrders.map(({ earlier }) => earlier.length),
+      [0, 1],
+    )
+  })
+
+  test('an equal reference is found behind many other payments of the days', async () => {
+    const partner = await addPartner(service, 1_000_00n)
+    const payout = await payOne(partner)
+    for (let count = 0; count < 12; count += 1) await payOne(partner, { reference: `OTHER-${count}` })
+    const [found] = await service.payouts.duplicatesOf(
+      db,
+      partner.partnerId,
+      [candidate({ reference: 'INV-7' })],
+      clock.now(),
+    )
+    assert.equal(found?.earlier.length, 10)
+    assert.deepEqual([found?.earlier[0]?.id, found?.earlier[0]?.because], [payout.id, 'reference'])
+  })
+
+  test('nothing is asked of no candidates', async () => {
+    assert.deepEqual(await service.payouts.duplicatesOf(db, newId(), [], clock.now()), [])
+  })
+})

@@ -1,0 +1,94 @@
+/** A dry run of many payouts: judges them in their order as a batch of acceptance does, and writes nothing. */
+import { Refusal } from '../kernel/api/index.ts'
+import type { Currency, Minor } from '../kernel/index.ts'
+import { availableIn, coveredBy, createFundsCheck } from '../ledger/index.ts'
+import type { Payee } from '../parties/beneficiaries/index.ts'
+import { requestOf } from './accept.ts'
+import { addressOf, beneficiaryMapKey, outcomeOf, type PayoutCall } from './calls.ts'
+import { refuseCoolingOff, withControls, withinUsed } from './controls/index.ts'
+import type { PayoutsDeps } from './deps.ts'
+import { createLookUp } from './look-up.ts'
+import { type ControlledPayout, executionDayAt, judgedOf, validate } from './validate.ts'
+
+/** A call with its refusal, or with what follows from accepting it. */
+export type JudgedCall = {
+  readonly call: PayoutCall
+  readonly refusal: Refusal | undefined
+  readonly fee: Minor
+  /** True if it would wait for the approval of a second person. */
+  readonly isHeld: boolean
+  /** The reason why the bank would refuse the payment after it was accepted. Undefined: none is known. */
+  readonly unreachable: string | undefined
+}
+
+export type JudgedBatch = {
+  /** In the order of the calls. */
+  readonly calls: readonly JudgedCall[]
+  /** For each currency what the calls without a refusal take with their fees, and what there is. */
+  readonly funds: readonly {
+    readonly currency: Currency
+    readonly needed: Minor
+    readonly fees: Minor
+    readonly available: Minor
+    /** False: the balance does not cover them, or not for each customer. */
+    readonly covers: boolean
+  }[]
+}
+
+/** `unsaved`: payees that are not made yet, which calls name by the id that they have here. */
+export type JudgeAll = (calls: readonly PayoutCall[], unsaved: readonly Payee[]) => Promise<JudgedBatch>
+
+export function createJudgeAll(deps: PayoutsDeps): JudgeAll {
+  const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
+  return async (calls, unsaved) => {
+    if (calls.length === 0) return { calls: [], funds: [] }
+    const { db, clock, chooseConnector } = deps
+    const now = clock.now()
+    const partnerIds = [...new Set(calls.map(({ caller }) => caller.partnerId))]
+    const known = partnerIds.flatMap((partnerId) =>
+      unsaved.map((payee) => [beneficiaryMapKey(partnerId, payee.id), payee] as const),
+    )
+    const found = await lookUp(db, calls, new Map(known))
+    const day = executionDayAt(deps, now)
+    const refusals = new Map<PayoutCall, Refusal>()
+    const valid = calls.flatMap((call) => {
+      const outcome = outcomeOf(() => validate(judgedOf(call, chooseConnector, found, day)))
+      if (outcome instanceof Refusal) refusals.set(call, outcome)
+      return outcome instanceof Refusal ? [] : [outcome]
+    })
+    const cooled = withControls(valid, found.controls, now).filter(({ call, coolingOff }) => {
+      if (coolingOff) refusals.set(call, refuseCoolingOff(coolingOff))
+      return !coolingOff
+    })
+    const { within, exceeding } = withinUsed(cooled, found.controls.used)
+    for (const { payout, refusal } of exceeding) refusals.set(payout.call, refusal)
+    const accepted = new Map(within.map((payout) => [payout.call, payout]))
+    const { accounts } = found.balances
+    const funds = [...Map.groupBy(within, ({ call }) => call.currency)].map(([currency, payouts]) => {
+      const needed = payouts.reduce((sum, { call, fee }) => sum + call.amount + fee, 0n)
+      const fees = payouts.reduce((sum, { fee }) => sum + fee, 0n)
+      const fit = coveredBy(accounts, { transfers: payouts.flatMap((payout) => requestOf(payout).transfers) })
+      const [first] = payouts
+      const available = first === undefined ? 0n : availableIn(accounts, first.call.caller.partnerId, currency)
+      return { currency, needed, fees, available, covers: fit === true }
+    })
+    return { funds, calls: calls.map((call) => judgedCall(deps, call, refusals.get(call), accepted.get(call), now)) }
+  }
+}
+
+function judgedCall(
+  { forecastOf }: PayoutsDeps,
+  call: PayoutCall,
+  refusal: Refusal | undefined,
+  payout: ControlledPayout | undefined,
+  now: Date,
+): JudgedCall {
+  if (payout === undefined) return { call, refusal, fee: 0n, isHeld: false, unreachable: undefined }
+  const { creditor, connector, fee, approval } = payout
+  const { amount, currency } = call
+  const { account: creditorAccount, bic: creditorBic } = creditor
+  const instructed = { amount, currency, creditorAccount, creditorBic, ...addressOf(creditor) }
+  const forecast = forecastOf(connector, instructed, now)
+  const unreachable = forecast === undefined || forecast.possible ? undefined : forecast.details
+  return { call, refusal, fee, isHeld: approval !== null, unreachable }
+}

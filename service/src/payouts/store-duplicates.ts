@@ -1,0 +1,111 @@
+/** The SQL of payouts that may repeat an earlier one, and of notes for colleagues. */
+import { type Currency, firstIdOf, type Minor } from '../kernel/index.ts'
+import { columnOf, insertBy, namesOf, type RowOf, sql, type Tx, unprepared } from '../postgres/index.ts'
+import type { PayoutRow } from './store.ts'
+
+export type RepeatedPayment = {
+  readonly position: number
+  /** Only payouts before it. Null: all. */
+  readonly beforeId: string | null
+  /** As the index has it, in lower case. */
+  readonly account: string
+  readonly amount: Minor
+  readonly currency: Currency
+  /** The letters and digits (ASCII) of its reference. Null: it has none. */
+  readonly referenceKey: string | null
+  /** The idempotency key of the payout itself. */
+  readonly operation: string | null
+  readonly key: string | null
+  /** The beginning of the keys of its standing order. */
+  readonly orderKeys: string | null
+}
+
+export type EarlierRow = Pick<
+  PayoutRow,
+  'id' | 'reference' | 'remittance' | 'amount' | 'currency' | 'creditorName' | 'status' | 'createdAt'
+> & { readonly position: number }
+
+/** The newest payouts of an account and amount that are compared: about three a day for a year. */
+const comparedMax = 1_000
+
+/** `since`: null if only a similar reference counts. */
+type Bounds = { readonly since: Date | null; readonly sinceByReference: Date; readonly rowsEach: number }
+
+/**
+ * The payouts that each payment may repeat, by the index payouts_by_account: of the same account and amount, with a similar reference since
+ * one time, and then the newest others since a later one. Ids follow the time, and bound what is read.
+ */
+export async function earlierPayouts(
+  tx: Tx,
+  partnerId: string,
+  payments: readonly RepeatedPayment[],
+  { since, sinceByReference, rowsEach }: Bounds,
+): Promise<readonly EarlierRow[]> {
+  if (payments.length === 0) return []
+  const column = columnOf(payments)
+  return tx.rows<EarlierRow>(
+    unprepared(sql`/* payouts.earlierPayouts */
+    select given.position, found.id, found.reference, found.remittance, found.amount, found.currency, found.creditor_name,
+      found.status, found.created_at
+    from unnest(${column('position')}::integer[], ${column('beforeId')}::uuid[], ${column('account')}::text[], ${column('amount')}::bigint[],
+        ${column('currency')}::text[], ${column('referenceKey')}::text[], ${column('operation')}::text[],
+        ${column('key')}::text[], ${column('orderKeys')}::text[])
+      as given (position, before_id, account, amount, currency, reference_key, operation, key, order_keys)
+    cross join lateral (
+      select id, reference, remittance, amount, currency, creditor_name, status, created_at,
+        coalesce(lower(regexp_replace(remittance, '[^0-9A-Za-z]', '', 'g')) = given.reference_key, false) as is_similar
+      from (select * from payouts.payouts as payout
+        where payout.partner_id = ${partnerId} and lower(payout.creditor_account) = given.account
+          and payout.amount = given.amount and payout.id > ${firstIdOf(sinceByReference)}::uuid and (given.before_id is null or payout.id < given.before_id)
+        order by payout.id desc limit ${comparedMax}) as compared
+      where currency = given.currency and status in ('Pending', 'PendingApproval', 'Processing', 'Sent', 'Completed')
+        and not coalesce(operation = given.operation
+          and (idempotency_key = given.key or starts_with(idempotency_key, given.order_keys)), false)
+        and created_at >= ${sinceByReference} and (created_at >= ${since}::timestamptz
+          or lower(regexp_replace(remittance, '[^0-9A-Za-z]', '', 'g')) = given.reference_key)
+      order by is_similar desc, id desc limit ${rowsEach}) as found
+    order by given.position, found.is_similar desc, found.id desc`),
+  )
+}
+
+/** Keeps other requests of these partners that refuse repetitions waiting, until the end of the transaction. */
+export async function lockDuplicateTurns(tx: Tx, partnerIds: readonly string[]): Promise<void> {
+  // In one order, so that two batches cannot deadlock.
+  for (const partnerId of [...new Set(partnerIds)].toSorted()) {
+    await tx.run(sql`/* payouts.lockDuplicateTurns */
+      insert into payouts.duplicate_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
+    await tx.run(sql`/* payouts.lockDuplicateTurns */
+      select 1 from payouts.duplicate_turns where partner_id = ${partnerId} for update`)
+  }
+}
+
+// The SQL of notes.
+
+const noteColumns = {
+  partnerId: 'uuid',
+  payoutId: 'uuid',
+  /** Null: it was taken away, or erased. */
+  note: 'text?',
+  writtenBy: 'uuid',
+  writtenByName: 'text',
+  updatedAt: 'timestamptz',
+} as const
+export type NoteRow = RowOf<typeof noteColumns>
+const newNotes = insertBy<NoteRow>(noteColumns, [])
+
+/** The notes of new payouts. */
+export function insertNotes(tx: Tx, rows: readonly NoteRow[]): void {
+  tx.later(sql`/* payouts.insertNotes */ insert into payouts.notes (${namesOf(noteColumns)}) ${newNotes(tx, rows)}`)
+}
+
+export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
+  await tx.run(sql`/* payouts.putNote */
+    insert into payouts.notes (${namesOf(noteColumns)}) ${newNotes(tx, [row])}
+    on conflict (partner_id, payout_id) do update set note = excluded.note, written_by = excluded.written_by,
+      written_by_name = excluded.written_by_name, updated_at = excluded.updated_at`)
+}
+
+export function noteOf(tx: Tx, partnerId: string, payoutId: string): Promise<NoteRow | undefined> {
+  return tx.row<NoteRow>(sql`/* payouts.noteOf */
+    select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = ${payoutId}`)
+}

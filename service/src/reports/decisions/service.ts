@@ -1,0 +1,192 @@
+/** Counts the decisions of the operator: one statement for each month and kind of row, all at one moment. */
+import type { Cases, Disposition } from '../../cases/index.ts'
+import { type Clock, secondMs } from '../../kernel/index.ts'
+import type { Monitoring } from '../../monitoring/index.ts'
+import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
+import type { Screening } from '../../screening/index.ts'
+import { type AgeBand, ageTimes, bandsOf, type CountedKind, type Month, monthsUntil } from './rules.ts'
+
+export { type AgeBand, ageBands, type CountedKind } from './rules.ts'
+
+/** The longest period, in months. */
+export const monthsMax = 24
+
+export type Numbers = {
+  readonly at: Date
+  /** `YYYY-MM` in UTC, the latest first. The latest one is not over. */
+  readonly months: readonly string[]
+  /** What waits now. */
+  readonly open: readonly {
+    readonly kind: CountedKind
+    readonly ages: Readonly<Record<AgeBand, number>>
+    readonly total: number
+  }[]
+  readonly decided: readonly {
+    readonly month: string
+    readonly kind: CountedKind
+    readonly outcome: string
+    readonly count: number
+  }[]
+  /** Milliseconds from the opening to the decision of persons. `month`: null for the whole period. */
+  readonly times: readonly {
+    readonly month: string | null
+    readonly kind: CountedKind
+    readonly count: number
+    /** Half of the decisions took at most this long. */
+    readonly medianMs: number
+    /** Nine tenths of the decisions took at most this long. */
+    readonly ninetyMs: number
+  }[]
+  /** Decided hits of each list, and those that were another one. */
+  readonly lists: readonly FalseCount[]
+  /** Decided alerts of each rule, and the false ones of them. `name`: of the last version. */
+  readonly rules: readonly (FalseCount & { readonly id: string })[]
+  /** What persons have found about alerts. */
+  readonly findings: readonly { readonly month: string; readonly disposition: Disposition; readonly count: number }[]
+}
+
+type FalseCount = {
+  readonly month: string
+  readonly name: string
+  readonly decided: number
+  readonly falseHits: number
+}
+
+export type DecisionNumbers = {
+  /** `months`: 1 to 24. */
+  readonly read: (months: number) => Promise<Numbers>
+}
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cases: Pick<Cases, 'numbers'>
+  readonly screening: Pick<Screening, 'numbers'>
+  readonly monitoring: Pick<Monitoring, 'rules' | 'rulesOfAlerts'>
+}
+
+export const createDecisionNumbers = (deps: Deps): DecisionNumbers => ({
+  read: (count) =>
+    deps.db.transaction(async (tx) => {
+      await readAtOneMoment(tx)
+      const at = deps.clock.now()
+      const months = monthsUntil(at, Math.min(Math.max(count, 1), monthsMax))
+      const oldest = months.at(-1)
+      const whole = oldest === undefined ? [] : [{ month: null, from: oldest.from, before: months[0]?.before ?? at }]
+      return {
+        ...{ at, months: months.map(({ month }) => month) },
+        open: await openOf(deps, tx, at),
+        ...(await decidedIn(deps, tx, months)),
+        times: await timesOf(deps, tx, [...whole, ...months]),
+        ...(await alertsIn(deps, tx, months)),
+      }
+    }),
+})
+
+/** Only rows of these kinds, for a person who works on no other. */
+export const onlyKinds = (numbers: Numbers, isShown: (kind: CountedKind) => boolean): Numbers => ({
+  ...numbers,
+  open: numbers.open.filter(({ kind }) => isShown(kind)),
+  decided: numbers.decided.filter(({ kind }) => isShown(kind)),
+  times: numbers.times.filter(({ kind }) => isShown(kind)),
+  lists: isShown('screening_hit') ? numbers.lists : [],
+  rules: isShown('monitoring_alert') ? numbers.rules : [],
+  findings: isShown('monitoring_alert') ? numbers.findings : [],
+})
+
+async function openOf({ cases, screening }: Deps, tx: Tx, at: Date): Promise<Numbers['open']> {
+  const times = ageTimes(at)
+  const hits = { kind: 'screening_hit' as const, ...(await screening.numbers.openCounts(tx, times)) }
+  const rows = [...(hits.total === 0 ? [] : [hits]), ...(await cases.numbers.openCounts(tx, times))]
+  return rows.map((row) => ({ kind: row.kind, ages: bandsOf(row), total: row.total }))
+}
+
+async function decidedIn({ cases, screening }: Deps, tx: Tx, months: readonly Month[]) {
+  const decided: Numbers['decided'][number][] = []
+  const lists: FalseCount[] = []
+  for (const { month, ...period } of months) {
+    const hits = await screening.numbers.decidedCounts(tx, period)
+    const outcomes = Map.groupBy(hits, ({ outcome }) => outcome)
+    for (const [outcome, rows] of outcomes) decided.push({ month, kind: 'screening_hit', outcome, count: sumOf(rows) })
+    for (const [name, rows] of Map.groupBy(hits, ({ source }) => source))
+      lists.push({ month, name, decided: sumOf(rows), falseHits: sumOf(rows.filter(isCleared)) })
+    decided.push(...(await cases.numbers.decidedCounts(tx, period)).map((row) => ({ month, ...row })))
+  }
+  return { decided, lists }
+}
+
+const sumOf = (rows: readonly { readonly count: number }[]): number => rows.reduce((sum, { count }) => sum + count, 0)
+const isCleared = ({ outcome }: { readonly outcome: string }): boolean => outcome === 'cleared'
+
+type Period = Omit<Month, 'month'> & { readonly month: string | null }
+
+async function timesOf({ cases, screening }: Deps, tx: Tx, periods: readonly Period[]): Promise<Numbers['times']> {
+  const times: Numbers['times'][number][] = []
+  for (const { month, ...period } of periods) {
+    const hits = await screening.numbers.decidingTimes(tx, period)
+    const rows = [
+      ...(hits === undefined ? [] : [{ kind: 'screening_hit' as const, ...hits }]),
+      ...(await cases.numbers.decidingTimes(tx, period)),
+    ]
+    times.push(
+      ...rows.map(({ kind, count, median, ninety }) => ({
+        ...{ month, kind, count, medianMs: median * secondMs, ninetyMs: ninety * secondMs },
+      })),
+    )
+  }
+  return times
+}
+
+const alertsPerPage = 1000
+
+/** Findings that the pattern was harmless. Without a finding an alert was false if nothing was refused after it. */
+const isFalse = ({ outcome, disposition }: Pick<DecidedAlert, 'outcome' | 'disposition'>): boolean =>
+  disposition === null ? outcome !== 'refused' : disposition === 'false_positive' || disposition === 'explained'
+
+/** The rule of an alert is in another module than its decision: alerts are read in pages, and their rules partner by partner. */
+async function alertsIn(
+  { cases, monitoring }: Deps,
+  tx: Tx,
+  months: readonly Month[],
+): Promise<Pick<Numbers, 'findings' | 'rules'>> {
+  const names = new Map<string, string>()
+  // The last version of each rule is the first of the list.
+  for (const { id, name } of await monitoring.rules(tx)) if (!names.has(id)) names.set(id, name)
+  const rules: Numbers['rules'][number][] = []
+  const findings: Numbers['findings'][number][] = []
+  for (const { month, ...period } of months) {
+    const counts = new Map<string, { decided: number; falseHits: number }>()
+    const found = new Map<Disposition, number>()
+    for await (const alert of decidedAlerts({ cases, monitoring }, tx, period)) {
+      const count = counts.get(alert.ruleId) ?? { decided: 0, falseHits: 0 }
+      count.decided += 1
+      if (isFalse(alert)) count.falseHits += 1
+      counts.set(alert.ruleId, count)
+      if (alert.disposition !== null) found.set(alert.disposition, (found.get(alert.disposition) ?? 0) + 1)
+    }
+    for (const [id, count] of counts) rules.push({ month, id, name: names.get(id) ?? id, ...count })
+    for (const [disposition, count] of found) findings.push({ month, disposition, count })
+  }
+  return { rules, findings }
+}
+
+type DecidedAlert = Awaited<ReturnType<Cases['numbers']['decidedAlerts']>>[number]
+
+/** Pages through the decided alerts of a period, each with its rule. */
+async function* decidedAlerts(
+  { cases, monitoring }: Pick<Deps, 'cases' | 'monitoring'>,
+  tx: Tx,
+  period: Omit<Month, 'month'>,
+): AsyncGenerator<DecidedAlert & { readonly ruleId: string }> {
+  let after: DecidedAlert | undefined
+  for (;;) {
+    const page = await cases.numbers.decidedAlerts(tx, period, after, alertsPerPage)
+    for (const [partnerId, alerts] of Map.groupBy(page, (alert) => alert.partnerId)) {
+      const ids = alerts.map(({ id }) => id)
+      const rules = new Map((await monitoring.rulesOfAlerts(tx, partnerId, ids)).map((row) => [row.id, row.ruleId]))
+      for (const alert of alerts) yield { ...alert, ruleId: rules.get(alert.id) ?? '' }
+    }
+    after = page.at(-1)
+    if (page.length < alertsPerPage) return
+  }
+}

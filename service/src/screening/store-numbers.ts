@@ -1,0 +1,103 @@
+/** All SQL of the numbers of hits: how old the open ones are, and what was decided in a period. And hits by whom they are about. */
+import { acrossPartners, noSql, sql, type Tx } from '../postgres/index.ts'
+import type { HitStatus, SubjectKind } from './rules.ts'
+import type { ListSource } from './lists/entry.ts'
+
+/** A hit without what was compared. */
+export type ShownHit = {
+  readonly partnerId: string
+  readonly id: string
+  readonly subjectKind: SubjectKind
+  readonly subjectId: string
+  readonly source: ListSource
+  readonly score: number
+  readonly status: HitStatus
+  readonly openedAt: Date
+  readonly decidedAt: Date | null
+  readonly decidedBy: string | null
+  /** What a person has proposed, and a second person has to decide. */
+  readonly proposal: string | null
+}
+
+const shown = sql`partner_id, id, subject_kind, subject_id, source, score, status, opened_at, decided_at, decided_by, proposal`
+
+/** The hits about some subjects, ended ones too, newest first. */
+export function hitsAbout(
+  tx: Tx,
+  partnerId: string,
+  subjectIds: readonly string[],
+  rowsMax: number,
+): Promise<readonly ShownHit[]> {
+  return tx.rows<ShownHit>(sql`/* screening.hitsAbout */
+    select ${shown} from screening.hits where partner_id = ${partnerId} and subject_id = any(${[...subjectIds]}::uuid[])
+    order by id desc limit ${rowsMax}`)
+}
+
+/** The open hits of a partner, its customers and its payees, oldest first, after one of them. */
+export function openHitsOf(
+  tx: Tx,
+  partnerId: string,
+  after: Pick<ShownHit, 'openedAt' | 'id'> | undefined,
+  rowsMax: number,
+): Promise<readonly ShownHit[]> {
+  return tx.rows<ShownHit>(sql`/* screening.openHitsOf */
+    select ${shown} from screening.hits where partner_id = ${partnerId} and status = 'open'
+      ${after === undefined ? noSql : sql`and (opened_at, id) > (${after.openedAt}, ${after.id}::uuid)`}
+    order by opened_at, id limit ${rowsMax}`)
+}
+
+type Times = readonly [Date, Date, Date, Date]
+
+/** How many open hits were opened after each of the times, the latest first, and how many there are. */
+export async function openCounts(
+  tx: Tx,
+  [first, second, third, fourth]: Times,
+): Promise<Readonly<Record<'first' | 'second' | 'third' | 'fourth' | 'total', number>>> {
+  const row = await tx.row<Readonly<Record<'first' | 'second' | 'third' | 'fourth' | 'total', number>>>(
+    acrossPartners(
+      'counts the open hits of all partners by their age, by an index of the open ones',
+      sql`/* screening.openCounts */
+        select count(*) filter (where opened_at > ${first})::integer as first,
+          count(*) filter (where opened_at > ${second})::integer as second,
+          count(*) filter (where opened_at > ${third})::integer as third,
+          count(*) filter (where opened_at > ${fourth})::integer as fourth, count(*)::integer as total
+        from screening.hits where status = 'open'`,
+    ),
+  )
+  return row ?? { first: 0, second: 0, third: 0, fourth: 0, total: 0 }
+}
+
+type Period = { readonly from: Date; readonly before: Date }
+
+/** `cleared`: it was another one. */
+export type DecidedHits = { readonly source: ListSource; readonly outcome: HitStatus; readonly count: number }
+
+/** A hit counts in the month of its last decision. */
+export function decidedCounts(tx: Tx, { from, before }: Period): Promise<readonly DecidedHits[]> {
+  return tx.rows<DecidedHits>(
+    acrossPartners(
+      'counts what was decided about hits of all partners in a month, from an index alone',
+      sql`/* screening.decidedCounts */
+        select source, status as outcome, count(*)::integer as count from screening.hits
+        where decided_at >= ${from} and decided_at < ${before} group by source, status order by source, status`,
+    ),
+  )
+}
+
+/** Seconds from the opening to the last decision. Undefined: none was decided. */
+export async function decidingTimes(
+  tx: Tx,
+  { from, before }: Period,
+): Promise<Readonly<Record<'count' | 'median' | 'ninety', number>> | undefined> {
+  const row = await tx.row<Readonly<Record<'count' | 'median' | 'ninety', number>>>(
+    acrossPartners(
+      'reads how long decisions about hits of all partners took, from an index alone',
+      sql`/* screening.decidingTimes */
+        select count(*)::integer as count,
+          percentile_disc(0.5) within group (order by extract(epoch from decided_at - opened_at)::float8) as median,
+          percentile_disc(0.9) within group (order by extract(epoch from decided_at - opened_at)::float8) as ninety
+        from screening.hits where decided_at >= ${from} and decided_at < ${before}`,
+    ),
+  )
+  return row === undefined || row.count === 0 ? undefined : row
+}

@@ -1,0 +1,181 @@
+/**
+ * Payment links and late money in a real browser: two payers pay one link, each in a browser of their own; the shop makes and switches off a link,
+ * and accepts and returns money that came late.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
+import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { check, main, openPage, press, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { lateSession, linkBody } from '../support/late-payments.ts'
+import { until } from '../support/until.ts'
+import { createCustomer } from '../support/world.ts'
+
+const { service, site, person, browser } = useConsole(await useSharedService())
+const { client } = service
+const customerId = textAt(await createCustomer(client), 'guid')
+const pathOf = (url: string) => new URL(url).pathname
+
+const makeLink = async (fields: JsonObject = {}) =>
+  success(await client.post('/v1/checkout/links', { ...linkBody(customerId), ...fields }))
+const linkOf = async (id: string) => success(await client.get(`/v1/checkout/links/${id}`))
+const sessionsOf = async (id: string) => listAt(success(await client.get(`/v1/checkout/sessions?linkId=${id}`)))
+
+/** A payer in a browser of their own, who has no script if `plain`. */
+async function payerAt(path: string, options: { readonly locale?: string; readonly javaScriptEnabled?: boolean } = {}) {
+  const opened = await openPage(await browser(), site, { locale: 'en', ...options })
+  await opened.page.goto(`${site}${path}`)
+  return opened
+}
+
+/** The payer approves at the bank of the sandbox. */
+async function payAtBank(page: Page, name: string): Promise<void> {
+  await page.locator('button.primary').click()
+  await page.locator('#name').fill(name)
+  await page.locator('button.primary').click()
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await until('the page shows that it is paid', async () => {
+    await page.reload()
+    return (await page.locator('.mark.completed').count()) === 1
+  })
+}
+
+test('two payers pay one link, with a script and without', { skip }, async () => {
+  const link = await makeLink({ description: 'Ticket <b>', paymentsMax: 2, returnUrl: 'https://shop.example.com/x' })
+  const path = pathOf(textAt(link, 'url'))
+  const ada = await payerAt(path)
+  await check(ada.page)
+  assert.match(await ada.page.locator('main').innerText(), /Ticket <b>/)
+  await ada.page.fill('#name', 'Ada Lovelace')
+  await ada.page.fill('#email', 'no address')
+  await ada.page.locator('button.primary').click()
+  assert.equal(await ada.page.locator('#name').inputValue(), 'Ada Lovelace', 'what was typed stays')
+  await check(ada.page)
+  await ada.page.fill('#email', 'ada@example.com')
+  await ada.page.locator('button.primary').click()
+  await ada.page.waitForURL(/\/checkout\/[^/]+$/u)
+  await ada.page.locator('time.local').waitFor()
+  assert.match(await ada.page.locator('.means').innerText(), /business day: send it by/)
+  await check(ada.page)
+  const grace = await payerAt(path, { javaScriptEnabled: false })
+  await grace.page.fill('#name', 'Grace Hopper')
+  await grace.page.locator('button.primary').click()
+  const late = await payerAt(path)
+  assert.match(await late.page.locator('main').innerText(), /takes no payment now[^]*all the payments/)
+  await check(late.page)
+  await payAtBank(ada.page, 'Ada Lovelace')
+  await payAtBank(grace.page, 'Grace Hopper')
+  assert.equal((await linkOf(textAt(link, 'linkId'))).paymentsMade, 2)
+  const sessions = await sessionsOf(textAt(link, 'linkId'))
+  assert.deepEqual(
+    sessions.map(({ payerName, status }) => [payerName, status]),
+    [
+      ['Grace Hopper', 'Completed'],
+      ['Ada Lovelace', 'Completed'],
+    ],
+  )
+  await ada.page.getByRole('link', { name: 'Receipt' }).first().click()
+  assert.match(await ada.page.locator('main').innerText(), /Paid to\s+Sandbox Partner[^]*Account holder/)
+  await check(ada.page)
+  for (const each of [ada, grace, late]) await each.close()
+})
+
+test('the page of a link is in five languages, and an open amount has bounds', { skip }, async () => {
+  const link = await makeLink({ amount: null, amountMin: 5, amountMax: 50 })
+  const path = pathOf(textAt(link, 'url'))
+  const { page, close } = await payerAt(path)
+  const texts = new Set<string>()
+  for (const language of ['en', 'de', 'fr', 'es', 'lt']) {
+    await page.goto(`${site}${path}?lang=${language}`)
+    assert.equal(await page.locator('html').getAttribute('lang'), language)
+    texts.add(await page.locator('button.primary').innerText())
+    await check(page)
+  }
+  assert.equal(texts.size, 5)
+  await page.goto(`${site}${path}?lang=de`)
+  await page.fill('#name', 'Ada')
+  await page.fill('#amount', '4,99')
+  await page.locator('button.primary').click()
+  assert.equal(await page.locator('#amount').inputValue(), '4,99')
+  await page.fill('#amount', '12,50')
+  await page.locator('button.primary').click()
+  await page.waitForURL(/lang=de$/u)
+  const [session] = await sessionsOf(textAt(link, 'linkId'))
+  assert.equal(Number(session?.amount), 12.5)
+  await close()
+})
+
+test('the shop makes a link with items, sees its payers, and switches it off', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Olga Operator')
+  await page.goto(`${site}/console/checkout/links/new`)
+  await check(page)
+  await page.fill('#customerId', customerId)
+  await page.fill('#currency', 'EUR')
+  await page.fill('#description', 'Two cups')
+  await page.fill('#item0name', 'Espresso')
+  await page.fill('#item0amount', '3,00')
+  await page.getByRole('button', { name: 'Add a line' }).click()
+  assert.equal(await page.locator('#item0name').inputValue(), 'Espresso')
+  await page.fill('#item1name', 'Cappuccino')
+  await page.fill('#item1quantity', '2')
+  await page.fill('#item1amount', '7.00')
+  await press(page, 'Make link')
+  assert.match(await main(page), /The link is made[^]*10\.00 EUR[^]*Espresso[^]*Cappuccino/)
+  await check(page)
+  const path = pathOf((await page.locator('pre code').innerText()).trim())
+  const payer = await payerAt(path)
+  await payer.page.fill('#name', 'Joan Clarke')
+  await payer.page.locator('button.primary').click()
+  await page.getByRole('link', { name: 'Show its sessions' }).click()
+  assert.match(await main(page), /Two cups[^]*Joan Clarke/)
+  await check(page)
+  await page.goBack()
+  await page.getByRole('button', { name: 'Switch off' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click()
+  await until('the link is off', async () => /The link is switched off/.test(await main(page)))
+  await payer.page.goto(`${site}${path}`)
+  assert.match(await payer.page.locator('main').innerText(), /has switched it off/)
+  await payer.close()
+  await close()
+})
+
+test('the shop accepts late money and returns other late money; a second choice is told', { skip }, async () => {
+  const { id } = await lateSession(client, customerId, 2)
+  const { page, close } = await person('Operator', 'Lisa Operator')
+  await page.goto(`${site}/console/checkout`)
+  assert.match(await main(page), /Money waits for your choice/)
+  await page.goto(`${site}/console/checkout/${id}`)
+  await check(page)
+  assert.match(await main(page), /Money that did not fit[^]*After the end[^]*Waits for your choice/)
+  const other = await page.context().newPage()
+  await other.goto(`${site}/console/checkout/${id}`)
+  await choose(page, 'Accept for this order')
+  await until('the money is accepted', async () => /accepted for this order/.test(await main(page)))
+  await choose(other, 'Return to the payer')
+  await until('the other choice is told', async () => /accepted or returned already/.test(await main(other)))
+  await choose(page, 'Return to the payer')
+  await until('the money goes back', async () => /on its way back to the payer/.test(await main(page)))
+  await until('it is back', async () => {
+    const { latePayments } = success(await client.get(`/v1/checkout/sessions/${id}`))
+    const statuses = (latePayments as readonly JsonObject[]).map(({ status }) => status)
+    return statuses.join() === 'Accepted,Returned'
+  })
+  await page.goto(`${site}/console/checkout/${id}`)
+  await check(page)
+  const { url } = success(await client.get(`/v1/checkout/sessions/${id}`))
+  const payer = await payerAt(pathOf(String(url)))
+  assert.match(await payer.page.locator('main').innerText(), /has accepted[^]*goes back to the account that paid/)
+  await payer.close()
+  await close()
+})
+
+/** Opens the first dialog of a choice, and confirms it. */
+async function choose(page: Page, name: string): Promise<void> {
+  await page
+    .locator(`button[popovertarget]:has-text("${name.startsWith('Accept') ? 'Accept' : 'Return'}")`)
+    .first()
+    .click()
+  await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+}

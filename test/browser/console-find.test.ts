@@ -1,0 +1,131 @@
+/** Each kind of text finds its things in a real browser: amounts, accounts, names, identifiers, references; and lists that fit, add up and move. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { noBrowser as skip } from '../support/browser.ts'
+import { listAt, success, textAt } from '../support/client.ts'
+import { check, main, press, useConsole } from '../support/console.ts'
+import { useSharedService } from '../support/fixture.ts'
+import { otherPartner } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, createCustomer, finalTransaction, ibans, payoutText } from '../support/world.ts'
+
+const { service, person, open } = useConsole(await useSharedService(), ['400'])
+const { client } = service
+
+const payee = textAt(
+  await createBeneficiary(client, { name: 'Katherine Johnson', alias: 'Orbit 17', iban: ibans.FR }),
+  'id',
+)
+success(await client.post('/v1/payouts/fiat', payoutText(payee, '7500.00', { reference: 'INV-7500' })))
+const paid = await finalTransaction(client, 'INV-7500')
+const own = `crm-${randomUUID()}`
+const customer = await createCustomer(client, { partnerCustomerIdentifier: own })
+const guid = textAt(customer, 'guid')
+const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
+success(
+  await client.post('/v1/simulations/credits', { amount: 31.5, currency: 'EUR', iban, debtorName: 'Dorothy Payer' }),
+)
+const deposit = await until('the credit has arrived', async () => {
+  const [first] = listAt(
+    success(await client.get(`/v1/transactions?customerId=${guid}&category=Deposit&status=Completed`)),
+  )
+  return first
+})
+const debtor = textAt(deposit.debtorDetails as Parameters<typeof textAt>[0], 'iban')
+const order = `order-${randomUUID()}`
+const session = success(
+  await client.post('/v1/checkout/sessions', {
+    ...{ amount: 49.9, currency: 'EUR', customerId: guid, idempotencyKey: randomUUID(), websiteReference: order },
+  }),
+)
+
+test('amounts, accounts, names, identifiers and references find their things', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Fay Finder')
+  const found = async (text: string) => {
+    await open(page, `find?q=${encodeURIComponent(text)}`)
+    return `${page.url()} ${await main(page)}`
+  }
+  for (const text of ['7500', '7.500,00', '7,500.00 EUR', '€ 7 500', '7.500'])
+    assert.match(await found(text), /INV-7500/, text)
+  assert.match(await found('31,50'), /Dorothy Payer|transactions\//)
+  assert.match(await found(ibans.FR), /Katherine Johnson[^]*INV-7500|INV-7500[^]*Katherine Johnson/)
+  await check(page)
+  assert.match(await found(debtor.toLowerCase().replaceAll(/(.{4})/g, '$1 ')), /31\.50|transactions\//)
+  const ofCustomer = await found(iban)
+  assert.match(ofCustomer, new RegExp(own))
+  assert.match(ofCustomer, /31\.50/)
+  assert.match(await found('orbit 17'), /Katherine Johnson[^]*INV-7500|INV-7500[^]*Katherine Johnson/)
+  assert.match(await found('Johns'), /payees\/|Katherine Johnson/)
+  assert.match(await found(own), new RegExp(`customers/${guid}`))
+  assert.match(await found(textAt(customer, 'serviceId')), new RegExp(`customers/${guid}`))
+  for (const text of ['INV-75', textAt(paid, 'endToEndId')]) assert.match(await found(text), /INV-7500/, text)
+  assert.match(await found(order), /transactions\//)
+  assert.match(
+    await found(textAt(session, 'creditorReference')),
+    new RegExp(`checkout/${textAt(session, 'sessionId')}|Checkout session`),
+  )
+  assert.match(await found('7501'), /Nothing was found/)
+  const foreign = await otherPartner(service)
+  const theirs = textAt(await createBeneficiary(foreign, { alias: 'Foreign 9' }), 'id')
+  assert.ok(!(await found('Foreign 9')).includes(theirs))
+  await close()
+})
+
+test('a list has its filters in one row, its first row near, and the sums of what it shows', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Lia Lister')
+  await page.setViewportSize({ width: 1280, height: 800 })
+  for (const path of ['transactions', 'payouts', 'payees', 'customers', 'checkout']) {
+    await open(page, path)
+    const tops = await page
+      .locator('.filters > .grid input, .filters > .grid select, .filters > .buttons button')
+      .evaluateAll((fields) => fields.map((field) => Math.round(field.getBoundingClientRect().bottom)))
+    assert.ok(Math.max(...tops) - Math.min(...tops) <= 8, `${path}: ${tops.join()}`)
+    const first = (await page.locator('tbody tr').first().boundingBox())?.y ?? 999
+    assert.ok(first <= 300, `${path}: the first row is at ${first}`)
+    await check(page)
+  }
+  await open(page, 'transactions')
+  await page.selectOption('#currency', 'EUR')
+  await press(page, 'Show')
+  assert.match(await main(page), /Outgoing\s+[\d,]+\.\d\d EUR/)
+  await page.getByText('More filters').click()
+  await page.fill('#amountMin', '7.500,00')
+  await page.fill('#account', ibans.FR)
+  await press(page, 'Show')
+  assert.match(await main(page), /7,500\.00 EUR\s+\(1\)/)
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await check(page)
+  await page.setViewportSize({ width: 390, height: 800 })
+  await check(page)
+  await close()
+})
+
+test('a payee is chosen by a search', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Cho Chooser')
+  for (const path of ['payouts/new', 'standing-orders/new'])
+    for (const text of ['Johns', 'Orbit 17', ibans.FR]) {
+      await open(page, path)
+      await page.fill('#search', text)
+      await press(page, 'Show')
+      assert.equal(await page.locator('tbody tr').count(), 1, text)
+      await page.getByRole('link', { name: /^Pay/ }).click()
+      assert.match(page.url(), new RegExp(`beneficiaryId=${payee}`))
+    }
+  await open(page, 'payouts/new?search=Unknown%20Person')
+  assert.match(await main(page), /Nothing matches these filters/)
+  await check(page)
+  await close()
+})
+
+test('the status of a payment moves while its page is open', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Wes Watcher')
+  success(await client.post('/v1/payouts/fiat', payoutText(payee, '3.00', { reference: 'Watched' })))
+  const [payout = {}] = listAt(success(await client.get('/v1/payouts?reference=Watched')))
+  await open(page, `payouts/${textAt(payout, 'id')}`)
+  const loaded = await page.evaluate(() => performance.timeOrigin)
+  await page.locator('.strip .badge', { hasText: 'Completed' }).waitFor({ timeout: 60_000 })
+  assert.equal(await page.evaluate(() => performance.timeOrigin), loaded)
+  await check(page)
+  await close()
+})

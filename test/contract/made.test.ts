@@ -1,0 +1,144 @@
+/** Every operation that makes something says in the audit log what it made, and by whom; the log is filtered by person, act and thing. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { suite, test } from 'node:test'
+import { keyPlaceOf, madeIn } from '@partner-payments/wire'
+import { type Answer, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { useReceiver, useService } from '../support/fixture.ts'
+import { assertProblem } from '../support/problem.ts'
+import { subjects } from '../support/requests.ts'
+import { accountWith, otherPartner } from '../support/service.ts'
+import { createBeneficiary, createCustomer, createWorld, listAll } from '../support/world.ts'
+
+const service = await useService()
+const receiver = await useReceiver()
+const { client } = service
+const world = await createWorld(client, receiver.url, service)
+
+/** The part of a record that these tests read. */
+type Recorded = {
+  readonly id: string
+  readonly action: string
+  readonly subject: Readonly<Record<string, string>>
+  readonly details?: { readonly made?: boolean }
+  readonly actor: { readonly id: string; readonly name: string }
+  readonly requestId?: string
+}
+const records = async (query: string, as = client): Promise<readonly Recorded[]> =>
+  listAt(success(await as.get(`/v1/audit?${query}`))) as readonly JsonObject[] as unknown as readonly Recorded[]
+const idsOf = (found: readonly Recorded[]) => found.map(({ id }) => id)
+const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === 'true'
+
+const makers = subjects.filter(({ operation }) => typeof operation.makes === 'object')
+
+suite('what was made', () => {
+  test('the operations that make something are known', () => {
+    assert.ok(makers.length >= 20)
+    for (const { id, operation } of subjects) {
+      if (operation.method !== 'POST' || !id.startsWith('create') || operation.idempotency === 'kept') continue
+      if (id === 'createFxQuote') continue
+      assert.notEqual(operation.makes, 'nothing', id)
+    }
+    for (const { id, operation } of makers) {
+      const { makes, response } = operation
+      assert.ok(typeof makes === 'object')
+      const answer = response as unknown as {
+        readonly properties: { readonly [name: string]: { readonly items?: typeof answer } }
+      }
+      const thing = makes.each === undefined ? answer : answer.properties[makes.each]?.items
+      assert.ok(thing?.properties[makes.id], `${id} answers ${makes.id}`)
+    }
+  })
+
+  for (const { id, operation, request } of makers)
+    for (const key of keyPlaceOf(operation) === 'header' ? [undefined, randomUUID()] : [undefined])
+      test(`names it, once, with its maker: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
+        const sent = { method: 'POST', ...request(world), headers: key ? { 'Idempotency-Key': key } : {} }
+        const answer = await client.send(sent)
+        if (answer.status === 409 || answer.status === 422) return
+        const made = madeIn(operation, success(answer))
+        assert.ok(made.length > 0)
+        assert.ok(isReplay(await client.send(sent)) === (key !== undefined || keyPlaceOf(operation) === 'body'))
+        for (const thing of made) {
+          const found = (await records(`subject=${encodeURIComponent(thing)}&action=${id}`)).filter(
+            ({ details }) => details?.made === true,
+          )
+          assert.equal(found.length, 1, thing)
+          assert.deepEqual(found[0]?.subject, { id: thing })
+          const [maker] = await records('action=createBeneficiary&limit=1')
+          assert.deepEqual([found[0]?.actor.id, found[0]?.actor.name], [maker?.actor.id, maker?.actor.name])
+          assert.equal(found[0]?.requestId, answer.headers['x-request-id'])
+        }
+      })
+
+  test('a request that is refused makes nothing', async () => {
+    const before = idsOf(await records('kind=Act&action=createBeneficiary'))
+    assertProblem(await client.post('/v1/beneficiaries', { name: 'Grace', iban: 'DE00', currency: 'EUR' }), {
+      status: 400,
+    })
+    assertProblem(
+      await client.post('/v1/beneficiaries', {
+        ...{ name: 'Grace', iban: 'NL91ABNA0417164300', currency: 'EUR' },
+        customerId: randomUUID(),
+      }),
+      { status: 404 },
+    )
+    assert.deepEqual(idsOf(await records('kind=Act&action=createBeneficiary')), before)
+    assert.ok((await records('kind=Request&action=createBeneficiary')).length > before.length)
+  })
+})
+
+suite('filters', () => {
+  test('acts stand apart from reads and from requests', async () => {
+    const guid = textAt(await createCustomer(client), 'guid')
+    success(await client.get(`/v1/customers/${guid}`))
+    success(await client.put(`/v1/customers/${guid}`, { kyc: { city: 'London' } }))
+    const [last = {} as Recorded, before = {} as Recorded] = await records('kind=Act&limit=2')
+    assert.deepEqual([last.action, before.action], ['updateCustomer', 'createCustomer'])
+    assert.deepEqual(before.subject, { id: guid })
+    const [read = {} as Recorded] = await records('kind=Read&limit=1')
+    assert.deepEqual([read.action, read.subject], ['getCustomer', { id: guid }])
+    assert.ok((await records('kind=Act&limit=100')).every(({ action }) => !/^(get|list|export)/.test(action)))
+    assert.ok((await records('kind=Read&limit=100')).every(({ action }) => /^(get|list|export)/.test(action)))
+    assert.deepEqual(
+      (await records(`subject=${guid}`)).map(({ action }) => action),
+      ['updateCustomer', 'createCustomer'],
+    )
+    assert.deepEqual(
+      (await records(`kind=Read&subject=${guid}`)).map(({ action }) => action),
+      ['getCustomer'],
+    )
+  })
+
+  test('by person and act, in pages that follow one another, each record once', async () => {
+    const colleague = await accountWith(service, ['beneficiaries:write', 'customers:read', 'users:read'])
+    const made: string[] = []
+    for (let count = 0; count < 5; count += 1) made.push(textAt(await createBeneficiary(colleague), 'id'))
+    success(await colleague.get('/v1/customers'))
+    const [{ actor } = {} as Recorded] = await records(`subject=${made[0] ?? ''}`)
+    const by = `actorId=${actor.id}`
+    const all = await records(`${by}&limit=100`)
+    assert.equal(all.length, 11, 'five requests, what they made, and a list')
+    const things = (found: readonly Recorded[]) => found.map(({ subject }) => subject['id'])
+    assert.deepEqual(things(await records(`${by}&kind=Act`)), made.toReversed())
+    assert.deepEqual(things(await records(`${by}&kind=Act&action=createBeneficiary`)), made.toReversed())
+    assert.deepEqual(await records(`${by}&action=createCustomer`), [])
+    assert.deepEqual(await records(`${by}&kind=Act&subject=${world.beneficiary}`), [])
+    for (const query of [by, `${by}&kind=Act`, `${by}&action=createBeneficiary`, `kind=Act&action=createBeneficiary`]) {
+      const whole = idsOf(await records(`${query}&limit=100`))
+      assert.deepEqual(
+        (await listAll(client, `/v1/audit?${query}&limit=3`)).map(({ id }) => id),
+        whole.length < 100 ? whole : (await listAll(client, `/v1/audit?${query}`)).map(({ id }) => id),
+      )
+    }
+  })
+
+  test('a wrong filter is refused at its field, and another partner finds nothing', async () => {
+    assertProblem(await client.get('/v1/audit?kind=Deed'), { status: 400, pointer: '/query/kind' })
+    assertProblem(await client.get('/v1/audit?actorId=Ann'), { status: 400, pointer: '/query/actorId' })
+    const foreign = await otherPartner(service)
+    assert.deepEqual(await records(`subject=${world.beneficiary}`, foreign), [])
+    assert.deepEqual(await records('action=createBeneficiary', foreign), [])
+    assert.deepEqual(await records('action=nothing'), [])
+  })
+})
