@@ -14,8 +14,8 @@ const ofDevelopers = [
   'simulations',
   'webhooks',
 ]
-/** The page on which staff confirm a command, and pages whose commands become buttons. */
-const ofCommands = ['commands', 'cases', 'hits', 'partners', 'queue', 'reconciliation']
+/** The page on which staff confirm a command. */
+const ofCommands = ['commands']
 
 async function namedIn(folder: 'console' | 'desk', word: RegExp): Promise<readonly string[]> {
   const home = new URL(`./${folder}/`, import.meta.url)

@@ -5,7 +5,7 @@ import { deviceOf, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { badge, browser, empty, message, table, time } from '../kit/parts.ts'
+import { badge, browser, empty, message, table, time, timeText } from '../kit/parts.ts'
 import { clientOf, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
@@ -85,7 +85,7 @@ function passkeyTable(view: ConsoleView, { passkeys }: Account): Html {
       html`<form method="post" action="${view.root}account/passkey/remove">
         ${hiddenField('id', id)}
         <button type="submit" class="small danger">
-          ${t.remove}<span class="away"> ${fill(t.passkeyOf, { time: createdAt.toISOString() })}</span>
+          ${t.remove}<span class="away"> ${fill(t.passkeyOf, { time: timeText(view, createdAt) })}</span>
         </button>
       </form>`,
     ]),

@@ -82,10 +82,10 @@ function drawing(heights: readonly number[], label: string, fromZero: boolean): 
 }
 
 export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
-  const { t, language } = view
+  const { t, language, locale = language } = view
   const { currency, days, heights, fromZero, change } = plot
   const [first, last] = [days[0]?.day ?? '', days.at(-1)?.day ?? '']
-  const dayText = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
+  const dayText = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
   const said = (day: string) => dayText.format(new Date(`${day}T00:00:00Z`))
   const amount = (text: string) => grouped(language, text)
   const label = fill(t.plotLabel, {

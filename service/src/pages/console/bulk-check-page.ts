@@ -16,6 +16,7 @@ import {
   section,
   strip,
   table,
+  timeText,
 } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 import { columnName, usedColumns } from './bulk-file.ts'
@@ -89,9 +90,6 @@ export function checkBulkPage(view: ConsoleView, given: CheckPage): string {
       <p class="foot"><a href="${view.root}bulk-payouts/new">${b.otherFile}</a></p>`,
   })
 }
-
-const timeText = ({ language, zone = 'UTC' }: ConsoleView, at: Date): string =>
-  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone }).format(at)
 
 function summary(view: ConsoleView, { lines, funds, mode }: CheckPage): Html {
   const b = texts[view.language].bulk

@@ -97,7 +97,6 @@ const keptSite = (frame: Frame): Parameters<typeof keepingForms>[0] => ({
     '/console/payouts/new/send': '/console/payouts/new/preview',
     '/console/payees/new': '/console/payees/new/check',
     '/console/payees/new/save': '/console/payees/new/check',
-    '/console/bulk-payouts/new/send': '/console/bulk-payouts/new/check',
     '/console/checkout/{id}/refund/send': '/console/checkout/{id}/refund',
   },
 })

@@ -23,7 +23,7 @@ type Sent = {
   readonly files: readonly KeptFile[]
 }
 
-/** Where a form stands in a page. `dialog`: it is in one, which is closed when the page opens. */
+/** The place of a form in a page. `dialog`: it is in one, which is closed when the page opens. */
 type Found = {
   readonly start: number
   readonly end: number

@@ -12,7 +12,7 @@ import { consoleMessage, type ConsoleView, homeOf, shell } from './frame.ts'
 import { readFormData } from './multipart.ts'
 import { facts, message } from './parts.ts'
 import { preferenceRoutes } from './preferences.ts'
-import { deviceIn, nextOf, page, pageOf, seeOther, uuid } from './request.ts'
+import { deviceIn, isLive, nextOf, page, pageOf, seeOther, uuid } from './request.ts'
 
 type Form = {
   readonly path: string
@@ -37,7 +37,7 @@ type Site = {
   ) => Promise<PublicAnswer>
   /** Forms that are not kept, with the reason. The sign-in leads back to their page. */
   readonly notKept: Readonly<Record<string, string>>
-  /** Where the form is not on a page of its own: the path of the form before, which has the same fields. */
+  /** The path of the form before, which has the same fields, by that of a form without a page of its own. */
   readonly before: Readonly<Record<string, string>>
 }
 
@@ -47,7 +47,7 @@ export const keptBytesMax = 300 * 1024
 /** Fields that are never kept: secrets, and what is valid for one page. */
 const secretField = /password|secret|credential|private|^(?:code|nonce|pin|token)$/i
 
-/** Where a sign-in leads that interrupts a form. */
+/** Finds the sign-in to which the answer to an interrupted form leads. */
 const signInPath = /^((?:\.\.\/)*)sign-in(?:\?(.*))?$/
 
 export function keepingForms(site: Site): readonly PublicRoute[] {
@@ -104,11 +104,12 @@ async function sendOrKeep(site: Site, pages: Pages, route: PublicRoute, request:
     }
   }
   const from = pageOf(request, site.root)
-  if (route.path in site.notKept || sender === undefined) return signIn(pages.isPage(from) ? from : undefined)
+  const back = pages.isPage(from) ? from : undefined
+  if (route.path in site.notKept || sender === undefined) return signIn(back)
   if (request.body.length > keptBytesMax) return tooLarge(site, request, `${up}sign-in`)
   const form = await fieldsOf(request)
   const id = await site.forms.keep(sender, JSON.stringify({ ...form, ...(from !== undefined && { from }) }))
-  return signIn(id === undefined ? from : `kept/${id}`)
+  return signIn(id === undefined ? back : `kept/${id}`)
 }
 
 /** Reads the fields of a form of any encoding, without secrets. */
@@ -200,7 +201,8 @@ const queryFieldsMax = 8
 
 /** Shows a page with the form of its address filled in. */
 async function showKept(site: Site, route: PublicRoute, request: PublicRequest): Promise<PublicAnswer> {
-  const id = keptIdOf(request)
+  // An open page that asks by itself must not keep its session alive.
+  const id = isLive(request) ? undefined : keptIdOf(request)
   const kept = id === undefined ? undefined : await read(site, request, id)
   if (id === undefined || kept === undefined) return route.handle(request)
   const answer = await route.handle(plainly(request))
@@ -222,7 +224,7 @@ async function showKept(site: Site, route: PublicRoute, request: PublicRequest):
 
 /** The request of a page without compression, a condition, and the id of a form. */
 function plainly({ headers, query, ...request }: PublicRequest): PublicRequest {
-  const { 'accept-encoding': _encoding, 'if-none-match': _condition, ...others } = headers
+  const { 'accept-encoding': _encoding, 'if-none-match': _condition, 'x-live': _live, ...others } = headers
   const fields = new URLSearchParams(query)
   fields.delete('kept')
   return { ...request, headers: others, query: fields.toString(), body: Buffer.alloc(0) }

@@ -54,6 +54,13 @@ export function time(
     : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form !== 'date')}</time>`
 }
 
+/** A time in the zone of the reader, for a sentence. */
+export const timeText = ({ language, locale = language, zone }: ConsoleView, at: Date): string => {
+  const form = { dateStyle: 'medium', timeStyle: 'short', timeZone: zone ?? 'UTC' } as const
+  const text = new Intl.DateTimeFormat(locale, form).format(at)
+  return zone === undefined ? `${text} UTC` : text
+}
+
 /** A day of the calendar, `YYYY-MM-DD`, as a text. */
 export const dayText = ({ language, locale = language }: ConsoleView, day: string): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))

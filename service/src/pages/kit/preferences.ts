@@ -64,7 +64,8 @@ export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
   {
     method: 'GET',
     path: `/${site.root}/time-zone`,
-    handle: (request) => page(request, 200, zonePage(site.viewOf(request), readerOf(request), nextIn(request))),
+    handle: (request) =>
+      page(request, 200, zonePage(site.viewOf(request), readerOf(request), backTo(site, nextIn(request)))),
   },
   {
     method: 'POST',
@@ -77,7 +78,7 @@ export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
   },
 ]
 
-function zonePage(view: ConsoleView, { chosenZone = '' }: Reader, next: string): string {
+function zonePage(view: ConsoleView, { chosenZone = '' }: Reader, back: string): string {
   const { title, text, label, asBrowser, save } = view.t.timeZone
   const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
   return shell(view, {
@@ -86,12 +87,13 @@ function zonePage(view: ConsoleView, { chosenZone = '' }: Reader, next: string):
     main: html`<h1>${title}</h1>
       <p class="lead">${text}</p>
       <form method="post" action="${view.root}time-zone">
-        ${hiddenField('next', nextOf(next))}
+        ${hiddenField('next', back)}
         ${select({
           ...{ id: 'zone', name: 'zone', label, value: chosenZone, any: asBrowser },
           options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
         })}
         <button type="submit" class="primary">${save}</button>
-      </form>`,
+      </form>
+      <p class="foot"><a href="${view.root}${back}">${view.t.cancel}</a></p>`,
   })
 }
