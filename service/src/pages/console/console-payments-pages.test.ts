@@ -390,7 +390,10 @@ suite('every page of payments and customers', () => {
 
 test('the preview explains itself in the language of the page', () => {
   const english = 'It waits for the approval of a second person.'
-  const draft = { beneficiaryId: 'b', amount: '1.00', currency: 'EUR', reference: 'R', idempotencyKey: 'k' }
+  const draft = {
+    ...{ beneficiaryId: 'b', amount: '1.00', currency: 'EUR', reference: 'R', note: '', payOn: '', idempotencyKey: 'k' },
+    isLater: false,
+  }
   const preview = (language: 'en' | 'de') =>
     payoutPreviewPage(viewOf(language), {
       ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },
