@@ -37,7 +37,10 @@ export type Hands = {
 const foreignTexts = [/npm run /, /POST \/v1\//, /^\s*\{"/m, /\bundefined\b/, /\[object Object\]/]
 
 /** Counts the jobs of a person. A page that answers with an error, or shows the texts of programs, is a dead end of its job. */
-export function createDay(page: Page) {
+export type Day = ReturnType<typeof createDay>
+
+/** `menu`: the name of the button that opens the navigation on a narrow page. */
+export function createDay(page: Page, { menu }: { readonly menu: string }) {
   const costs: JobCost[] = []
   let current = { clicks: 0, fields: 0, pages: 0, deadEnds: [] as string[] }
   page.on('response', (answer) => {
@@ -46,8 +49,15 @@ export function createDay(page: Page) {
     if (answer.status() >= 400) current.deadEnds.push(`${answer.status()} ${new URL(answer.url()).pathname}`)
   })
   const inside = (within = 'body') => page.locator(within)
-  const settled = async () => {
+  /** Waits until the page stands. A page that a script leaves is asked again. */
+  const settled = async (): Promise<void> => {
     await page.waitForLoadState('load')
+    await judged().catch(async () => {
+      await page.waitForLoadState('networkidle')
+      await judged()
+    })
+  }
+  const judged = async () => {
     const text = await page.locator('body').innerText()
     for (const pattern of foreignTexts)
       if (pattern.test(text)) current.deadEnds.push(`${new URL(page.url()).pathname} shows ${String(pattern)}`)
@@ -57,6 +67,11 @@ export function createDay(page: Page) {
     page,
     follow: async (name, within) => {
       current.clicks += 1
+      const opener = page.getByRole('button', { name: menu, exact: true })
+      if (within === 'nav' && (await opener.isVisible())) {
+        current.clicks += 1
+        await opener.click()
+      }
       await inside(within).getByRole('link', { name }).first().click()
       await settled()
     },
@@ -105,7 +120,10 @@ export function createDay(page: Page) {
   const job = async (name: string, act: (hands: Hands) => Promise<void>): Promise<void> => {
     current = { clicks: 0, fields: 0, pages: 0, deadEnds: [] }
     const started = performance.now()
-    await act(hands)
+    await act(hands).catch(async (error: unknown) => {
+      const shown = await page.locator('main').innerText()
+      throw new Error(`${name}: ${String(error)}\n${page.url()}\n${shown.slice(0, 3000)}`, { cause: error })
+    })
     costs.push({ job: name, ...current, seconds: (performance.now() - started) / 1000 })
   }
   return { job, hands, costs: (): readonly JobCost[] => costs }

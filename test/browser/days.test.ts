@@ -1,0 +1,217 @@
+/**
+ * Working days of four people in a real browser, over a month of data: finance pays and finds, a colleague approves, compliance decides an alert and
+ * a hit, support follows a customer to a payment, a payer pays a link. Each prints what its jobs cost. No job may meet a dead end: an address that
+ * no link leads to, an error, or a text for programs.
+ */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { consoleTexts } from '../../service/src/pages/kit/language.ts'
+import { texts } from '../../service/src/pages/console/texts/index.ts'
+import { deskTexts } from '../../service/src/pages/desk/texts.ts'
+import { fill } from '../../service/src/pages/language.ts'
+import { noBrowser as skip } from '../support/browser.ts'
+import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf, useBrowser } from '../support/console.ts'
+import { costTable, createDay, type Day } from '../support/day.ts'
+import { joinDesk } from '../support/desk.ts'
+import { useService } from '../support/fixture.ts'
+import { makeMonth } from '../support/month.ts'
+import { takesAll } from '../support/share.ts'
+import { staffAtDesk } from '../support/staff.ts'
+
+const languages = ['en', 'de'] as const
+type Language = (typeof languages)[number]
+type Form = { readonly language: Language; readonly width: number }
+/** Both languages and both widths; all four forms in a run of all shares. */
+const forms: readonly Form[] = takesAll
+  ? languages.flatMap((language) => [1280, 390].map((width) => ({ language, width })))
+  : [
+      { language: 'en', width: 1280 },
+      { language: 'de', width: 390 },
+    ]
+
+const browser = useBrowser()
+const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '0' } })
+const site = siteOf(service)
+const deskSite = service.opsUrl.replace('127.0.0.1', 'localhost')
+const month = skip === false ? await makeMonth(service, takesAll ? 10_000 : 300) : undefined
+await service.operator(
+  ...['approval', 'set', '--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '9000.00'],
+  ...['--staff', 'Sam', '--note', 'two persons'],
+)
+const { as } = await staffAtDesk(
+  { opsUrl: deskSite, env: service.env, folder: service.dataDir },
+  { name: 'Rosa', role: 'admin' },
+)
+
+
+/** Shows the pages as the person wants them. */
+async function show(page: Page, root: string, { language, width }: Form): Promise<void> {
+  page.setDefaultTimeout(15_000)
+  await page.setViewportSize({ width, height: 844 })
+  await page.goto(`${root}/language/${language}`)
+}
+
+async function atConsole(form: Form, role: 'Admin' | 'Operator', name: string) {
+  const opened = await openPage(await browser(), site, {}, ['400', '409'])
+  await addAuthenticator(opened.context, opened.page)
+  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
+  await show(opened.page, `${site}/console`, form)
+  return { ...opened, day: createDay(opened.page, consoleTexts[form.language]) }
+}
+
+async function atDesk(form: Form, role: string, name: string) {
+  const opened = await joinDesk({ service, browser: await browser(), site: deskSite, as }, name, role, ['400', '409'])
+  await show(opened.page, `${deskSite}/desk`, form)
+  return { ...opened, day: createDay(opened.page, consoleTexts[form.language]) }
+}
+
+/** Fails with the dead ends of a day, and prints its costs. */
+function judge(person: string, { costs }: Day): void {
+  console.log(costTable(person, costs()))
+  assert.deepEqual(
+    costs().flatMap(({ job, deadEnds }) => deadEnds.map((end) => `${job}: ${end}`)),
+    [],
+  )
+}
+
+const formName = ({ language, width }: Form): string => `${language}, ${width} px`
+
+for (const [nth, form] of forms.entries())
+  suite(`a day in ${formName(form)}`, { skip, concurrency: false }, () => {
+    const { language } = form
+    const t = consoleTexts[language]
+    const p = texts[language].payments
+    const s = texts[language].sending
+    const b = texts[language].bulk
+    const c = deskTexts[language]
+    const payee = month?.payees[nth + 1] ?? { id: '', name: '', iban: '' }
+    const sum = (amount: string) =>
+      language === 'de' ? amount.replaceAll(/[,.]/g, (mark) => (mark === ',' ? '.' : ',')) : amount
+    const invoice = `RE-${formName(form)}`
+
+    test('finance pays an invoice, is warned of the second time, pays thirty by a file, and finds a payment', async () => {
+      const fiona = await atConsole(form, 'Operator', `Fiona ${nth}`)
+      const { job } = fiona.day
+      const pay = async ({ follow, type, press }: Day['hands'], amount: string) => {
+        await follow(t.payouts, 'nav')
+        await follow(p.newPayout)
+        await type(p.searchPayee, payee.name)
+        await press(t.applyFilters)
+        await follow(`${p.pay} ${payee.name}`)
+        await type(fill(p.payoutAmount, { currency: 'EUR' }), amount)
+        await type(p.payoutReference, invoice)
+        await press(p.preview)
+      }
+      await job('pay an invoice', async (hands) => {
+        await pay(hands, '123.45')
+        await hands.press(/123[.,]45/)
+        await hands.sees(invoice)
+      })
+      await job('pay it again by mistake, and stop', async (hands) => {
+        await pay(hands, '123.45')
+        await hands.sees(s.repeatsTitle)
+        await hands.follow(invoice)
+        await hands.sees(payee.name)
+      })
+      await job('pay thirty invoices by a file', async ({ follow, upload, press, sees, type }) => {
+        await follow(t.bulkPayouts, 'nav')
+        await follow(b.newBulk)
+        const lines = Array.from({ length: 30 }, (_none, index) => {
+          const { name, iban } = month?.payees[index % month.payees.length] ?? payee
+          return `${name};${index === 17 ? 'DE00' : iban};${100 + index},50;EUR;${invoice}-${index};`
+        })
+        const header = 'Name;IBAN;Betrag;Währung;Verwendungszweck;Gespeicherter Empfänger'
+        await upload(b.file, 'rechnungen.csv', Buffer.from(`${[header, ...lines].join('\r\n')}\r\n`, 'latin1'))
+        await press(b.check)
+        await sees(fill(b.wrongTitle, { count: '1' }))
+        await type('IBAN', month?.payees[17 % month.payees.length]?.iban ?? '')
+        await press(b.saveAgain)
+        await press(fill(b.send, { count: '30' }))
+        await sees(b.created)
+      })
+      await job('find a payment by its amount', async ({ find, sees }) => {
+        await find(sum('123.45'))
+        await sees(invoice)
+      })
+      judge(`Fiona, finance (${formName(form)})`, fiona.day)
+      await fiona.close()
+    })
+
+    test('a colleague sees who asks and which invoice, and approves', async () => {
+      const fiona = await atConsole(form, 'Operator', `Felix ${nth}`)
+      await fiona.day.job('ask', async ({ follow, type, press }) => {
+        await follow(t.payouts, 'nav')
+        await follow(p.newPayout)
+        await type(p.searchPayee, payee.name)
+        await press(t.applyFilters)
+        await follow(`${p.pay} ${payee.name}`)
+        await type(fill(p.payoutAmount, { currency: 'EUR' }), '9500.00')
+        await type(p.payoutReference, `${invoice}-A`)
+        await press(p.preview)
+        await press(/9[.,]500/)
+      })
+      const oscar = await atConsole(form, 'Operator', `Oscar ${nth}`)
+      await oscar.day.job('approve what waits', async ({ follow, press, sees }) => {
+        await follow(t.home, 'nav')
+        await follow(new RegExp(t.payoutsToApprove))
+        await follow(payee.name)
+        await follow(p.review)
+        await sees(`${invoice}-A`)
+        await press(/9[.,]500/)
+        await sees(s.approved)
+      })
+      judge(`Oscar, approver (${formName(form)})`, oscar.day)
+      await Promise.all([fiona.close(), oscar.close()])
+    })
+
+    test('compliance decides an alert and a hit, and reads the numbers', async () => {
+      const [cora, carl] = [
+        await atDesk(form, 'compliance', `Cora${nth}`),
+        await atDesk(form, 'compliance', `Carl${nth}`),
+      ]
+      /** The verb of an alert, which says how many payouts it holds. */
+      const refusing = (around = '{verb}') =>
+        new RegExp(fill(around, { verb: `(?:${fill(c.verbs.refuse, { payouts: '.+' })}|${c.verbs.refuseOne})` }))
+      let address = ''
+      await cora.day.job('refuse the payout of an alert', async ({ follow, choose, type, press, sees, page }) => {
+        await follow(deskTexts[language].queue.queue, 'nav')
+        await follow(c.kindNames.monitoring_alert)
+        address = page.url()
+        await follow(refusing())
+        await choose(deskTexts[language].options.disposition, 'fraud')
+        await type(deskTexts[language].options.note, 'The customer does not know the payee')
+        await press(refusing(c.cases.proposeTo))
+        await sees(refusing())
+      })
+      await carl.day.job('approve it as the second person', async ({ follow, press, sees, page }) => {
+        await follow(deskTexts[language].queue.queue, 'nav')
+        await page.goto(address)
+        await press(refusing(c.cases.approve))
+        await sees(c.cases.saidApproved)
+      })
+      await cora.day.job('clear a hit', async ({ follow, tick, type, press }) => {
+        await follow(deskTexts[language].hits.hits, 'nav')
+        await follow('Borislav Tremurov')
+        await tick(deskTexts[language].hits.clear)
+        await type(deskTexts[language].options.note, 'Another date of birth')
+        await press(deskTexts[language].hits.decide)
+      })
+      judge(`Cora, compliance (${formName(form)})`, cora.day)
+      judge(`Carl, compliance (${formName(form)})`, carl.day)
+      await Promise.all([cora.close(), carl.close()])
+    })
+
+    test('support follows a customer to the payment and back', async () => {
+      const sam = await atDesk(form, 'support', `Sam${nth}`)
+      await sam.day.job('find a customer and its payments', async ({ follow, type, press, sees, page }) => {
+        await follow(deskTexts[language].find.title, 'nav')
+        await type(deskTexts[language].find.label, 'K-1003')
+        await press(deskTexts[language].find.find)
+        await page.locator('main table a').first().click()
+        await sees('K-1003')
+      })
+      judge(`Sam, support (${formName(form)})`, sam.day)
+      await sam.close()
+    })
+  })
