@@ -145,6 +145,13 @@ const rows: Readonly<Record<string, Row>> = {
     run: ({ part }) => part(),
     expected: received,
   },
+  // `acceptLatePayment` and `returnLatePayment` name money that is there, and no amount.
+  'accepted late money': {
+    operations: [],
+    run: ({ acceptLate }) => acceptLate(),
+    expected: { ...blocked, 'open hit': 'case' },
+  },
+  'returned late money': { operations: [], run: ({ returnLate }) => returnLate(), expected: blocked },
   'a simulated deposit': { operations: ['simulateDeposit'], run: ({ deposit }) => deposit(), expected: received },
   // Persons decide about the money of a case, by a licence or an order of a court; not before they have decided about the hit.
   'the credit of a case': {
@@ -166,6 +173,7 @@ const rows: Readonly<Record<string, Row>> = {
 /** Operations with an amount that move no money, or that of no customer in euros. */
 const withoutRow: Readonly<Record<string, string>> = {
   createFxQuote: 'a quote moves no money',
+  createPaymentLink: 'a link moves no money; its sessions are paid',
   previewFiatPayout: 'a preview moves no money',
   previewFxPayout: 'a preview moves no money',
   simulateWalletDeposit: 'tokens are deposits: test/chain',
@@ -179,6 +187,7 @@ const bookings: Readonly<Record<string, string>> = {
   'ledger/entries.ts': 'the gate',
   'ledger/funds-check.ts': 'judges funds',
   'accounts/transfers.ts': 'asks: the rows of transfers',
+  'checkout/late.ts': 'asks: the rows of late money',
   'deposits/progress.ts': 'bank: the row of credits',
   'deposits/reversals.ts': 'bank: the bank takes a credit back, and staff what a bank has taken',
   'deposits/service.ts': 'decision: the operator credits the partner itself, and staff takes back a wrong credit',
@@ -235,6 +244,9 @@ async function sceneOf(state: State) {
   }
   const session = await paidSessionOf(partner, held)
   const parts = await sessions.inParts(partner)
+  const late = await sessions.open({}, partner)
+  await service.checkout.expire(partnerId, late.session.id)
+  for (const amount of ['3.00', '4.00']) await sessions.send(late, amount)
   const settled = (await pay(service, partner, '2.00')).payout
   for (let round = 0; round < 5; round += 1) {
     await submitDuePayouts(service.settlement)
@@ -321,6 +333,17 @@ async function sceneOf(state: State) {
     withdrawal: async () => {
       const { payout } = await service.payouts.simulate(caller, { customerRef: held, ...simulated }, ip)
       return ended(payout.id)
+    },
+    acceptLate: async (): Promise<Outcome> => {
+      const before = await postedBy()
+      const { id, latePayments } = await service.checkout.get(partnerId, late.session.id)
+      await service.checkout.acceptLate(partnerId, id, latePayments[0]?.id ?? '')
+      return (await postedBy()) > before ? 'booked' : 'case'
+    },
+    returnLate: async (): Promise<Outcome> => {
+      const { id, latePayments } = await service.checkout.get(partnerId, late.session.id)
+      await service.checkout.returnLate(partnerId, id, latePayments[1]?.id ?? '')
+      return 'booked'
     },
     part: () => arrived(() => sessions.send(parts, '49.90')),
     deposit: () =>
