@@ -14,7 +14,7 @@ import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { createSessionsInParts } from '../support/checkout.ts'
-import { balanceOf, ip, pay, stepMsDefault } from '../support/composition.ts'
+import { balanceOf, ip, pay, stepMsDefault, type TestPartner } from '../support/composition.ts'
 import { useModules } from '../support/fixture.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { findingsOf } from '../support/integrity.ts'
@@ -211,6 +211,29 @@ before(async () => {
   for (const [state, { enter }] of scenes) await enter(state)
 })
 
+/** Two sums that come to a session after its end, and the choice about each. */
+async function lateMoneyOf(partner: TestPartner) {
+  const { partnerId } = partner
+  const opened = await sessions.open({}, partner)
+  const { id } = opened.session
+  await service.checkout.expire(partnerId, id)
+  for (const amount of ['3.00', '4.00']) await sessions.send(opened, amount)
+  const idAt = async (index: number) =>
+    (await service.checkout.get(partnerId, id)).latePayments[index]?.id ?? assert.fail('no late money')
+  const posted = async () => (await balanceOf(service, partnerId)).posted
+  return {
+    acceptLate: async (): Promise<Outcome> => {
+      const before = await posted()
+      await service.checkout.acceptLate(partnerId, id, await idAt(0))
+      return (await posted()) > before ? 'booked' : 'case'
+    },
+    returnLate: async (): Promise<Outcome> => {
+      await service.checkout.returnLate(partnerId, id, await idAt(1))
+      return 'booked'
+    },
+  }
+}
+
 /** A partner with two customers, who have 1,000.00 each. `held` is the customer whose state is tried. */
 async function sceneOf(state: State) {
   const partner = await addTrader(service, ['EUR', 'USD'])
@@ -244,9 +267,7 @@ async function sceneOf(state: State) {
   }
   const session = await paidSessionOf(partner, held)
   const parts = await sessions.inParts(partner)
-  const late = await sessions.open({}, partner)
-  await service.checkout.expire(partnerId, late.session.id)
-  for (const amount of ['3.00', '4.00']) await sessions.send(late, amount)
+  const lateMoney = await lateMoneyOf(partner)
   const settled = (await pay(service, partner, '2.00')).payout
   for (let round = 0; round < 5; round += 1) {
     await submitDuePayouts(service.settlement)
@@ -334,17 +355,7 @@ async function sceneOf(state: State) {
       const { payout } = await service.payouts.simulate(caller, { customerRef: held, ...simulated }, ip)
       return ended(payout.id)
     },
-    acceptLate: async (): Promise<Outcome> => {
-      const before = await postedBy()
-      const { id, latePayments } = await service.checkout.get(partnerId, late.session.id)
-      await service.checkout.acceptLate(partnerId, id, latePayments[0]?.id ?? '')
-      return (await postedBy()) > before ? 'booked' : 'case'
-    },
-    returnLate: async (): Promise<Outcome> => {
-      const { id, latePayments } = await service.checkout.get(partnerId, late.session.id)
-      await service.checkout.returnLate(partnerId, id, latePayments[1]?.id ?? '')
-      return 'booked'
-    },
+    ...lateMoney,
     part: () => arrived(() => sessions.send(parts, '49.90')),
     deposit: () =>
       arrived(() =>
