@@ -367,6 +367,8 @@ for (const subject of byHeader)
       eventId,
       creditId,
       sessionId,
+      latePaymentId,
+      linkId,
       reference,
       transactionHash,
       outwardReference,
@@ -381,6 +383,8 @@ for (const subject of byHeader)
       eventId ??
       creditId ??
       sessionId ??
+      latePaymentId ??
+      linkId ??
       transactionHash ??
       reference ??
       outwardReference ??

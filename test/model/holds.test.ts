@@ -14,7 +14,7 @@ import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { createSessionsInParts } from '../support/checkout.ts'
-import { balanceOf, ip, pay, stepMsDefault } from '../support/composition.ts'
+import { balanceOf, ip, pay, stepMsDefault, type TestPartner } from '../support/composition.ts'
 import { useModules } from '../support/fixture.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { findingsOf } from '../support/integrity.ts'
@@ -145,6 +145,13 @@ const rows: Readonly<Record<string, Row>> = {
     run: ({ part }) => part(),
     expected: received,
   },
+  // `acceptLatePayment` and `returnLatePayment` name money that is there, and no amount.
+  'accepted late money': {
+    operations: [],
+    run: ({ acceptLate }) => acceptLate(),
+    expected: { ...blocked, 'open hit': 'case' },
+  },
+  'returned late money': { operations: [], run: ({ returnLate }) => returnLate(), expected: blocked },
   'a simulated deposit': { operations: ['simulateDeposit'], run: ({ deposit }) => deposit(), expected: received },
   // Persons decide about the money of a case, by a licence or an order of a court; not before they have decided about the hit.
   'the credit of a case': {
@@ -166,6 +173,7 @@ const rows: Readonly<Record<string, Row>> = {
 /** Operations with an amount that move no money, or that of no customer in euros. */
 const withoutRow: Readonly<Record<string, string>> = {
   createFxQuote: 'a quote moves no money',
+  createPaymentLink: 'a link moves no money; its sessions are paid',
   previewFiatPayout: 'a preview moves no money',
   previewFxPayout: 'a preview moves no money',
   simulateWalletDeposit: 'tokens are deposits: test/chain',
@@ -179,6 +187,7 @@ const bookings: Readonly<Record<string, string>> = {
   'ledger/entries.ts': 'the gate',
   'ledger/funds-check.ts': 'judges funds',
   'accounts/transfers.ts': 'asks: the rows of transfers',
+  'checkout/late.ts': 'asks: the rows of late money',
   'deposits/progress.ts': 'bank: the row of credits',
   'deposits/reversals.ts': 'bank: the bank takes a credit back, and staff what a bank has taken',
   'deposits/service.ts': 'decision: the operator credits the partner itself, and staff takes back a wrong credit',
@@ -201,6 +210,29 @@ before(async () => {
   await screenAll(service)
   for (const [state, { enter }] of scenes) await enter(state)
 })
+
+/** Two sums that come to a session after its end, and the choice about each. */
+async function lateMoneyOf(partner: TestPartner) {
+  const { partnerId } = partner
+  const opened = await sessions.open({}, partner)
+  const { id } = opened.session
+  await service.checkout.expire(partnerId, id)
+  for (const amount of ['3.00', '4.00']) await sessions.send(opened, amount)
+  const idAt = async (index: number) =>
+    (await service.checkout.get(partnerId, id)).latePayments[index]?.id ?? assert.fail('no late money')
+  const posted = async () => (await balanceOf(service, partnerId)).posted
+  return {
+    acceptLate: async (): Promise<Outcome> => {
+      const before = await posted()
+      await service.checkout.acceptLate(partnerId, id, await idAt(0))
+      return (await posted()) > before ? 'booked' : 'case'
+    },
+    returnLate: async (): Promise<Outcome> => {
+      await service.checkout.returnLate(partnerId, id, await idAt(1))
+      return 'booked'
+    },
+  }
+}
 
 /** A partner with two customers, who have 1,000.00 each. `held` is the customer whose state is tried. */
 async function sceneOf(state: State) {
@@ -235,6 +267,7 @@ async function sceneOf(state: State) {
   }
   const session = await paidSessionOf(partner, held)
   const parts = await sessions.inParts(partner)
+  const lateMoney = await lateMoneyOf(partner)
   const settled = (await pay(service, partner, '2.00')).payout
   for (let round = 0; round < 5; round += 1) {
     await submitDuePayouts(service.settlement)
@@ -322,6 +355,7 @@ async function sceneOf(state: State) {
       const { payout } = await service.payouts.simulate(caller, { customerRef: held, ...simulated }, ip)
       return ended(payout.id)
     },
+    ...lateMoney,
     part: () => arrived(() => sessions.send(parts, '49.90')),
     deposit: () =>
       arrived(() =>

@@ -256,6 +256,10 @@ export const checkoutOperations = {
         currency: 'EUR',
         amount: amount('25.00'),
         description: 'Ticket for the summer concert',
+        lineItems: [
+          { name: 'Ticket', quantity: 1, amount: amount('23.00') },
+          { name: 'Fee', quantity: 1, amount: amount('2.00') },
+        ],
         websiteReference: 'concert-2026',
         paymentsMax: 100,
       },
